@@ -1,0 +1,93 @@
+"""Every error grice raises on purpose.
+
+    GriceError                  exit status 2
+    ├── InputError              a file, record or argument that cannot be used
+    │   └── RecordError         one broken record of a file; the others are still good
+    ├── BundleError             a model folder that is missing, incomplete or changed
+    ├── ModelError              a model that cannot be opened or did not answer
+    ├── MetricError             a metric that is unknown, badly declared or misused
+    └── OutputError             a result that cannot be written
+
+A message says what was found, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "BundleError",
+    "GriceError",
+    "InputError",
+    "MetricError",
+    "ModelError",
+    "OutputError",
+    "RecordError",
+    "did_you_mean",
+]
+
+
+class GriceError(Exception):
+    """The root of all errors that grice raises on purpose."""
+
+
+class InputError(GriceError):
+    """A file, record or argument that cannot be used as it is."""
+
+
+class RecordError(InputError):
+    """One broken record; reading can go on behind it.
+
+    Attributes:
+        problem: What is wrong and what was expected, without the place.
+        file: Name of the input as the user gave it, ``<stdin>`` for standard input.
+        line: Line number in the file, counted from 1; None where a format has no lines.
+        field: Path of the offending field, such as ``turns[3].text``; None for the whole record.
+    """
+
+    def __init__(
+        self, problem: str, *, file: str, line: int | None = None, field: str | None = None
+    ) -> None:
+        self.problem = problem
+        self.file = file
+        self.line = line
+        self.field = field
+        place = file if line is None else f"{file}:{line}"
+        super().__init__(f"{place}: {problem}" if field is None else f"{place}: {field}: {problem}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Rebuild from the keywords, so that the error survives pickling."""
+        return (_record_error, (self.problem, self.file, self.line, self.field))
+
+
+def _record_error(problem: str, file: str, line: int | None, field: str | None) -> RecordError:
+    return RecordError(problem, file=file, line=line, field=field)
+
+
+class BundleError(GriceError):
+    """A model folder that is missing, incomplete or changed."""
+
+
+class ModelError(GriceError):
+    """A model that cannot be opened or did not answer."""
+
+
+class MetricError(GriceError):
+    """A metric that is unknown, badly declared or misused."""
+
+
+class OutputError(GriceError):
+    """A result that cannot be written."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest known name, or all names if none is near."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""

@@ -1,0 +1,84 @@
+"""Small networks on top of encoder vectors, in numpy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["Mlp", "sigmoid", "softmax"]
+
+ROWS = 16
+"""Rows per matrix product. BLAS picks its kernel by shape, so only products of one fixed shape
+give a row the same bits whatever its neighbours are."""
+
+
+class Mlp:
+    """A multi-layer perceptron with ReLU between its layers and a linear output.
+
+    Args:
+        layers: Weight of shape ``(inputs, outputs)`` and bias of shape ``(outputs,)`` per layer.
+    """
+
+    def __init__(self, layers: list[tuple[Array, Array]]) -> None:
+        self.layers = [
+            (np.ascontiguousarray(weight, np.float32), np.asarray(bias, np.float32))
+            for weight, bias in layers
+        ]
+        for (weight, bias), (following, _) in zip(self.layers, self.layers[1:], strict=False):
+            if weight.shape[1] != following.shape[0]:
+                raise ValueError(f"layer of {weight.shape[1]} outputs before {following.shape}")
+            if bias.shape != (weight.shape[1],):
+                raise ValueError(f"bias of shape {bias.shape} beside a weight {weight.shape}")
+
+    @classmethod
+    def load(cls, path: Path) -> Mlp:
+        """Read ``weight_0``, ``bias_0``, ``weight_1``, … from an ``.npz`` file."""
+        with np.load(path, allow_pickle=False) as arrays:
+            count = sum(name.startswith("weight_") for name in arrays.files)
+            return cls([(arrays[f"weight_{i}"], arrays[f"bias_{i}"]) for i in range(count)])
+
+    def save(self, path: Path) -> None:
+        """Write the layers as half-precision arrays, which :meth:`load` reads back."""
+        arrays = {}
+        for i, (weight, bias) in enumerate(self.layers):
+            arrays[f"weight_{i}"] = weight.astype(np.float16)
+            arrays[f"bias_{i}"] = bias.astype(np.float32)
+        np.savez_compressed(path, allow_pickle=False, **arrays)
+
+    def __call__(self, features: Array) -> Array:
+        """Return outputs of shape ``(n, outputs)`` for features of shape ``(n, inputs)``.
+
+        The bits of a row depend on that row alone.
+        """
+        count = len(features)
+        padded = np.zeros((-(-count // ROWS) * ROWS, features.shape[1]), np.float32)
+        padded[:count] = features
+        blocks = [self._block(padded[i : i + ROWS]) for i in range(0, len(padded), ROWS)]
+        if not blocks:
+            return np.zeros((0, self.layers[-1][0].shape[1]), np.float32)
+        return np.concatenate(blocks)[:count]
+
+    def _block(self, rows: Array) -> Array:
+        *hidden, last = self.layers
+        for weight, bias in hidden:
+            rows = np.maximum(rows @ weight + bias, 0)
+        return rows @ last[0] + last[1]
+
+
+def sigmoid(logits: Array) -> Array:
+    """Return ``1 / (1 + exp(-logits))`` without overflow."""
+    return (0.5 * (1 + np.tanh(0.5 * logits))).astype(np.float32)
+
+
+def softmax(logits: Array) -> Array:
+    """Return probabilities over the last axis."""
+    exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return (exponents / exponents.sum(axis=-1, keepdims=True)).astype(np.float32)

@@ -1,0 +1,101 @@
+"""What a model can be asked for. Metrics know these protocols and no engine.
+
+Every call takes a whole batch and returns one answer per item in the same order. An answer
+depends on its own item alone, never on its neighbours in the batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+
+__all__ = [
+    "Encoder",
+    "Generated",
+    "Generator",
+    "Pair",
+    "PairClassifier",
+    "SpanTagger",
+    "TaggedSpan",
+]
+
+
+class Pair(NamedTuple):
+    """Two sides to be judged together.
+
+    Attributes:
+        left: Segments of the left side, oldest first: the turns of a history, or a single
+            premise.
+        right: The text on the right side: a response, or a hypothesis.
+    """
+
+    left: tuple[str, ...]
+    right: str
+
+
+class TaggedSpan(NamedTuple):
+    """A labelled stretch ``text[start:end]`` and how sure the tagger is, 0 to 1."""
+
+    start: int
+    end: int
+    label: str
+    confidence: float
+
+
+class Generated(NamedTuple):
+    """A generated text and its length-normalised log probability (at most 0)."""
+
+    text: str
+    log_probability: float
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Turns texts into vectors."""
+
+    identity: str
+    """Names the weights and the arithmetic; equal identities give equal numbers."""
+
+    def encode(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one unit vector per text, each of shape ``(dimensions,)``, float32."""
+        ...
+
+
+@runtime_checkable
+class PairClassifier(Protocol):
+    """Judges how well two sides go together."""
+
+    identity: str
+
+    def classify(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return the probability of the positive class for each pair, 0 to 1."""
+        ...
+
+
+@runtime_checkable
+class SpanTagger(Protocol):
+    """Finds labelled stretches in texts."""
+
+    identity: str
+
+    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
+        """Return the spans of each text in order of their start, without overlap."""
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Writes texts from prompts."""
+
+    identity: str
+
+    def generate(self, prompts: Sequence[str], *, count: int) -> list[tuple[Generated, ...]]:
+        """Return at most ``count`` different texts per prompt, the most probable first."""
+        ...
