@@ -7,7 +7,7 @@ into that text.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -29,8 +29,11 @@ __all__ = [
     "to_json",
 ]
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
-"""Any JSON value: what extra fields of a record may hold."""
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+    """Any JSON value: what extra fields of a record may hold."""
+else:
+    Json = Any  # msgspec builds its decoders from these types and knows no recursive alias
 
 Status: TypeAlias = Literal["ok", "abstained", "failed"]
 """``ok``: judged. ``abstained``: nothing to judge. ``failed``: could not be judged."""

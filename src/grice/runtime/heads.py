@@ -75,10 +75,12 @@ class Mlp:
 
 def sigmoid(logits: Array) -> Array:
     """Return ``1 / (1 + exp(-logits))`` without overflow."""
-    return (0.5 * (1 + np.tanh(0.5 * logits))).astype(np.float32)
+    probabilities: Array = (0.5 * (1 + np.tanh(0.5 * logits))).astype(np.float32)
+    return probabilities
 
 
 def softmax(logits: Array) -> Array:
     """Return probabilities over the last axis."""
     exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return (exponents / exponents.sum(axis=-1, keepdims=True)).astype(np.float32)
+    probabilities: Array = (exponents / exponents.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return probabilities

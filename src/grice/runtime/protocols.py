@@ -64,7 +64,14 @@ class Encoder(Protocol):
     """Names the weights and the arithmetic; equal identities give equal numbers."""
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one unit vector per text, each of shape ``(dimensions,)``, float32."""
+        """Return one unit vector per text, each of shape ``(dimensions,)``, float32.
+
+        A text without a word gives the zero vector.
+        """
+        ...
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
         ...
 
 

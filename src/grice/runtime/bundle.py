@@ -1,0 +1,151 @@
+"""A bundle: a folder with a model, its tokenizer and a card that says what it is.
+
+The card (``card.toml``) lists every file with its sha256. Opening a bundle compares them, so
+that a changed or half-copied model is refused and never answers quietly with other numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from grice.errors import BundleError, did_you_mean
+from grice.records import Json
+
+__all__ = ["Bundle", "Card", "Quality", "Training", "file_sha256", "open_bundle", "shipped_bundles"]
+
+
+class Training(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a bundle was made from.
+
+    Attributes:
+        data: Training sets with their licences.
+        selection: Sets that were looked at to choose settings.
+        excluded: How evaluated texts were kept out.
+        command: The command that makes the bundle again.
+        seeds: Random seeds that were tried.
+    """
+
+    data: tuple[str, ...] = ()
+    selection: tuple[str, ...] = ()
+    excluded: str = ""
+    command: str = ""
+    seeds: tuple[int, ...] = ()
+
+
+class Quality(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One measured figure with its 95 % interval."""
+
+    on: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    n: int
+    command: str = ""
+    note: str = ""
+
+
+class Card(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What ``card.toml`` states."""
+
+    name: str
+    kind: str
+    version: str
+    summary: str
+    licence: str
+    files: dict[str, str]
+    encoder: str = ""
+    inputs: str = ""
+    outputs: str = ""
+    training: Training = Training()
+    settings: dict[str, Json] = {}
+    quality: tuple[Quality, ...] = ()
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """A bundle whose files were compared with its card.
+
+    Attributes:
+        folder: Where it lies.
+        card: What it states.
+        digest: Eight hexadecimal digits over the files and settings; part of every signature.
+    """
+
+    folder: Path
+    card: Card
+    digest: str
+
+    def path(self, name: str) -> Path:
+        """Return the path of one of the bundle's files."""
+        if name not in self.card.files:
+            raise BundleError(f"bundle {self.card.name!r} has no file {name!r}")
+        return self.folder / name
+
+
+def shipped_bundles() -> dict[str, Path]:
+    """Return name and folder of every bundle that came with the package."""
+    root = Path(str(resources.files("grice"))) / "data" / "bundles"
+    return {card.parent.name: card.parent for card in sorted(root.glob("*/card.toml"))}
+
+
+def open_bundle(place: str | Path) -> Bundle:
+    """Open a shipped bundle by name, or any bundle by the path of its folder.
+
+    Raises:
+        BundleError: Unknown name, unreadable card, or a file that is missing or changed.
+    """
+    if isinstance(place, Path):
+        folder = place
+    else:
+        shipped = shipped_bundles()
+        if place not in shipped:
+            raise BundleError(f"no bundle {place!r} is shipped{did_you_mean(place, shipped)}")
+        folder = shipped[place]
+    card = _read_card(folder)
+    for name, expected in card.files.items():
+        _check_file(folder / name, expected, card.name)
+    return Bundle(folder, card, _digest(card))
+
+
+def _read_card(folder: Path) -> Card:
+    path = folder / "card.toml"
+    try:
+        stated = tomllib.loads(path.read_text("utf-8"))
+        return msgspec.convert(stated, Card)
+    except FileNotFoundError:
+        raise BundleError(f"{folder}: not a bundle, it has no card.toml") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise BundleError(f"{path}: the card cannot be read: {error}") from None
+
+
+def _check_file(path: Path, expected: str, bundle: str) -> None:
+    advice = "install grice again, or copy the bundle again from its source"
+    try:
+        found = file_sha256(path)
+    except FileNotFoundError:
+        raise BundleError(f"bundle {bundle!r}: {path} is missing; {advice}") from None
+    except OSError as error:
+        raise BundleError(f"bundle {bundle!r}: {path} cannot be read: {error.strerror}") from None
+    if found != expected:
+        raise BundleError(
+            f"bundle {bundle!r}: {path} is not the file its card describes "
+            f"(sha256 {found[:12]}…, the card says {expected[:12]}…); {advice}"
+        )
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(card: Card) -> str:
+    content = msgspec.json.encode(
+        (card.kind, card.encoder, card.files, card.settings), order="sorted"
+    )
+    return hashlib.sha256(content).hexdigest()[:8]

@@ -1,0 +1,250 @@
+"""The shipped engine: CTranslate2 on int8 files, without torch.
+
+Two modes. ``exact`` computes in float32: the vector of a text has the same bits in every batch.
+``fast`` computes in int8, about twice as fast on processors with vector integer instructions,
+with vectors that differ a little from those of ``exact``.
+
+Batches hold only texts of one length, so there is no padding to compute or to influence a sum.
+A batch of very few tokens is filled up with copies, because matrix products of few rows take
+another kernel, which rounds differently.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
+
+import ctranslate2
+import numpy as np
+from tokenizers import Tokenizer
+
+from grice.errors import BundleError
+from grice.runtime.protocols import Generated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import Vector
+
+__all__ = ["EmbeddedEncoder", "EmbeddedGenerator", "Hidden", "Mode"]
+
+Mode: TypeAlias = Literal["exact", "fast"]
+Answer = TypeVar("Answer")
+
+ROWS = 32
+"""Most texts in one batch."""
+TOKENS = 1024
+"""Most tokens in one batch: longer ones leave the processor's cache and run slower."""
+FEWEST_TOKENS = 32
+"""Fewest tokens in one batch. Measured: products of under 16 rows differ in the last bits from
+larger ones, which all agree."""
+CHARACTERS = 16
+"""Characters read per allowed token; the rest of a longer text is not even tokenised."""
+
+
+class Hidden(NamedTuple):
+    """States of one text's tokens, with the characters each token covers.
+
+    Attributes:
+        states: Shape ``(tokens, dimensions)``, float32.
+        offsets: ``(start, end)`` in the text per token; ``(0, 0)`` for tokens that stand for
+            no text.
+    """
+
+    states: NDArray[np.float32]
+    offsets: list[tuple[int, int]]
+
+
+class EmbeddedEncoder:
+    """An encoder from a bundle of kind ``encoder``.
+
+    A text longer than the model reads keeps its end, the part nearest to what comes next.
+
+    Args:
+        bundle: The opened bundle; its settings state ``max_tokens``.
+        mode: ``exact`` or ``fast``.
+        threads: How many batches run at the same time, each on one core.
+    """
+
+    def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
+        self._tokenizer = _tokenizer(bundle)
+        self._max_tokens = _whole_number(bundle, "max_tokens")
+        self.dimensions = _whole_number(bundle, "dimensions")
+        self._threads = threads
+        self._engine = ctranslate2.Encoder(
+            str(bundle.folder),
+            device="cpu",
+            compute_type=_COMPUTE[mode],
+            inter_threads=threads,
+            intra_threads=1,
+        )
+
+    def encode(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one unit vector of half precision per text; zeros for a text without a word."""
+        return self._run(texts, lambda states, _: _pool(states), self._nothing)
+
+    def hidden(self, texts: Sequence[str]) -> list[tuple[Hidden, Vector]]:
+        """Return the token states of each text, and the vector :meth:`encode` gives for it."""
+        empty = Hidden(np.zeros((0, self.dimensions), np.float32), [])
+        return self._run(
+            texts,
+            lambda states, offsets: (Hidden(states.copy(), offsets), _pool(states)),
+            lambda: (empty, self._nothing()),
+        )
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it holds more tokens than the model reads."""
+        room = self._max_tokens - 2
+        # A token covers at least one character, so a short text needs no look.
+        return [
+            len(text) > room
+            and (
+                len(text) > room * CHARACTERS
+                or len(self._tokenizer.encode(text, add_special_tokens=False).ids) > room
+            )
+            for text in texts
+        ]
+
+    def _nothing(self) -> Vector:
+        return np.zeros(self.dimensions, np.float32)
+
+    def _run(
+        self,
+        texts: Sequence[str],
+        use: Callable[[NDArray[np.float32], list[tuple[int, int]]], Answer],
+        nothing: Callable[[], Answer],
+    ) -> list[Answer]:
+        tokens = self._tokenize(texts)
+        answers: list[Answer | None] = [None] * len(texts)
+
+        def compute(batch: list[int]) -> None:
+            rows = [tokens[i][0] for i in batch]
+            copies = -(-FEWEST_TOKENS // (len(rows) * len(rows[0])))
+            rows *= max(1, copies)
+            states = np.asarray(self._engine.forward_batch(rows).last_hidden_state)
+            for row, i in enumerate(batch):
+                answers[i] = use(states[row], tokens[i][1])
+
+        batches = _plan([len(ids) for ids, _ in tokens])
+        if self._threads == 1 or len(batches) == 1:
+            for batch in batches:
+                compute(batch)
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(compute, batches))
+        return [nothing() if answer is None else answer for answer in answers]
+
+    def _tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        room = self._max_tokens - 2
+        skipped = [max(0, len(text) - room * CHARACTERS) for text in texts]
+        encodings = self._tokenizer.encode_batch(
+            [text[skip:] for text, skip in zip(texts, skipped, strict=True)]
+        )
+        tokens: list[tuple[list[int], list[tuple[int, int]]]] = []
+        for encoding, skip in zip(encodings, skipped, strict=True):
+            ids, offsets = encoding.ids, encoding.offsets
+            if len(ids) == 2:  # [CLS] and [SEP] alone: no word at all
+                tokens.append(([], []))
+                continue
+            inner = [(start + skip, end + skip) for start, end in offsets[1:-1][-room:]]
+            tokens.append(([ids[0], *ids[1:-1][-room:], ids[-1]], [(0, 0), *inner, (0, 0)]))
+        return tokens
+
+
+class EmbeddedGenerator:
+    """An encoder-decoder from a bundle of kind ``generator``, with beam search.
+
+    Args:
+        bundle: The opened bundle; its settings state ``max_tokens`` of the output.
+        mode: ``exact`` or ``fast``.
+        threads: How many batches run at the same time, each on one core.
+    """
+
+    def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
+        self._tokenizer = _tokenizer(bundle)
+        self._max_tokens = _whole_number(bundle, "max_tokens")
+        self._engine = ctranslate2.Translator(
+            str(bundle.folder),
+            device="cpu",
+            compute_type=_COMPUTE[mode],
+            inter_threads=threads,
+            intra_threads=1,
+        )
+
+    def generate(self, prompts: Sequence[str], *, count: int) -> list[tuple[Generated, ...]]:
+        """Return the ``count`` most probable texts per prompt, by beam search of that width."""
+        sources = [self._tokenizer.encode(prompt).tokens for prompt in prompts]
+        if not sources:
+            return []
+        results = self._engine.translate_batch(
+            sources,
+            beam_size=count,
+            num_hypotheses=count,
+            max_decoding_length=self._max_tokens,
+            return_scores=True,
+            # One prompt per batch: beams of neighbours would change the shape of the products.
+            max_batch_size=1,
+        )
+        return [
+            tuple(
+                Generated(self._decode(tokens), float(score))
+                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
+            )
+            for result in results
+        ]
+
+    def _decode(self, tokens: list[str]) -> str:
+        ids = [self._tokenizer.token_to_id(token) for token in tokens]
+        return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
+
+
+_COMPUTE: dict[Mode, str] = {"exact": "float32", "fast": "int8"}
+
+
+def _tokenizer(bundle: Bundle) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _whole_number(bundle: Bundle, setting: str) -> int:
+    value = bundle.card.settings.get(setting)
+    if not isinstance(value, int):
+        raise BundleError(
+            f"{bundle.folder / 'card.toml'}: settings.{setting}: a whole number is needed, "
+            f"found {value!r}"
+        )
+    return value
+
+
+def _plan(lengths: Sequence[int]) -> list[list[int]]:
+    """Return batches of indices of equal length, longest first; length 0 is left out."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for i, length in enumerate(lengths):
+        groups[length].append(i)
+    batches = []
+    for length in sorted(groups, reverse=True):
+        if length == 0:
+            continue
+        size = max(1, min(ROWS, TOKENS // length))
+        group = groups[length]
+        batches += [group[start : start + size] for start in range(0, len(group), size)]
+    return batches
+
+
+def _pool(states: NDArray[np.float32]) -> Vector:
+    """Return the unit vector of the mean state, rounded to half precision.
+
+    Half precision halves the store of kept vectors; rounding always, not only when a vector is
+    kept, makes a kept vector equal to a fresh one.
+    """
+    mean = states.mean(axis=0)
+    vector: Vector = (mean / np.linalg.norm(mean)).astype(np.float16).astype(np.float32)
+    return vector
