@@ -11,6 +11,7 @@ another kernel, which rounds differently.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
@@ -143,7 +144,10 @@ class EmbeddedEncoder:
         room = self._max_tokens - 2
         skipped = [max(0, len(text) - room * CHARACTERS) for text in texts]
         encodings = self._tokenizer.encode_batch(
-            [text[skip:] for text, skip in zip(texts, skipped, strict=True)]
+            [
+                _SURROGATE.sub("\ufffd", text[skip:])
+                for text, skip in zip(texts, skipped, strict=True)
+            ]
         )
         tokens: list[tuple[list[int], list[tuple[int, int]]]] = []
         for encoding, skip in zip(encodings, skipped, strict=True):
@@ -204,6 +208,7 @@ class EmbeddedGenerator:
         return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no tokenizer reads
 _COMPUTE: dict[Mode, str] = {"exact": "float32", "fast": "int8"}
 
 

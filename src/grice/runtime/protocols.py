@@ -85,6 +85,10 @@ class PairClassifier(Protocol):
         """Return the probability of the positive class for each pair, 0 to 1."""
         ...
 
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        ...
+
 
 @runtime_checkable
 class SpanTagger(Protocol):

@@ -1,0 +1,107 @@
+"""Finds metrics: the modules of :mod:`grice.metrics`, other people's packages, single files.
+
+A package offers metrics through the entry point group ``grice.metrics``; each entry point names
+a module or a :class:`~grice.metrics.Metric`. A plugin that cannot be loaded is reported and
+leaves the others alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from importlib import metadata
+from typing import TYPE_CHECKING, NamedTuple
+
+import grice.metrics
+from grice.errors import MetricError, did_you_mean
+from grice.metrics.declaration import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["Registry", "find_metrics"]
+
+GROUP = "grice.metrics"
+_MACHINERY = ("declaration", "registry")
+
+
+class Registry(NamedTuple):
+    """The metrics that were found.
+
+    Attributes:
+        metrics: Metric by name.
+        origins: Where each was found: ``grice``, a distribution, or a file.
+        problems: One line per plugin that could not be loaded.
+    """
+
+    metrics: dict[str, Metric]
+    origins: dict[str, str]
+    problems: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Metric:  # type: ignore[override]
+        """Return a metric by name.
+
+        Raises:
+            MetricError: If there is none of that name.
+        """
+        if name not in self.metrics:
+            raise MetricError(f"no metric {name!r}{did_you_mean(name, self.metrics)}")
+        return self.metrics[name]
+
+    def defaults(self) -> tuple[str, ...]:
+        """Return the names of the metrics that run unless told otherwise."""
+        return tuple(name for name, metric in self.metrics.items() if metric.default)
+
+
+def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
+    """Return all metrics: built-in, installed, and those in the given Python files."""
+    registry = Registry({}, {}, ())
+    problems: list[str] = []
+    for module in pkgutil.iter_modules(grice.metrics.__path__):
+        if module.name not in _MACHINERY:
+            loaded = importlib.import_module(f"grice.metrics.{module.name}")
+            _add(registry, loaded, "grice", problems)
+    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+        origin = entry.dist.name if entry.dist else entry.value
+        try:
+            _add(registry, entry.load(), origin, problems)
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
+            problems.append(f"plugin {entry.name!r} of {origin}: {type(error).__name__}: {error}")
+    for path in plugins:
+        _add(registry, _load_file(path), str(path), problems)
+    return registry._replace(problems=tuple(problems))
+
+
+def _add(registry: Registry, found: object, origin: str, problems: list[str]) -> None:
+    for metric in _metrics_in(found):
+        if metric.name in registry.metrics:
+            problems.append(
+                f"metric {metric.name!r} of {origin} is left out: "
+                f"{registry.origins[metric.name]} has one of that name"
+            )
+        else:
+            registry.metrics[metric.name] = metric
+            registry.origins[metric.name] = origin
+
+
+def _metrics_in(found: object) -> Iterator[Metric]:
+    if isinstance(found, Metric):
+        yield found
+    else:
+        for value in vars(found).values():
+            if isinstance(value, Metric):
+                yield value
+
+
+def _load_file(path: Path) -> object:
+    spec = importlib.util.spec_from_file_location(f"grice_plugin_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise MetricError(f"--plugin {path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise MetricError(f"--plugin {path}: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,89 @@
+"""Relevance: does this reply answer what was said?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.metrics.declaration import Example, metric
+from grice.records import Judgement, Response, TurnEvidence
+from grice.runtime.protocols import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.runtime.protocols import PairClassifier
+
+__all__ = ["relevance"]
+
+NEUTRAL = 0.5
+
+
+@metric(
+    "relevance",
+    version="1",
+    summary="Does this reply answer what was said?",
+    judges="response",
+    models={"model": "bundle:relevance"},
+    source=(
+        "After the unreferenced score of RUBER (Tao et al., AAAI 2018) with contextual "
+        "embeddings (Ghazarian et al., NeuralGen 2019)."
+    ),
+    neutral=NEUTRAL,
+    default=True,
+    example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
+)
+def relevance(
+    responses: Sequence[Response], *, model: PairClassifier, history: int = 4
+) -> Iterator[Judgement]:
+    """Return the probability that the reply belongs to its history.
+
+    0.5 is the point at which a reply is as likely to be the true one as a random one. The
+    evidence is what each earlier turn does: the score with it minus the score without it.
+
+    Args:
+        history: How many turns before the reply are read.
+    """
+    readable = [r for r in responses if not _nothing_to_judge(r)]
+    windows = [r.history[-history:] for r in readable]
+    pairs = [Pair(tuple(turn.text for turn in window), r.text)
+             for r, window in zip(readable, windows, strict=True)]  # fmt: skip
+    shortened = [
+        Pair(pair.left[:i] + pair.left[i + 1 :], pair.right)
+        for pair in pairs
+        if len(pair.left) > 1
+        for i in range(len(pair.left))
+    ]
+    values = model.classify([*pairs, *shortened])
+    whole = iter(values[: len(pairs)])
+    without = iter(values[len(pairs) :])
+    truncated = iter(_truncated(model, pairs))
+    for response in responses:
+        if reason := _nothing_to_judge(response):
+            yield Judgement(NEUTRAL, "abstained", reason)
+            continue
+        value = next(whole)
+        positions = response.positions[-history:]
+        # With one turn only there is no history left without it to compare with.
+        effects = [value - next(without) for _ in positions] if len(positions) > 1 else []
+        yield Judgement(
+            value,
+            flags=("truncated",) if next(truncated) else (),
+            evidence=tuple(
+                TurnEvidence(turn, effect)
+                for turn, effect in zip(positions, effects, strict=bool(effects))
+            ),
+        )
+
+
+def _nothing_to_judge(response: Response) -> str | None:
+    if not response.text.strip():
+        return "the reply is empty"
+    if not any(turn.text.strip() for turn in response.history):
+        return "no turn before it"
+    return None
+
+
+def _truncated(model: PairClassifier, pairs: Sequence[Pair]) -> list[bool]:
+    texts = list({text for pair in pairs for text in (*pair.left, pair.right)})
+    cut = dict(zip(texts, model.truncated(texts), strict=True))
+    return [any(cut[text] for text in (*pair.left, pair.right)) for pair in pairs]

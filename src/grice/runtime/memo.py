@@ -1,0 +1,215 @@
+"""What models answered before, kept by content, so that nothing is computed twice.
+
+Answers live in one sqlite file: in a folder that runs share, or in a temporary file that is
+gone at the end of the run. Neither grows the memory of the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import threading
+import warnings
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import msgspec
+import numpy as np
+
+from grice.runtime.protocols import TaggedSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.runtime.embedded import Hidden
+    from grice.runtime.protocols import SpanTagger, Vector
+
+__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoSpanTagger"]
+
+LIMIT = 2 * 2**30
+"""Size in bytes at which a shared file is started anew when it is opened."""
+
+Item = TypeVar("Item", bound="Hashable")
+Answer = TypeVar("Answer")
+
+
+class Memo:
+    """Answers by key, in a file.
+
+    A shared file that cannot be used (disk full, read-only, damaged) is left alone with a
+    warning and a temporary one takes its place: a cache must never cost a result.
+
+    Args:
+        folder: Where the shared file lies; None for a temporary one.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._lock = threading.Lock()
+        self._connection = _temporary() if folder is None else _shared(folder)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    def recall(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return the kept answers among ``keys``."""
+        query = "SELECT value FROM answers WHERE key = ?"
+        found = {}
+        with self._lock:
+            try:
+                for key in keys:
+                    row = self._connection.execute(query, (key,)).fetchone()
+                    if row is not None:
+                        found[key] = row[0]
+            except sqlite3.Error as error:
+                self._give_up(error)
+        return found
+
+    def keep(self, answers: Mapping[bytes, bytes]) -> None:
+        """Keep answers for later; the first answer to a key stays."""
+        insert = "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)"
+        with self._lock:
+            try:
+                with self._connection:
+                    self._connection.executemany(insert, answers.items())
+            except sqlite3.Error as error:
+                self._give_up(error)
+                with self._connection:
+                    self._connection.executemany(insert, answers.items())
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        _warn(error)
+        self._connection.close()
+        self._connection = _temporary()
+
+
+def _warn(error: Exception) -> None:
+    warnings.warn(f"the cache cannot be used and is left out: {error}", stacklevel=3)
+
+
+def _shared(folder: Path) -> sqlite3.Connection:
+    path = folder / "answers.sqlite"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > LIMIT:
+            path.unlink()
+        connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return _with_table(connection)
+    except (OSError, sqlite3.Error) as error:
+        _warn(error)
+        return _temporary()
+
+
+def _temporary() -> sqlite3.Connection:
+    # The empty name is sqlite's for a private file on disk that it deletes when closed.
+    return _with_table(sqlite3.connect("", check_same_thread=False))
+
+
+def _with_table(connection: sqlite3.Connection) -> sqlite3.Connection:
+    with connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB UNIQUE, value BLOB)")
+    return connection
+
+
+def _answer(
+    memo: Memo,
+    identity: str,
+    items: Sequence[Item],
+    compute: Callable[[list[Item]], Sequence[Answer]],
+    write: Callable[[Answer], bytes],
+    read: Callable[[bytes], Answer],
+) -> list[Answer]:
+    """Return one answer per item: the kept ones, and the others computed once and kept."""
+    keys = {item: _key(identity, item) for item in dict.fromkeys(items)}
+    kept = memo.recall(keys.values())
+    answers = {item: read(kept[key]) for item, key in keys.items() if key in kept}
+    missing = [item for item in keys if item not in answers]
+    if missing:
+        fresh = dict(zip(missing, compute(missing), strict=True))
+        memo.keep({keys[item]: write(answer) for item, answer in fresh.items()})
+        answers.update(fresh)
+    return [answers[item] for item in items]
+
+
+def _key(identity: str, item: Hashable) -> bytes:
+    content = msgspec.json.encode((identity, _without_surrogates(item)))
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+def _without_surrogates(item: object) -> object:
+    # Text may hold lone surrogates, which no encoding accepts; they are kept apart from "?".
+    if isinstance(item, str):
+        return item if item.isascii() else item.encode("utf-8", "surrogatepass").hex()
+    if isinstance(item, tuple):
+        return [_without_surrogates(part) for part in item]
+    return item
+
+
+class MemoEncoder:
+    """An encoder that answers each distinct text once."""
+
+    def __init__(self, encoder: HiddenEncoder, memo: Memo) -> None:
+        self.identity = encoder.identity
+        self._encoder = encoder
+        self._memo = memo
+
+    def encode(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one unit vector per text; see :class:`~grice.runtime.protocols.Encoder`."""
+        return _answer(
+            self._memo, self.identity, texts, self._encoder.encode, _write_vector, _read_vector
+        )
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        return self._encoder.truncated(texts)
+
+    def hidden(self, texts: Sequence[str]) -> list[Hidden]:
+        """Return token states, and keep the vectors that come with them for :meth:`encode`."""
+        answers = self._encoder.hidden(texts)
+        self._memo.keep(
+            {
+                _key(self.identity, text): _write_vector(vector)
+                for text, (_, vector) in zip(texts, answers, strict=True)
+            }
+        )
+        return [hidden for hidden, _ in answers]
+
+
+class HiddenEncoder(Protocol):
+    """An encoder that also gives the states it pools."""
+
+    identity: str
+
+    def encode(self, texts: Sequence[str]) -> list[Vector]: ...
+    def truncated(self, texts: Sequence[str]) -> list[bool]: ...
+    def hidden(self, texts: Sequence[str]) -> list[tuple[Hidden, Vector]]: ...
+
+
+class MemoSpanTagger:
+    """A span tagger that answers each distinct text once."""
+
+    def __init__(self, tagger: SpanTagger, memo: Memo) -> None:
+        self.identity = tagger.identity
+        self._tagger = tagger
+        self._memo = memo
+
+    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
+        """Return the spans of each text."""
+        return _answer(
+            self._memo,
+            self.identity,
+            texts,
+            self._tagger.tag,
+            msgspec.json.encode,
+            msgspec.json.Decoder(tuple[TaggedSpan, ...]).decode,
+        )
+
+
+def _write_vector(vector: Vector) -> bytes:
+    return vector.astype(np.float16).tobytes()
+
+
+def _read_vector(data: bytes) -> Vector:
+    return np.frombuffer(data, np.float16).astype(np.float32)
