@@ -1,1 +1,71 @@
-"""Scores open-domain dialogue and commonsense text, with the evidence behind each number."""
+"""Scores open-domain dialogue and commonsense text, with the evidence behind each number.
+
+>>> import grice
+>>> talk = ["What do you do for a living?", "I teach maths at a school."]
+>>> [score] = grice.score(talk, "relevance")
+>>> score.status
+'ok'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grice.errors import GriceError
+    from grice.formats import read
+    from grice.records import (
+        Conversation,
+        Evidence,
+        Judgement,
+        Response,
+        Score,
+        Span,
+        Triple,
+        Turn,
+    )
+    from grice.scoring import load, score
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first used: `import grice` must cost next to nothing.
+_HOMES = {
+    "Conversation": "grice.records",
+    "Evidence": "grice.records",
+    "GriceError": "grice.errors",
+    "Judgement": "grice.records",
+    "Response": "grice.records",
+    "Score": "grice.records",
+    "Span": "grice.records",
+    "Triple": "grice.records",
+    "Turn": "grice.records",
+    "load": "grice.scoring",
+    "read": "grice.formats",
+    "score": "grice.scoring",
+}
+
+__all__ = [
+    "Conversation",
+    "Evidence",
+    "GriceError",
+    "Judgement",
+    "Response",
+    "Score",
+    "Span",
+    "Triple",
+    "Turn",
+    "load",
+    "read",
+    "score",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'grice' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,7 +13,8 @@
 
 The function gets a whole batch and returns one judgement per item, in order. Its keyword-only
 parameters are the metric's options, explained in the ``Args`` of its docstring, except those
-named in ``models``, which receive opened models. It opens nothing, prints nothing and keeps nothing.
+named in ``models``, which receive opened models. It opens nothing, prints nothing and keeps
+nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from grice.errors import MetricError
 from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    from grice.records import Judgement
 
 __all__ = ["Example", "Judges", "Metric", "Option", "OptionValue", "metric"]
 
@@ -118,7 +121,7 @@ class Metric(msgspec.Struct, frozen=True):
     version: str
     summary: str
     judges: Judges
-    function: Callable[..., Any]
+    function: Callable[..., Iterable[Judgement]]
     options: tuple[Option, ...]
     models: dict[str, str]
     source: str
@@ -143,7 +146,7 @@ def metric(
     high: float = 1.0,
     neutral: float = 0.5,
     default: bool = False,
-) -> Callable[[Callable[..., Any]], Metric]:
+) -> Callable[[Callable[..., Iterable[Judgement]]], Metric]:
     """Return a decorator that turns a batch function into a :class:`Metric`.
 
     Raises:
@@ -154,7 +157,7 @@ def metric(
     if not low <= neutral <= high:
         raise MetricError(f"{name}: neutral value {neutral} lies outside {low} to {high}")
 
-    def declare(function: Callable[..., Any]) -> Metric:
+    def declare(function: Callable[..., Iterable[Judgement]]) -> Metric:
         keywords = _keyword_parameters(function)
         wanted = dict(models or {})
         for parameter in wanted:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Registry", "find_metrics"]
 
 GROUP = "grice.metrics"
-_MACHINERY = ("declaration", "registry")
+_MACHINERY = ("declaration", "page", "registry")
 
 
 class Registry(NamedTuple):
@@ -40,7 +40,7 @@ class Registry(NamedTuple):
     origins: dict[str, str]
     problems: tuple[str, ...]
 
-    def __getitem__(self, name: str) -> Metric:  # type: ignore[override]
+    def named(self, name: str) -> Metric:
         """Return a metric by name.
 
         Raises:

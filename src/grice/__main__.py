@@ -1,0 +1,7 @@
+"""``python -m grice`` is the ``grice`` command."""
+
+import sys
+
+from grice.cli import main
+
+sys.exit(main())

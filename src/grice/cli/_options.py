@@ -1,0 +1,131 @@
+"""Options that several commands take, and how they become loaded metrics."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.metrics.declaration import Metric
+    from grice.metrics.registry import Registry
+    from grice.scoring.api import Grader
+
+__all__ = ["add_metric_options", "cache_folder", "load_grader"]
+
+
+def add_metric_options(parser: argparse.ArgumentParser) -> None:
+    """Add what selects, configures and runs metrics; each metric brings its own options."""
+    registry = _registry()
+    group = parser.add_argument_group("metrics")
+    group.add_argument(
+        "-m",
+        "--metrics",
+        metavar="NAMES",
+        help=f"comma-separated; default {','.join(registry.defaults())} (see grice list)",
+    )
+    group.add_argument(
+        "--plugin",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="a Python file that declares further metrics; may be repeated",
+    )
+    group.add_argument(
+        "--mode",
+        choices=("exact", "fast"),
+        default="exact",
+        help="arithmetic: exact (float32, default) or fast (int8, slightly other numbers)",
+    )
+    group.add_argument(
+        "--workers", type=_positive, metavar="N", help="batches computed at once; default: cores"
+    )
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="folder of answers kept between runs (default: the user's cache folder)",
+    )
+    group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
+    for metric in registry.metrics.values():
+        _add_options_of(metric, parser)
+
+
+def _add_options_of(metric: Metric, parser: argparse.ArgumentParser) -> None:
+    if not metric.options and not metric.models:
+        return
+    group = parser.add_argument_group(f"options of {metric.name}")
+    for option in metric.options:
+        group.add_argument(
+            _flag(metric, option.name),
+            dest=_destination(metric, option.name),
+            type={"int": int, "float": float, "str": str}[option.type],
+            choices=option.choices or None,
+            metavar=None if option.choices else option.type.upper(),
+            help=f"{option.help} Default: {option.default}.".replace("%", "%%").strip(),
+        )
+    for name, reference in metric.models.items():
+        group.add_argument(
+            _flag(metric, name),
+            dest=_destination(metric, name),
+            metavar="MODEL",
+            help=f"model reference; default {reference}",
+        )
+
+
+def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
+    """Return the metrics that the arguments ask for, ready to score."""
+    from grice.scoring import load
+
+    settings: dict[str, dict[str, object]] = {}
+    for metric in _registry(arguments.plugin).metrics.values():
+        given = {
+            name: value
+            for name in (*(option.name for option in metric.options), *metric.models)
+            if (value := getattr(arguments, _destination(metric, name), None)) is not None
+        }
+        if given:
+            settings[metric.name] = given
+    names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
+    return load(
+        *names,
+        options=settings,
+        speakers=speakers,
+        mode=arguments.mode,
+        workers=arguments.workers,
+        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+        plugins=arguments.plugin,
+    )
+
+
+def cache_folder() -> Path:
+    """Return where answers are kept: ``GRICE_CACHE``, or the user's cache folder."""
+    if stated := os.environ.get("GRICE_CACHE"):
+        return Path(stated)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "grice"
+
+
+def _registry(plugins: Sequence[Path] = ()) -> Registry:
+    from grice.metrics.registry import find_metrics
+
+    return find_metrics(plugins)
+
+
+def _flag(metric: Metric, name: str) -> str:
+    return f"--{metric.name}-{name}".replace("_", "-")
+
+
+def _destination(metric: Metric, name: str) -> str:
+    return f"{metric.name}.{name}"
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least 1 is needed")
+    return number

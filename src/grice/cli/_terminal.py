@@ -1,0 +1,131 @@
+"""What a person sees on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.records import Evidence, Score
+    from grice.scoring.summary import LowScore, MetricSummary, Summary
+
+__all__ = ["console", "describe", "print_scores", "print_summary", "warn"]
+
+TEXT_WIDTH = 300
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on standard output or standard error, as wide as the terminal."""
+    return Console(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
+
+
+def warn(message: str) -> None:
+    """Print one line to standard error."""
+    print(f"grice: {message}", file=sys.stderr)  # noqa: T201
+
+
+def print_summary(summary: Summary) -> None:
+    """Print a run: one line per metric, then the lowest replies with the reason."""
+    out = console()
+    out.print(f"{summary.conversations:,} conversations, {summary.turns:,} turns", style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric")
+    for title in ("mean", "95 % interval", "ok", "abstained", "failed"):
+        table.add_column(title, justify="right")
+    for metric in summary.metrics:
+        counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
+        table.add_row(metric.metric, _number(metric.mean), _interval(metric), *counts)
+    out.print(table)
+    for metric in summary.metrics:
+        _print_lowest(out, metric)
+    if summary.skipped:
+        out.print(f"\n{summary.skipped:,} records could not be read", style="bold red")
+        for problem in summary.problems[:5]:
+            out.print(Text(f"  {_clean(problem)}"))
+        if summary.skipped > 5:
+            out.print(f"  … and {summary.skipped - 5:,} more")
+
+
+def _print_lowest(out: Console, metric: MetricSummary) -> None:
+    if not metric.lowest:
+        return
+    out.print(f"\nlowest {metric.metric}", style="bold")
+    for low in metric.lowest:
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(width=6, justify="right")
+        grid.add_column(ratio=1)
+        grid.add_row(_number(low.value), _place(low))
+        if low.reason:
+            grid.add_row("", Text(_clean(low.reason), style="italic"))
+        out.print(grid)
+
+
+def _place(low: LowScore) -> Text:
+    where = low.conversation if low.turn is None else f"{low.conversation} #{low.turn}"
+    text = Text(f"{_clean(where)}  ", style="dim")
+    return text.append(_clean(low.text), style="not dim") if low.text else text
+
+
+def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
+    """Print scores with all their evidence; ``texts`` are the turns of the conversation."""
+    out = console()
+    for score in scores:
+        line = Text(f"{score.metric}  ", style="bold")
+        line.append(_number(score.value), style="bold cyan")
+        line.append("" if score.status == "ok" else f"  {score.status}", style="yellow")
+        if score.flags:
+            line.append(f"  ({', '.join(score.flags)})", style="yellow")
+        out.print(line)
+        if score.reason:
+            out.print(Text(f"  {_clean(score.reason)}", style="italic"))
+        for evidence in score.evidence:
+            for row in describe(evidence, texts):
+                out.print(Text(f"  {row}"))
+        out.print(Text(f"  {score.signature}", style="dim"))
+
+
+def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
+    """Return the lines that say a piece of evidence in words."""
+    match evidence:
+        case TripleEvidence(triple=triple, plausibility=plausibility, known=known):
+            said = f"{_clean(triple.head)} —{triple.relation}→ {_clean(triple.tail)}"
+            lines = [f"{plausibility:.2f}  {said}"]
+            if known:
+                lines.append(
+                    f"      nearest known: {_clean(known.head)} → {_clean(known.tail)} "
+                    f"(heads {known.head_similarity:.2f}, tails {known.tail_similarity:.2f}, "
+                    f"{known.source})"
+                )
+            return lines
+        case TurnEvidence(turn=turn, effect=effect):
+            return [f"{effect:+.2f}  #{turn} {_clean(texts[turn])}"]
+        case FeatureEvidence(name=name, value=value, effect=None):
+            return [f"{_clean(name)} = {value:g}"]
+        case FeatureEvidence(name=name, value=value, effect=effect):
+            return [f"{effect:+.2f}  {_clean(name)} = {value:g}"]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _interval(metric: MetricSummary) -> str:
+    if metric.low is None or metric.high is None:
+        return "–"
+    return f"{metric.low:.3f} – {metric.high:.3f}"
+
+
+def _clean(text: str) -> str:
+    """Return the text on one line, cut, without characters that could steer a terminal."""
+    one_line = " ".join(text[: 2 * TEXT_WIDTH].split())
+    visible = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in one_line)
+    return visible if len(visible) <= TEXT_WIDTH else visible[: TEXT_WIDTH - 1] + "…"

@@ -1,0 +1,80 @@
+"""``grice list``: the metrics and formats there are, or the page of one metric."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from grice.metrics.registry import Registry
+
+HELP = "list metrics and formats, or describe one metric"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("metric", nargs="?", metavar="METRIC", help="describe this metric")
+    parser.add_argument(
+        "--plugin", type=Path, action="append", default=[], metavar="FILE.py", help="also look here"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the list or the page."""
+    from grice.cli._terminal import warn
+    from grice.metrics.page import metric_page
+    from grice.metrics.registry import find_metrics
+
+    registry = find_metrics(arguments.plugin)
+    for problem in registry.problems:
+        warn(problem)
+    if arguments.json:
+        sys.stdout.write(_as_json(registry, arguments.metric) + "\n")
+    elif arguments.metric:
+        sys.stdout.write(metric_page(registry.named(arguments.metric)))
+    else:
+        _print_lists(registry)
+    return 0
+
+
+def _print_lists(registry: Registry) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from grice.cli._terminal import console
+    from grice.formats import FORMATS
+
+    out = console()
+    metrics = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("metric", "judges", "what it tells", "from"):
+        metrics.add_column(title)
+    for name, metric in registry.metrics.items():
+        star = "*" if metric.default else ""
+        metrics.add_row(f"{name}{star}", metric.judges, metric.summary, registry.origins[name])
+    out.print(metrics)
+    out.print("* scored unless told otherwise; grice list METRIC tells more\n")
+    formats = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("format", "what it is"):
+        formats.add_column(title)
+    for name, known in FORMATS.items():
+        formats.add_row(name, known.summary)
+    out.print(formats)
+
+
+def _as_json(registry: Registry, name: str | None) -> str:
+    import msgspec
+
+    metrics = [registry.named(name)] if name else list(registry.metrics.values())
+    rows = [
+        {
+            **{field: getattr(metric, field) for field in metric.__struct_fields__},
+            "function": f"{metric.function.__module__}.{metric.function.__name__}",
+            "origin": registry.origins[metric.name],
+        }
+        for metric in metrics
+    ]
+    return msgspec.json.encode(rows).decode()

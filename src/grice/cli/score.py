@@ -1,0 +1,152 @@
+"""``grice score``: scores for every reply of files of conversations."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._options import add_metric_options, load_grader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.errors import RecordError
+    from grice.formats import Reading
+    from grice.records import Conversation
+    from grice.report import ReportWriter
+    from grice.scoring.run import Scorer
+    from grice.scoring.sink import Sink
+    from grice.scoring.summary import Summary
+
+HELP = "score every reply of files of conversations"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="conversations in any known format, gzipped or not; a directory; - for standard input",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.jsonl", help="write the scores here, one JSON object a line"
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="OUT.html", help="write a page to look at them"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
+    )
+    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+    parser.add_argument(
+        "--speaker",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="judge only turns of this speaker or role; may be repeated",
+    )
+    parser.add_argument(
+        "--bad-records",
+        choices=("skip", "fail"),
+        default="skip",
+        help="a record that cannot be read is skipped and counted (exit status 2), or ends the run",
+    )
+    parser.add_argument(
+        "--resume",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="finish what an interrupted run left beside OUT.jsonl (the default)",
+    )
+    add_metric_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score the files; see :mod:`grice.cli` for the exit status."""
+    from grice.cli._progress import Progress
+    from grice.formats import read
+    from grice.scoring.run import run as run_scoring
+
+    readings = [read(file, format=arguments.format) for file in arguments.files]
+    with load_grader(arguments, arguments.speaker) as grader:
+        scorer = grader.scorer
+        sink = _sink(arguments, _identity(arguments, scorer))
+        report = _report(arguments, scorer)
+        with Progress(readings) as progress:
+            listeners = [progress] if report is None else [progress, report]
+            try:
+                summary = run_scoring(_records(arguments, readings), scorer, sink, listeners)
+            except KeyboardInterrupt:
+                if arguments.output and arguments.output != "-":
+                    progress.note(f"{arguments.output} is unfinished; the same command goes on")
+                raise
+            finally:
+                if report is not None and sys.exc_info()[0] is not None:
+                    report.abort()
+        if report is not None:
+            report.close(summary)
+    _show(arguments, readings, summary)
+    if summary.skipped:
+        return 2
+    return 1 if summary.failed else 0
+
+
+def _records(
+    arguments: argparse.Namespace, readings: Sequence[Reading]
+) -> Iterator[Conversation | RecordError]:
+    from grice.errors import RecordError
+
+    for reading in readings:
+        for record in reading:
+            if isinstance(record, RecordError) and arguments.bad_records == "fail":
+                raise record
+            yield record
+
+
+def _identity(arguments: argparse.Namespace, scorer: Scorer) -> str:
+    """Return whatever decides the lines of the output; a run goes on only if it agrees."""
+    parts = [loaded.signature for loaded in scorer.metrics]
+    parts += [f"speaker={speaker}" for speaker in sorted(scorer.speakers)]
+    parts += [f"file={file}" for file in arguments.files]
+    return " ".join([*parts, f"format={arguments.format}"])
+
+
+def _sink(arguments: argparse.Namespace, identity: str) -> Sink:
+    from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
+
+    if arguments.output and arguments.output != "-":
+        return ScoreFile(Path(arguments.output), identity, resume=arguments.resume)
+    if arguments.output or arguments.json or not sys.stdout.isatty():
+        return ScoreStream(sys.stdout.buffer, identity)
+    return NoSink(identity)
+
+
+def _report(arguments: argparse.Namespace, scorer: Scorer) -> ReportWriter | None:
+    if arguments.report is None:
+        return None
+    from grice.report import open_report
+
+    return open_report(arguments.report, ", ".join(arguments.files), scorer)
+
+
+def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
+    from grice.cli._terminal import print_summary, warn
+
+    for reading in readings:
+        warn(f"{reading.source}: read as {reading.format}")
+    if arguments.output and arguments.output != "-" and arguments.json:
+        import msgspec
+
+        sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
+    elif (arguments.output and arguments.output != "-") or (
+        sys.stdout.isatty() and not arguments.json
+    ):
+        print_summary(summary)
+    elif summary.skipped:
+        for problem in summary.problems:
+            warn(problem)
+        warn(f"{summary.skipped} records could not be read")

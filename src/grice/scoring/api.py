@@ -1,0 +1,150 @@
+"""The Python face of scoring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from grice.errors import InputError
+from grice.metrics.registry import find_metrics
+from grice.records import Conversation, Score, Turn
+from grice.scoring.loaded import load_metric
+from grice.scoring.models import Models, default_workers
+from grice.scoring.run import WINDOW_RECORDS, Scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from grice.runtime.embedded import Mode
+
+    Talk: TypeAlias = Conversation | Sequence[str]
+
+__all__ = ["Grader", "load", "score"]
+
+
+class Grader:
+    """Metrics that are loaded and ready; load once, score often.
+
+    Attributes:
+        scorer: The metrics, for :func:`grice.scoring.run.run`.
+    """
+
+    def __init__(self, scorer: Scorer, models: Models) -> None:
+        self.scorer = scorer
+        self._models = models
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """What exactly each metric computes, by name."""
+        return {loaded.metric.name: loaded.signature for loaded in self.scorer.metrics}
+
+    def score(self, talk: Talk | Iterable[Conversation]) -> list[Score]:
+        """Return the scores of a conversation, or of several.
+
+        Args:
+            talk: A conversation, several, or one as a list of strings said by two speakers in
+                turn, of which the last is judged.
+        """
+        conversations = _conversations(talk)
+        scores: list[Score] = []
+        for start in range(0, len(conversations), WINDOW_RECORDS):
+            for group in self.scorer.score(conversations[start : start + WINDOW_RECORDS]):
+                scores += group
+        return scores
+
+    def close(self) -> None:
+        """Release what the models hold."""
+        self._models.close()
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def load(
+    *names: str,
+    options: Mapping[str, Mapping[str, object]] | None = None,
+    speakers: Collection[str] = (),
+    mode: Mode = "exact",
+    workers: int | None = None,
+    cache: Path | None = None,
+    plugins: Sequence[Path] = (),
+) -> Grader:
+    """Load metrics.
+
+    Args:
+        names: Names of metrics; without any, those that ``grice score`` runs.
+        options: Options and model references by metric name.
+        speakers: Judge only turns of these speakers or roles.
+        mode: ``exact``, or ``fast`` for int8 arithmetic.
+        workers: Batches computed at the same time; by default one per core.
+        cache: Folder that keeps what models answered; by default nothing is kept.
+        plugins: Python files that declare further metrics.
+
+    Raises:
+        MetricError: For an unknown metric or option.
+        BundleError: For a model that is missing or changed.
+    """
+    registry = find_metrics(plugins)
+    settings = options or {}
+    wanted = tuple(dict.fromkeys(names or registry.defaults()))
+    for name in (*wanted, *settings):
+        registry.named(name)
+    models = Models(mode=mode, workers=workers or default_workers(), cache=cache)
+    try:
+        loaded = [
+            load_metric(registry.named(name), models, settings.get(name, {})) for name in wanted
+        ]
+    except BaseException:
+        models.close()
+        raise
+    return Grader(Scorer(loaded, frozenset(speakers)), models)
+
+
+def score(talk: Talk | Iterable[Conversation], *names: str) -> list[Score]:
+    """Return the scores of a conversation, or of several; see :func:`load` for options.
+
+    >>> import grice
+    >>> [score] = grice.score(["Where are you from?", "I grew up in Lisbon."], "log_length")
+    >>> round(score.value, 2)
+    1.61
+    """
+    with load(*names) as grader:
+        return grader.score(talk)
+
+
+def _conversations(talk: Talk | Iterable[Conversation]) -> list[Conversation]:
+    if isinstance(talk, Conversation):
+        return [talk]
+    if isinstance(talk, str):
+        raise InputError(
+            "a single string is no conversation: give its turns as a list of strings, the reply "
+            "last, or a grice.Conversation"
+        )
+    items = list(_items(talk))
+    if items and all(isinstance(item, str) for item in items):
+        turns = tuple(Turn("AB"[i % 2], str(item)) for i, item in enumerate(items))
+        return [Conversation("talk", turns, targets=(len(turns) - 1,))]
+    conversations = [item for item in items if isinstance(item, Conversation)]
+    if len(conversations) != len(items):
+        odd = next(item for item in items if not isinstance(item, Conversation))
+        raise InputError(
+            f"conversations are grice.Conversation records or one list of strings; found "
+            f"{type(odd).__name__}"
+        )
+    return conversations
+
+
+def _items(talk: Iterable[object]) -> Iterator[object]:
+    try:
+        yield from talk
+    except TypeError:
+        raise InputError(f"conversations are needed, found {type(talk).__name__}") from None

@@ -1,0 +1,125 @@
+"""A metric with its options set and its models open."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from grice.errors import GriceError, MetricError, did_you_mean
+from grice.records import Conversation, Judgement, Response, Score
+from grice.scoring.items import responses, utterances
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from grice.metrics.declaration import Metric, OptionValue
+    from grice.scoring.models import Models
+
+__all__ = ["LoadedMetric", "load_metric"]
+
+
+class LoadedMetric:
+    """A metric that is ready to judge.
+
+    Attributes:
+        metric: The declaration.
+        signature: What exactly it computes. Numbers compare only if it agrees.
+    """
+
+    def __init__(self, metric: Metric, signature: str, arguments: Mapping[str, object]) -> None:
+        self.metric = metric
+        self.signature = signature
+        self._arguments = arguments
+
+    def judge(self, items: Sequence[Any]) -> list[Judgement]:
+        """Return one judgement per response or conversation, in order.
+
+        An item on which the metric breaks is ``failed`` with the reason; the others keep
+        their values.
+        """
+        if not items:
+            return []
+        try:
+            judgements = [*self.metric.function(items, **self._arguments)]
+            if len(judgements) != len(items):
+                raise MetricError(f"{len(judgements)} judgements for {len(items)} items")
+            return [self._checked(judgement) for judgement in judgements]
+        except Exception as error:  # noqa: BLE001 - a metric may be anyone's code
+            if len(items) == 1:
+                return [Judgement(None, "failed", _reason(error))]
+            half = len(items) // 2
+            return self.judge(items[:half]) + self.judge(items[half:])
+
+    def score(
+        self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
+    ) -> list[list[Score]]:
+        """Return the scores of each conversation, in the order of its turns."""
+        items: list[Sequence[Response | Conversation]]
+        if self.metric.judges == "response":
+            items = [responses(conversation, speakers) for conversation in conversations]
+        else:
+            items = [[utterances(conversation)] for conversation in conversations]
+        judgements = iter(self.judge([item for group in items for item in group]))
+        return [
+            [self._score(conversation, item, next(judgements)) for item in group]
+            for conversation, group in zip(conversations, items, strict=True)
+        ]
+
+    def _checked(self, judgement: Judgement) -> Judgement:
+        value, metric = judgement.value, self.metric
+        if judgement.status == "failed":
+            return judgement
+        if value is None or math.isnan(value) or not metric.low <= value <= metric.high:
+            raise MetricError(f"value {value} outside {metric.low:g} to {metric.high:g}")
+        return judgement
+
+    def _score(
+        self, conversation: Conversation, item: Response | Conversation, judgement: Judgement
+    ) -> Score:
+        return Score(
+            conversation.id,
+            item.turn if isinstance(item, Response) else None,
+            self.metric.name,
+            judgement.value,
+            judgement.status,
+            judgement.reason,
+            judgement.flags,
+            judgement.evidence,
+            self.signature,
+            conversation.meta,
+        )
+
+
+def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -> LoadedMetric:
+    """Set a metric's options, open its models and write its signature.
+
+    Args:
+        metric: The declared metric.
+        models: Where models are opened.
+        options: Option values and model references by parameter name.
+
+    Raises:
+        MetricError: For an unknown option or a value of the wrong type.
+        ModelError: For a model that cannot be opened.
+    """
+    known = {option.name: option for option in metric.options}
+    for name in options:
+        if name not in known and name not in metric.models:
+            near = did_you_mean(name, [*known, *metric.models])
+            raise MetricError(f"{metric.name}: no option {name!r}{near}")
+    values: dict[str, OptionValue] = {
+        name: option.check(options.get(name, option.default), metric.name)  # type: ignore[arg-type]
+        for name, option in known.items()
+    }
+    references = {name: str(options.get(name, ref)) for name, ref in metric.models.items()}
+    opened = {name: models.open(reference) for name, reference in references.items()}
+    parts = [f"{metric.name}:{metric.version}"]
+    parts += [f"{name}:{value}" for name, value in values.items()]
+    parts += [f"{name}:{models.stamp(reference)}" for name, reference in references.items()]
+    if references:
+        parts.append(f"mode:{models.mode}")
+    return LoadedMetric(metric, "|".join(parts), {**values, **opened})
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"

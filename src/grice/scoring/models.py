@@ -1,0 +1,150 @@
+"""Opens whatever a model reference names, each once, for all metrics together."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.errors import BundleError, ModelError
+from grice.runtime.bundle import Bundle, open_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grice.runtime.embedded import Mode
+    from grice.runtime.memo import MemoEncoder
+
+__all__ = ["Models", "default_workers"]
+
+
+def default_workers() -> int:
+    """Return the number of processor cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Models:
+    """Opened models by reference.
+
+    A reference is one string: ``bundle:NAME`` for a model that came with the package,
+    ``file:FOLDER`` for a bundle of your own.
+
+    Args:
+        mode: ``exact`` or ``fast``; see :mod:`grice.runtime.embedded`.
+        workers: How many batches are computed at the same time.
+        cache: Folder of answers kept between runs; None keeps them for this run only.
+    """
+
+    def __init__(self, *, mode: Mode, workers: int, cache: Path | None) -> None:
+        # Here, not above: reading a signature or a help text needs no engine.
+        from grice.runtime.memo import Memo
+
+        if workers < 1:
+            raise ModelError(f"{workers} workers: at least one is needed")
+        self.mode: Mode = mode
+        self._workers = workers
+        self._memo = Memo(cache)
+        self._bundles: dict[str, Bundle] = {}
+        self._opened: dict[str, object] = {}
+
+    def close(self) -> None:
+        """Release the kept answers."""
+        self._memo.close()
+
+    def bundle(self, reference: str) -> Bundle:
+        """Return the checked bundle a reference names."""
+        if reference not in self._bundles:
+            self._bundles[reference] = _find_bundle(reference)
+        return self._bundles[reference]
+
+    def open(self, reference: str) -> object:
+        """Return the model a reference names.
+
+        Raises:
+            ModelError: If the reference cannot be understood or names an unknown kind of model.
+            BundleError: If the bundle is missing or changed.
+        """
+        if reference not in self._opened:
+            bundle = self.bundle(reference)
+            if bundle.card.kind not in _OPENERS:
+                raise ModelError(
+                    f"{reference}: this version opens bundles of kind "
+                    f"{', '.join(sorted(_OPENERS))}, not {bundle.card.kind!r}"
+                )
+            self._opened[reference] = _OPENERS[bundle.card.kind](self, bundle)
+        return self._opened[reference]
+
+    def stamp(self, reference: str) -> str:
+        """Return name and hash of a model, with those of the encoder it stands on."""
+        card, digest = self.bundle(reference).card, self.bundle(reference).digest
+        stamp = f"{card.name}@{digest}"
+        return f"{stamp}+{self.stamp(_encoder(card.encoder))}" if card.encoder else stamp
+
+    def _encoder_of(self, bundle: Bundle) -> MemoEncoder:
+        return self.open(_encoder(bundle.card.encoder))  # type: ignore[return-value]
+
+    def _open_encoder(self, bundle: Bundle) -> object:
+        from grice.runtime.embedded import EmbeddedEncoder
+        from grice.runtime.memo import MemoEncoder
+
+        encoder = EmbeddedEncoder(bundle, mode=self.mode, threads=self._workers)
+        return MemoEncoder(encoder, self._memo)
+
+    def _open_generator(self, bundle: Bundle) -> object:
+        from grice.runtime.embedded import EmbeddedGenerator
+
+        return EmbeddedGenerator(bundle, mode=self.mode, threads=self._workers)
+
+    def _open_pair_head(self, bundle: Bundle) -> object:
+        from grice.runtime.pairs import PairHead
+
+        return PairHead(bundle, self._encoder_of(bundle))
+
+    def _open_span_head(self, bundle: Bundle) -> object:
+        from grice.runtime.memo import MemoSpanTagger
+        from grice.runtime.spans import SpanHead
+
+        encoder = self._encoder_of(bundle)
+        identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        head = SpanHead(bundle.card.settings, bundle.folder, encoder.hidden, identity)
+        return MemoSpanTagger(head, self._memo)
+
+    def _open_triple_head(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_plausibility
+
+        return open_plausibility(bundle, self._encoder_of(bundle))
+
+    def _open_knowledge(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_store
+
+        return open_store(bundle)
+
+
+_OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
+    "encoder": Models._open_encoder,
+    "generator": Models._open_generator,
+    "knowledge": Models._open_knowledge,
+    "pair-head": Models._open_pair_head,
+    "span-head": Models._open_span_head,
+    "triple-head": Models._open_triple_head,
+}
+
+
+def _encoder(name: str) -> str:
+    if not name:
+        raise BundleError("a head's card must name the encoder bundle whose vectors it reads")
+    return f"bundle:{name}"
+
+
+def _find_bundle(reference: str) -> Bundle:
+    scheme, colon, rest = reference.partition(":")
+    if colon and rest and scheme == "bundle":
+        return open_bundle(rest)
+    if colon and rest and scheme == "file":
+        return open_bundle(Path(rest))
+    raise ModelError(
+        f"model reference {reference!r}: write bundle:NAME for a model of the package or "
+        f"file:FOLDER for a bundle of your own"
+    )

@@ -1,0 +1,195 @@
+"""Where scores go. A file of scores survives a kill and is finished by the next run.
+
+While a run is under way its lines stand in ``OUT.partial`` and its progress in ``OUT.state``.
+Lines are made durable first and counted in the state afterwards, so that after a kill at any
+moment the state describes lines that are there; what stands behind them is cut off. The
+finished file appears under its own name in one step.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+import msgspec
+
+from grice.errors import InputError, OutputError
+from grice.records import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["NoSink", "ScoreFile", "ScoreStream", "Sink", "State", "encode_scores"]
+
+
+class State(msgspec.Struct, frozen=True):
+    """Progress of an unfinished file.
+
+    Attributes:
+        run: Signatures of the metrics and whatever else decides the numbers.
+        input: Digest over the records scored so far.
+        records: How many records of the input are done, broken ones included.
+        bytes: Length of the lines that belong to them.
+    """
+
+    run: str
+    input: str = ""
+    records: int = 0
+    bytes: int = 0
+
+
+class Sink(Protocol):
+    """Takes the scores of one window of conversations after another."""
+
+    @property
+    def done(self) -> State:
+        """What an earlier, interrupted run has done already."""
+        ...
+
+    def replay(self) -> Iterator[Score]:
+        """Yield the scores of that earlier run in their order."""
+        ...
+
+    def append(self, scores: Sequence[Score], state: State) -> None:
+        """Take the scores that lead to ``state``; they are safe when this returns."""
+        ...
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        ...
+
+
+def encode_scores(scores: Sequence[Score]) -> bytes:
+    """Return the scores as JSON lines."""
+    return b"".join(msgspec.json.encode(score) + b"\n" for score in scores)
+
+
+class ScoreStream:
+    """Scores as JSON lines on a stream, such as standard output."""
+
+    def __init__(self, stream: BinaryIO, run: str) -> None:
+        self._stream = stream
+        self.done = State(run)
+
+    def replay(self) -> Iterator[Score]:
+        """Yield nothing: a stream remembers nothing."""
+        return iter(())
+
+    def append(self, scores: Sequence[Score], state: State) -> None:  # noqa: ARG002 - no memory
+        """Write the scores."""
+        self._stream.write(encode_scores(scores))
+        self._stream.flush()
+
+    def finish(self) -> None:
+        """Do nothing: the stream belongs to somebody else."""
+
+
+class NoSink:
+    """Forgets the scores: somebody looks at the summary only."""
+
+    def __init__(self, run: str) -> None:
+        self.done = State(run)
+
+    def replay(self) -> Iterator[Score]:
+        """Yield nothing."""
+        return iter(())
+
+    def append(self, scores: Sequence[Score], state: State) -> None:
+        """Do nothing."""
+
+    def finish(self) -> None:
+        """Do nothing."""
+
+
+class ScoreFile:
+    """Scores as JSON lines in a file, gzipped if its name ends in ``.gz``.
+
+    Args:
+        path: The finished file.
+        run: Signatures and whatever else decides the numbers; an unfinished file of another
+            run is not continued.
+        resume: Continue an unfinished file; if false, start anew.
+
+    Raises:
+        InputError: If the unfinished file belongs to another run.
+        OutputError: If the file cannot be written.
+    """
+
+    def __init__(self, path: Path, run: str, *, resume: bool) -> None:
+        self.path = path
+        self._partial = path.with_name(path.name + ".partial")
+        self._state = path.with_name(path.name + ".state")
+        self.done = self._unfinished(run) if resume else State(run)
+        self._bytes = self.done.bytes
+        try:
+            self._file = self._partial.open("r+b" if self.done.records else "wb")
+            self._file.truncate(self.done.bytes)
+            self._file.seek(self.done.bytes)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+
+    def _unfinished(self, run: str) -> State:
+        anew = "give --no-resume to start anew"
+        try:
+            state = msgspec.json.decode(self._state.read_bytes(), type=State)
+            size = self._partial.stat().st_size
+        except FileNotFoundError:
+            return State(run)
+        except msgspec.DecodeError as error:
+            raise InputError(f"{self._state}: not the state of a run ({error}); {anew}") from None
+        if state.run != run:
+            raise InputError(
+                f"{self._partial}: left by a run with other metrics, models, options or inputs; "
+                f"repeat that run to finish it, or {anew}\n  then: {state.run}\n  now:  {run}"
+            )
+        if size < state.bytes:
+            raise InputError(f"{self._partial}: shorter than its state says; {anew}")
+        return state
+
+    def replay(self) -> Iterator[Score]:
+        """Yield the scores of the earlier run."""
+        # The file was cut to the lines that count when it was opened.
+        decoder = msgspec.json.Decoder(Score)
+        with (gzip.open if self._gzipped else open)(self._partial, "rb") as lines:
+            for line in lines:
+                yield decoder.decode(line)
+
+    def append(self, scores: Sequence[Score], state: State) -> None:
+        """Make the scores durable, then the state that counts them."""
+        lines = encode_scores(scores)
+        data = gzip.compress(lines, mtime=0) if self._gzipped else lines
+        try:
+            self._file.write(data)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._bytes += len(data)
+            self._write_state(msgspec.structs.replace(state, bytes=self._bytes))
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+    def finish(self) -> None:
+        """Give the file its name."""
+        try:
+            self._file.close()
+            self._partial.replace(self.path)
+            self._state.unlink(missing_ok=True)
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+    @property
+    def _gzipped(self) -> bool:
+        return self.path.suffix == ".gz"
+
+    def _write_state(self, state: State) -> None:
+        fresh = self._state.with_name(self._state.name + ".new")
+        fresh.write_bytes(msgspec.json.encode(state))
+        fresh.replace(self._state)
+
+
+def _cannot_write(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"{path}: cannot be written: {error.strerror or error}; what was scored before is kept "
+        f"beside it, and the same command goes on from there"
+    )

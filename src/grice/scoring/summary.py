@@ -1,0 +1,159 @@
+"""What a run came to, collected conversation by conversation in constant memory."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grice.records import Conversation, Score, Status
+from grice.stats import ClusteredMean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.errors import RecordError
+    from grice.scoring.loaded import LoadedMetric
+
+__all__ = ["LowScore", "MetricSummary", "Summary", "SummaryBuilder"]
+
+LOWEST = 5
+REASONS = 20
+
+
+class LowScore(msgspec.Struct, frozen=True):
+    """One of the lowest scores of a run, with the text it judges."""
+
+    conversation: str
+    turn: int | None
+    metric: str
+    value: float
+    reason: str | None
+    speaker: str
+    text: str
+
+
+class MetricSummary(msgspec.Struct, frozen=True):
+    """One metric over a run.
+
+    Attributes:
+        metric: Its name.
+        mean: Mean over the scores of status ``ok``; None if there are none.
+        low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
+        high: Upper bound.
+        counts: Number of scores by status.
+        lowest: The lowest scores of status ``ok``, lowest first.
+        signature: What exactly was computed.
+    """
+
+    metric: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    counts: dict[Status, int]
+    lowest: tuple[LowScore, ...]
+    signature: str
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """A whole run.
+
+    Attributes:
+        conversations: Conversations that were scored.
+        turns: Their turns.
+        metrics: One entry per metric, in the order asked for.
+        skipped: Records that could not be read.
+        problems: The first of them, as one line each.
+    """
+
+    conversations: int
+    turns: int
+    metrics: tuple[MetricSummary, ...]
+    skipped: int
+    problems: tuple[str, ...]
+
+    @property
+    def failed(self) -> int:
+        """Number of scores with status ``failed``."""
+        return sum(metric.counts.get("failed", 0) for metric in self.metrics)
+
+
+class SummaryBuilder:
+    """Collects scores and gives a :class:`Summary` at any time."""
+
+    def __init__(self, metrics: Sequence[LoadedMetric]) -> None:
+        self._metrics = metrics
+        self._means = {loaded.metric.name: ClusteredMean() for loaded in metrics}
+        self._counts: dict[str, Counter[Status]] = {
+            loaded.metric.name: Counter() for loaded in metrics
+        }
+        self._lowest: dict[str, list[tuple[float, int, LowScore]]] = {
+            loaded.metric.name: [] for loaded in metrics
+        }
+        self._conversations = 0
+        self._turns = 0
+        self._skipped = 0
+        self._problems: list[str] = []
+
+    def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
+        """Add one conversation with all its scores."""
+        self._conversations += 1
+        self._turns += len(conversation.turns)
+        values: dict[str, list[float]] = {name: [] for name in self._means}
+        for score in scores:
+            self._counts[score.metric][score.status] += 1
+            if score.status == "ok" and score.value is not None:
+                values[score.metric].append(score.value)
+                self._offer(conversation, score, score.value)
+        for name, mean in self._means.items():
+            mean.add(values[name])
+
+    def skip(self, error: RecordError) -> None:
+        """Count a record that could not be read."""
+        self._skipped += 1
+        if len(self._problems) < REASONS:
+            self._problems.append(str(error))
+
+    def summary(self) -> Summary:
+        """Return what has come together so far."""
+        return Summary(
+            self._conversations,
+            self._turns,
+            tuple(self._metric(loaded) for loaded in self._metrics),
+            self._skipped,
+            tuple(self._problems),
+        )
+
+    def _metric(self, loaded: LoadedMetric) -> MetricSummary:
+        name = loaded.metric.name
+        interval = self._means[name].interval()
+        ordered = sorted(self._lowest[name], key=lambda entry: (-entry[0], -entry[1]))
+        return MetricSummary(
+            name,
+            interval.mean if interval else None,
+            interval.low if interval else None,
+            interval.high if interval else None,
+            dict(self._counts[name]),
+            tuple(entry[2] for entry in ordered),
+            loaded.signature,
+        )
+
+    def _offer(self, conversation: Conversation, score: Score, value: float) -> None:
+        heap = self._lowest[score.metric]
+        if len(heap) == LOWEST and -heap[0][0] <= value:
+            return
+        turn = None if score.turn is None else conversation.turns[score.turn]
+        low = LowScore(
+            score.conversation,
+            score.turn,
+            score.metric,
+            value,
+            score.reason,
+            turn.speaker if turn else "",
+            turn.text if turn else "",
+        )
+        # The count breaks ties: of equal scores the earlier one stays.
+        entry = (-value, -self._counts[score.metric].total(), low)
+        (heapq.heappush if len(heap) < LOWEST else heapq.heappushpop)(heap, entry)
