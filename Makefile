@@ -1,0 +1,41 @@
+# make demo: score examples/ and write report.html.   make test: run the tests.
+# Both need Python >= 3.11, nothing else; they make their own environment in .venv.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: bench check clean demo docs test
+
+demo: $(VENV)/.user
+	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
+	@echo "Open report.html in a browser to see every reply with its evidence."
+
+test: $(VENV)/.developer
+	$(BIN)/python -m pytest -q
+
+check: $(VENV)/.developer
+	$(BIN)/ruff format --check src tests bench recipes
+	$(BIN)/ruff check src tests bench recipes
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q
+
+docs: $(VENV)/.developer
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.developer
+	$(BIN)/python bench/run.py
+
+$(VENV)/pyvenv.cfg:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.user: $(VENV)/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.developer: $(VENV)/pyvenv.cfg pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.user
+
+clean:
+	rm -rf $(VENV) build dist out.jsonl* report.html
