@@ -1,8 +1,7 @@
-"""The ``grice`` command. Each module here that does not start with ``_`` is one command.
+"""The ``grice`` command; each module of :mod:`grice.cli.commands` is one command.
 
-A command module declares ``HELP`` (one line), ``configure(parser)`` and ``run(arguments)``,
-which returns the exit status: 0 done; 1 a gate failed (a score has status ``failed``);
-2 input that cannot be used, or records that were skipped; 3 a fault of grice.
+Exit status: 0 done; 1 a gate failed (a score has status ``failed``); 2 input that cannot be
+used, or records that were skipped; 3 a fault of grice; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 import grice
+from grice.cli import commands
 from grice.errors import GriceError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Command(Protocol):
 
     HELP: str
 
-    def configure(self, parser: argparse.ArgumentParser) -> None: ...
+    def configure(self, parser: argparse.ArgumentParser, words: Sequence[str]) -> None: ...
     def run(self, arguments: argparse.Namespace) -> int: ...
 
 
@@ -74,22 +74,21 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
     parser.add_argument("--debug", action="store_true", help="show the trace of an error")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    below = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     chosen = next((word for word in words if not word.startswith("-")), None)
     for name in _command_names():
-        command = cast("Command", import_module(f"grice.cli.{name}"))
-        below = commands.add_parser(name, help=command.HELP, description=command.HELP)
-        below.add_argument("--debug", action="store_true", help="show the trace of an error")
-        below.set_defaults(run=command.run)
+        command = cast("Command", import_module(f"{commands.__name__}.{name}"))
+        one = below.add_parser(name, help=command.HELP, description=command.HELP)
+        one.add_argument("--debug", action="store_true", help="show the trace of an error")
+        one.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.
         if name == chosen:
-            command.configure(below)
+            command.configure(one, words)
     return parser
 
 
 def _command_names() -> list[str]:
-    found = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name for name in found if not name.startswith("_"))
+    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
 
 
 if __name__ == "__main__":

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["add_metric_options", "cache_folder", "load_grader"]
 
 
-def add_metric_options(parser: argparse.ArgumentParser) -> None:
-    """Add what selects, configures and runs metrics; each metric brings its own options."""
-    registry = _registry()
+def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Add what selects, configures and runs metrics; each metric brings its own options.
+
+    The words of the command line are looked through for plugins, whose options are added too.
+    """
+    registry = _registry(_plugins(words))
     group = parser.add_argument_group("metrics")
     group.add_argument(
         "-m",
@@ -108,6 +111,15 @@ def cache_folder() -> Path:
         return Path(stated)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "grice"
+
+
+def _plugins(words: Sequence[str]) -> list[Path]:
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    early.add_argument("--plugin", type=Path, action="append", default=[])
+    try:
+        return list(early.parse_known_args(list(words))[0].plugin)
+    except argparse.ArgumentError:
+        return []  # the full parser says what is wrong
 
 
 def _registry(plugins: Sequence[Path] = ()) -> Registry:

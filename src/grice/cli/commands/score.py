@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HELP = "score every reply of files of conversations"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "files",
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="finish what an interrupted run left beside OUT.jsonl (the default)",
     )
-    add_metric_options(parser)
+    add_metric_options(parser, words)
 
 
 def run(arguments: argparse.Namespace) -> int:

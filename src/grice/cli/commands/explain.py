@@ -10,13 +10,14 @@ from grice.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from grice.records import Conversation
 
 HELP = "score one reply and show the evidence"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "turns",
@@ -29,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--turn", type=int, metavar="N", help="index of the reply, from 0")
     parser.add_argument("--format", metavar="NAME", help="format of the file")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON lines")
-    add_metric_options(parser)
+    add_metric_options(parser, words)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from grice.metrics.registry import Registry
 
 HELP = "list metrics and formats, or describe one metric"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
     parser.add_argument("metric", nargs="?", metavar="METRIC", help="describe this metric")
     parser.add_argument(

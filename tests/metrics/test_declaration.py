@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from grice.errors import MetricError
+from grice.metrics import Example, metric
+from grice.metrics.registry import find_metrics
+from grice.records import Judgement
+
+
+def declare(function, name="mine", **declaration):
+    return metric(
+        name,
+        version="1",
+        summary="Mine.",
+        judges="response",
+        source="none",
+        example=Example(["a", "b"], 0.0, 1.0),
+        **declaration,
+    )(function)
+
+
+def judged(responses, *, size: int = 3, bias: float = 0.5, how: Literal["min", "max"] = "min"):
+    """Return nothing of worth.
+
+    Args:
+        size: How many
+            there are.
+        how: Which one.
+    """
+    return [Judgement(0.5) for _ in responses]
+
+
+def test_options_come_from_the_signature_and_the_docstring():
+    size, bias, how = declare(judged).options
+    assert (size.name, size.type, size.default, size.help) == (
+        "size",
+        "int",
+        3,
+        "How many there are.",
+    )
+    assert (bias.type, bias.help) == ("float", "")
+    assert (how.choices, how.default, how.help) == (("min", "max"), "min", "Which one.")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("size", "many"), ("size", 1.5), ("size", True), ("how", "mean"), ("bias", None)],
+)
+def test_an_option_refuses_what_it_is_not(option, value):
+    options = {known.name: known for known in declare(judged).options}
+    with pytest.raises(MetricError, match=f"mine: option '{option}' is"):
+        options[option].check(value, "mine")
+
+
+def test_an_option_takes_what_can_be_read_as_its_type():
+    size, bias, _ = declare(judged).options
+    assert size.check("4", "mine") == 4
+    assert bias.check(1, "mine") == 1.0
+
+
+def no_default(responses, *, size: int):
+    return []
+
+
+def odd_type(responses, *, sizes: list = ()):  # type: ignore[assignment]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("function", "declaration", "message"),
+    [
+        (no_default, {}, "needs a default"),
+        (odd_type, {}, "an option is int, float, str"),
+        (judged, {"models": {"encoder": "bundle:encoder"}}, "the function has no such"),
+        (judged, {"neutral": 2.0}, "neutral value 2.0 lies outside"),
+        (judged, {"name": "My Metric"}, "lower-case letters"),
+    ],
+)
+def test_a_contradictory_declaration_is_refused(function, declaration, message):
+    with pytest.raises(MetricError, match=message):
+        declare(function, **declaration)
+
+
+def test_an_unknown_metric_gets_a_hint():
+    with pytest.raises(MetricError, match="did you mean 'relevance'"):
+        find_metrics().named("relevence")
