@@ -86,6 +86,18 @@ def run(
         OutputError: If the sink cannot be written.
     """
     summary = SummaryBuilder(scorer.metrics)
+    try:
+        for window, scores in _score_windows(records, scorer, sink):
+            _tell(window, scores, summary, listeners)
+        sink.finish()
+    finally:
+        sink.close()
+    return summary.summary()
+
+
+def _score_windows(
+    records: Iterable[Conversation | RecordError], scorer: Scorer, sink: Sink
+) -> Iterator[tuple[list[Conversation | RecordError], list[list[Score]]]]:
     digest = hashlib.blake2b(digest_size=16)
     state = State(sink.done.run)
     earlier = sink.replay()
@@ -95,16 +107,14 @@ def run(
             digest.update(_content(record))
         state = State(state.run, digest.hexdigest(), state.records + len(window))
         if state.records <= sink.done.records:
-            scores = [list(islice(earlier, scorer.count(item))) for item in conversations]
             _check_unchanged(state, sink.done)
+            scores = [list(islice(earlier, scorer.count(item))) for item in conversations]
         else:
             scores = scorer.score(conversations)
             sink.append([score for group in scores for score in group], state)
-        _tell(window, scores, summary, listeners)
+        yield window, scores
     if state.records < sink.done.records:
         raise _changed()
-    sink.finish()
-    return summary.summary()
 
 
 def _windows(

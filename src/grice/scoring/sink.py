@@ -57,7 +57,11 @@ class Sink(Protocol):
         ...
 
     def finish(self) -> None:
-        """Nothing more will come."""
+        """Make the result complete: nothing more will come."""
+        ...
+
+    def close(self) -> None:
+        """Release what is open, finished or not."""
         ...
 
 
@@ -83,6 +87,9 @@ class ScoreStream:
         self._stream.flush()
 
     def finish(self) -> None:
+        """Do nothing: every line is out already."""
+
+    def close(self) -> None:
         """Do nothing: the stream belongs to somebody else."""
 
 
@@ -100,6 +107,9 @@ class NoSink:
         """Do nothing."""
 
     def finish(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
         """Do nothing."""
 
 
@@ -177,6 +187,10 @@ class ScoreFile:
             self._state.unlink(missing_ok=True)
         except OSError as error:
             raise _cannot_write(self.path, error) from error
+
+    def close(self) -> None:
+        """Leave the file, finished or to be continued."""
+        self._file.close()
 
     @property
     def _gzipped(self) -> bool:

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+from grice.runtime import memo as memo_module
+from grice.runtime.embedded import Hidden
+from grice.runtime.memo import Memo, MemoEncoder, MemoSpanTagger
+from grice.runtime.protocols import TaggedSpan
+
+
+class CountingEncoder:
+    """Encodes a text as its length and remembers what it was asked."""
+
+    identity = "counting"
+
+    def __init__(self):
+        self.asked = []
+
+    def encode(self, texts):
+        self.asked += texts
+        return [np.array([len(text), 0.5], np.float32) for text in texts]
+
+    def hidden(self, texts):
+        empty = Hidden(np.zeros((0, 2), np.float32), [])
+        return [(empty, vector) for vector in self.encode(texts)]
+
+    def truncated(self, texts):
+        return [False for _ in texts]
+
+
+@pytest.fixture
+def counting():
+    return CountingEncoder()
+
+
+def test_each_distinct_text_is_encoded_once(counting):
+    encoder = MemoEncoder(counting, Memo(None))
+    first = encoder.encode(["a", "bb", "a", "ccc"])
+    second = encoder.encode(["ccc", "dddd", "a"])
+    assert counting.asked == ["a", "bb", "ccc", "dddd"]
+    assert [vector[0] for vector in first + second] == [1, 2, 1, 3, 3, 4, 1]
+    assert all(vector.dtype == np.float32 for vector in first + second)
+
+
+def test_a_folder_keeps_answers_for_the_next_run(counting, tmp_path):
+    for _ in range(2):
+        memo = Memo(tmp_path / "shared")
+        assert MemoEncoder(counting, memo).encode(["hello"])[0][0] == 5
+        memo.close()
+    assert counting.asked == ["hello"]
+
+
+def test_another_model_gets_no_answers_of_this_one(counting):
+    memo = Memo(None)
+    MemoEncoder(counting, memo).encode(["a"])
+    other = CountingEncoder()
+    other.identity = "other"
+    MemoEncoder(other, memo).encode(["a"])
+    assert other.asked == ["a"]
+
+
+def test_reading_token_states_leaves_the_vectors_behind(counting):
+    encoder = MemoEncoder(counting, Memo(None))
+    encoder.hidden(["a", "bb"])
+    encoder.encode(["bb", "a"])
+    assert counting.asked == ["a", "bb"]
+
+
+def test_odd_texts_are_told_apart(counting):
+    encoder = MemoEncoder(counting, Memo(None))
+    texts = ["?", "\ud800", "\udfff", "", "\x00", "é", "e\u0301"]
+    encoder.encode(texts)
+    assert counting.asked == texts
+
+
+def test_spans_come_back_as_they_were():
+    class Tagger:
+        identity = "tagger"
+
+        def tag(self, texts):
+            return [(TaggedSpan(0, len(text), "event", 0.25),) for text in texts]
+
+    tagger = MemoSpanTagger(Tagger(), Memo(None))
+    assert tagger.tag(["abc"]) == tagger.tag(["abc"]) == [(TaggedSpan(0, 3, "event", 0.25),)]
+
+
+def test_a_damaged_cache_is_left_out_with_a_warning(counting, tmp_path):
+    (tmp_path / "answers.sqlite").write_bytes(b"this is no database" * 100)
+    with pytest.warns(UserWarning, match="the cache cannot be used and is left out"):
+        memo = Memo(tmp_path)
+    assert MemoEncoder(counting, memo).encode(["hello"])[0][0] == 5
+
+
+def test_a_cache_in_an_impossible_place_is_left_out_with_a_warning(counting, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="left out"):
+        memo = Memo(tmp_path / "file" / "below")
+    assert MemoEncoder(counting, memo).encode(["hello"])[0][0] == 5
+
+
+def test_a_cache_that_breaks_on_the_way_costs_no_answer(counting, tmp_path):
+    memo = Memo(tmp_path)
+    encoder = MemoEncoder(counting, memo)
+    encoder.encode(["a"])
+    with sqlite3.connect(tmp_path / "answers.sqlite") as other:
+        other.execute("DROP TABLE answers")
+    with pytest.warns(UserWarning, match="left out"):
+        assert encoder.encode(["a", "bb"])[1][0] == 2
+
+
+def test_a_cache_that_has_grown_too_large_starts_anew(counting, tmp_path, monkeypatch):
+    memo = Memo(tmp_path)
+    MemoEncoder(counting, memo).encode(["a"])
+    memo.close()
+    monkeypatch.setattr(memo_module, "LIMIT", 10)
+    memo = Memo(tmp_path)
+    MemoEncoder(counting, memo).encode(["a"])
+    memo.close()
+    assert counting.asked == ["a", "a"]
