@@ -1,1 +1,15 @@
+"""Every way a conversation comes in.
 
+``read`` takes a path, ``-`` or a directory and yields conversations one by one; a broken record
+is yielded as a ``RecordError``, and reading goes on behind it. A format is one module of this
+package that declares ``FORMAT``; nothing else is touched when one is added.
+"""
+
+from __future__ import annotations
+
+from grice.formats._document import document
+from grice.formats._format import Format
+from grice.formats._reading import Reading, read
+from grice.formats._registry import FORMATS
+
+__all__ = ["FORMATS", "Format", "Reading", "document", "read"]

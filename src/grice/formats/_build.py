@@ -1,0 +1,199 @@
+"""Turns and conversations from decoded objects; what is left over becomes meta."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grice.formats._format import Bad
+from grice.formats._json import kind
+from grice.formats._speech import prefixed
+from grice.records import Conversation, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.records import Json
+
+__all__ = [
+    "SPEAKER",
+    "TEXT",
+    "alternate",
+    "conversation",
+    "references",
+    "take",
+    "text_of",
+    "turn",
+    "turns",
+]
+
+TEXT = ("text", "utterance", "message", "content")
+SPEAKER = ("speaker", "agent", "name", "from")
+ID = ("id", "conversation_id", "dialogue_id", "dialog_id", "conv_id", "GUID")
+
+_MISSING: Any = object()
+
+
+def take(record: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
+    """Remove and return the first of the named fields that is there and not null."""
+    for name in names:
+        value = record.get(name)
+        if value is not None:
+            del record[name]
+            return value
+    return None
+
+
+def text_of(value: object, field: str) -> str:
+    """Return a value that has to be text."""
+    if isinstance(value, str):
+        return value
+    raise Bad(field, f"expected text, found {kind(value)}")
+
+
+def alternate(index: int) -> str:
+    """Return the speaker of a turn whose speaker is not said: A and B by turns."""
+    return "AB"[index % 2]
+
+
+def references(value: object, field: str) -> tuple[str, ...]:
+    """Return texts that stand as one text, a list of texts, or not at all."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list):
+        raise Bad(field, f"expected text or a list of texts, found {kind(value)}")
+    return tuple(text_of(item, f"{field}[{index}]") for index, item in enumerate(value))
+
+
+def _speaker(record: dict[str, Any], names: Sequence[str], otherwise: str) -> str:
+    value = take(record, names)
+    if value is None or value == "":
+        for name in names:  # a null is said by the letter, not kept
+            if name in record and record[name] is None:
+                del record[name]
+        return otherwise
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise Bad(names[0], f"expected the name of the speaker, found {kind(value)}")
+
+
+def _label(record: dict[str, Any], name: str) -> str | None:
+    """Take a field that is a text or a number; leave anything else where it is, for meta."""
+    value = record.get(name)
+    if isinstance(value, str):
+        del record[name]
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        del record[name]
+        return str(value)
+    return None
+
+
+def _meta(rest: dict[str, Any]) -> dict[str, Json]:
+    """Return the left-over fields; a field ``meta`` is poured into them where nothing is lost."""
+    inner = rest.get("meta")
+    if not isinstance(inner, dict):
+        return rest
+    outer = {name: value for name, value in rest.items() if name != "meta"}
+    if not outer:
+        return inner
+    if outer.keys() & inner.keys():
+        return rest
+    return inner | outer
+
+
+def turn(
+    item: object,
+    otherwise: str,
+    *,
+    text: Sequence[str] = TEXT,
+    speaker: Sequence[str] = SPEAKER,
+) -> Turn:
+    """Return the turn of one list item: an object, or just the text.
+
+    Args:
+        item: The decoded item; an object is used up.
+        otherwise: The speaker if none is said.
+        text: Names that the text can have, the first that is there counts.
+        speaker: Names that the speaker can have.
+
+    Raises:
+        Bad: The text is missing or a field has the wrong type.
+    """
+    if type(item) is str:
+        return Turn(otherwise, item)
+    if type(item) is not dict:
+        raise Bad(None, f"expected an object or text, found {kind(item)}")
+    for name in text:
+        said = item.pop(name, _MISSING)
+        if said is not _MISSING:
+            break
+    else:
+        fields = ", ".join(sorted(item)[:8]) or "no field"
+        raise Bad(text[0], f"missing; found {fields}")
+    if type(said) is not str:
+        raise Bad(name, f"expected text, found {kind(said)}")
+    who = _speaker(item, speaker, otherwise)
+    if not item:
+        return Turn(who, said)
+    role, time = _label(item, "role"), _label(item, "time")
+    others = references(item.pop("references", None), "references")
+    return Turn(who, said, role, time, others, _meta(item))
+
+
+def turns(value: object, field: str) -> tuple[Turn, ...]:
+    """Return the turns of a list of objects or texts.
+
+    Raises:
+        Bad: It is no list, is empty, or an item cannot be used.
+    """
+    if not isinstance(value, list):
+        raise Bad(field, f"expected a list of turns, found {kind(value)}")
+    if not value:
+        raise Bad(field, "no turn")
+    if all(type(item) is str for item in value):
+        return tuple(
+            prefixed(value) or (Turn(alternate(index), text) for index, text in enumerate(value))
+        )
+    built = []
+    for index, item in enumerate(value):
+        try:
+            built.append(turn(item, alternate(index)))
+        except Bad as bad:
+            raise bad.inside(f"{field}[{index}]") from None
+    return tuple(built)
+
+
+def _id(record: dict[str, Any], otherwise: str) -> str:
+    value = take(record, ID)
+    if value is None or value == "":
+        return otherwise
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise Bad("id", f"expected text or a number, found {kind(value)}")
+
+
+def conversation(
+    rest: dict[str, Any],
+    turns: tuple[Turn, ...],
+    default_id: str,
+    *,
+    targets: tuple[int, ...] | None = None,
+) -> Conversation:
+    """Return the conversation of a record whose turns have been taken out.
+
+    The id is the first of ``id``, ``conversation_id``, ``dialogue_id``, ``dialog_id``,
+    ``conv_id``, ``GUID``; all other fields become meta.
+
+    Raises:
+        Bad: There is no turn, or the id is neither text nor number.
+    """
+    if not turns:
+        raise Bad("turns", "no turn")
+    name = _id(rest, default_id)
+    return Conversation(name, turns, targets, _meta(rest))

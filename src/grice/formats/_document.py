@@ -1,0 +1,54 @@
+"""The page that describes the formats, written from their declarations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import RecordError
+from grice.formats._format import Line
+from grice.formats._registry import FORMATS
+from grice.records import to_json
+
+if TYPE_CHECKING:
+    from grice.formats._format import Format
+
+__all__ = ["document"]
+
+_HEAD = """\
+# Formats
+
+<!-- Written by grice.formats.document(); change the declarations, not this page. -->
+
+`grice.formats.read(SOURCE)` yields one conversation at a time from a file, from standard input
+(`-`) or from the files of a directory. The format is recognised by the first 64 KiB of the input,
+or named with `format=NAME`; with a name, reading starts with the first line that comes.
+
+- **Encoding.** Text is UTF-8; a byte order mark is skipped, lines end in LF or CRLF. Gzip is
+  recognised by its content, not by its name.
+- **Directories.** The files under it are read in the order of their paths, each in its own format.
+  Hidden files are left out.
+- **Broken records.** A record that cannot be used is yielded as a `RecordError` that names the
+  file, the line and the field, in its place; reading goes on behind it. A line over 64 MiB is
+  skipped in this way. Of a gzip file that is cut off, everything before the break is read.
+- **Conversations without turns** are broken records (`no turn`). A turn may be empty text.
+- **Ids.** A conversation without an id is called after its file and line: `chat:12`. An id that
+  comes again in one input gets a number: `x`, `x#2`, `x#3`; both records are kept.
+- **Other fields** of a record or a turn are kept unchanged in its `meta`. A field `meta` is poured
+  into it, unless a name stands in both; then it stays a field of its own.
+- **Text** is kept as it came. Where a format says so, white space around a turn is left out.
+"""
+
+
+def _section(form: Format) -> str:
+    lines = form.example.encode().splitlines()
+    found = form.read((Line(number, line) for number, line in enumerate(lines, 1)), "FILE")
+    result = "\n".join(str(one) if isinstance(one, RecordError) else to_json(one) for one in found)
+    return (
+        f"## {form.name}\n\n{form.summary[:1].upper()}{form.summary[1:]}.\n\n{form.description}\n\n"
+        f"```text\n{form.example.rstrip()}\n```\n\nis read as\n\n```json\n{result}\n```\n"
+    )
+
+
+def document() -> str:
+    """Return ``docs/formats.md``: the rules for all formats, and each with an example."""
+    return "\n".join([_HEAD, *map(_section, FORMATS.values())])

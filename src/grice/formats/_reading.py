@@ -1,0 +1,154 @@
+"""Reading an input of any kind, one conversation at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from grice.errors import InputError, RecordError
+from grice.formats._bytes import PREFIX, open_input
+from grice.formats._format import Found
+from grice.formats._ids import Ids
+from grice.formats._registry import named, recognise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+    from grice.formats._format import Format
+
+__all__ = ["Reading", "read"]
+
+_MAGIC = 16
+
+
+class Reading(Iterator[Found]):
+    """Conversations of one input in order, with a RecordError in place of each broken record.
+
+    Reading ends by itself; leave it early with ``close()`` or a ``with`` block.
+
+    Attributes:
+        format: Name of the format recognised or asked for; ``directory`` if every file of a
+            directory has its own.
+        source: The input as it was given.
+    """
+
+    def __init__(
+        self, source: str, form: str, found: Iterator[Found], close: Callable[[], None]
+    ) -> None:
+        self.source = source
+        self.format = form
+        self._found: Iterator[Found] = _unique(found)
+        self._close = close
+
+    def __next__(self) -> Found:
+        try:
+            return next(self._found)
+        except StopIteration:
+            self._close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; reading is over."""
+        self._found = iter(())
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_close"):
+            self._close()
+
+
+def _unique(found: Iterator[Found]) -> Iterator[Found]:
+    ids = Ids()
+    for record in found:
+        if isinstance(record, RecordError):
+            yield record
+            continue
+        name = ids.unique(record.id)
+        yield record if name == record.id else replace(record, id=name)
+
+
+def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: A002 - the flag's name
+    r"""Return the conversations of a file, of standard input or of a directory.
+
+    Args:
+        source: A path, or ``-`` for standard input. Gzip is unpacked. The files of a directory
+            are read in the order of their paths, hidden ones left out.
+        format: Name of one of ``FORMATS``; None recognises it by the first 64 KiB.
+
+    Memory does not grow with the number of records, but for 16 to 32 bytes per id.
+
+    Raises:
+        InputError: The format is unknown or not recognised, or there is nothing to read. In a
+            directory, a file that cannot be used is yielded as a RecordError instead.
+
+    >>> from pathlib import Path
+    >>> _ = Path("chat.txt").write_text("Ann: Is it far?\nBob: Ten minutes.\n")
+    >>> [conversation] = read("chat.txt")
+    >>> conversation.turns[1]
+    Turn(speaker='Bob', text='Ten minutes.', role=None, time=None, references=(), meta={})
+    """
+    form = None if format is None else named(format)
+    given = str(source)
+    if given != "-" and Path(given).is_dir():
+        found = _directory(_files(given), form)
+        return Reading(given, form.name if form else "directory", found, lambda: None)
+    form, found, close = _file(given, form)
+    return Reading(given, form.name, found, close)
+
+
+def _file(source: str, form: Format | None) -> tuple[Format, Iterator[Found], Callable[[], None]]:
+    opened = open_input(source, peek=PREFIX if form is None else _MAGIC)
+    try:
+        form = form or recognise(opened.prefix, opened.name)
+    except InputError:
+        opened.closing.close()
+        raise
+    return form, form.read(opened.lines, opened.name), opened.closing.close
+
+
+def _directory(files: list[str], form: Format | None) -> Iterator[Found]:
+    for file in files:
+        try:
+            _, found, close = _file(file, form)
+        except InputError as error:
+            yield RecordError(str(error).removeprefix(f"{file}: "), file=file)
+            continue
+        try:
+            yield from found
+        finally:
+            close()
+
+
+def _files(directory: str) -> list[str]:
+    """Return the regular files under a directory, sorted, hidden ones left out.
+
+    Raises:
+        InputError: There is none.
+    """
+    problems: list[OSError] = []
+    files = []
+    for folder, folders, names in os.walk(directory, onerror=problems.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = (Path(folder, name) for name in names if not name.startswith("."))
+        files += [path for path in paths if path.is_file()]
+    if not files:
+        reason = f": {problems[0].strerror}" if problems else ""
+        raise InputError(f"{directory}: no file to read in this directory{reason}")
+    return [str(path) for path in sorted(files)]

@@ -1,0 +1,136 @@
+"""A context and a response to it: the judged turn is the response alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from grice.formats._build import conversation, references, take, turn
+from grice.formats._format import Bad
+from grice.formats._json import decode, kind
+from grice.formats._speech import prefixed
+from grice.records import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.records import Conversation
+
+__all__ = ["CONTEXT", "RESPONSE", "build", "exchange", "response_conversation"]
+
+CONTEXT = ("context", "history", "query")
+RESPONSE = ("response", "reply")
+_REFERENCES = ("references", "reference")
+_MARKS = ("</UTT>", "__eou__")
+
+
+def _texts(context: str) -> list[str]:
+    """Return the turns of a context written as one text, empty ones left out.
+
+    They are parted by ``</UTT>`` or ``__eou__``, or are a JSON list, or else stand on a line each.
+    """
+    for mark in _MARKS:
+        if mark in context:
+            break
+    else:
+        if context.startswith("[") and context.rstrip().endswith("]"):
+            try:
+                items = decode(context.encode())
+            except Bad:
+                items = None
+            if isinstance(items, list) and all(isinstance(item, str) for item in items):
+                return items
+        mark = "\n"
+    return [text for part in context.split(mark) if (text := part.strip())]
+
+
+def _other(index: int, count: int) -> str:
+    """Return the speaker of a context turn: the response is by A, the turn before it by B."""
+    return "BA"[(count - 1 - index) % 2]
+
+
+def _context(items: list[Any], field: str) -> list[Turn]:
+    turns = []
+    for index, item in enumerate(items):
+        try:
+            turns.append(turn(item, _other(index, len(items))))
+        except Bad as bad:
+            raise bad.inside(f"{field}[{index}]") from None
+    return turns
+
+
+def _responder(context: Sequence[Turn]) -> str:
+    """Return who responds: whoever spoke before the last speaker, else A, or B if A spoke last."""
+    if not context:
+        return "A"
+    last = context[-1].speaker
+    for before in reversed(context):
+        if before.speaker != last:
+            return before.speaker
+    return {"user": "system", "system": "user", "A": "B"}.get(last, "A")
+
+
+def _response(value: object, field: str, speaker: str) -> Turn:
+    if isinstance(value, str):
+        return Turn(speaker, value)
+    if not isinstance(value, dict):
+        raise Bad(field, f"expected text, found {kind(value)}")
+    try:
+        return turn(value, speaker)
+    except Bad as bad:
+        raise bad.inside(field) from None
+
+
+def exchange(
+    context: object, response: object, *, names: tuple[str, str]
+) -> tuple[list[Turn], Turn]:
+    """Return the turns of a context and of the response to it.
+
+    Args:
+        context: A list of turns or texts, or one text.
+        response: A text or a turn.
+        names: What the two fields are called.
+
+    Raises:
+        Bad: One of them has the wrong type.
+    """
+    items = _texts(context) if isinstance(context, str) else context
+    if not isinstance(items, list):
+        raise Bad(names[0], f"expected a list of turns or text, found {kind(context)}")
+    if all(type(item) is str for item in items):
+        if isinstance(response, str) and (named := prefixed([*items, response])):
+            return named[:-1], named[-1]
+        turns = prefixed(items) or _context(items, names[0])
+    else:
+        turns = _context(items, names[0])
+    return turns, _response(response, names[1], _responder(turns))
+
+
+def response_conversation(
+    rest: dict[str, Any],
+    context: Sequence[Turn],
+    response: Turn,
+    others: tuple[str, ...],
+    default_id: str,
+) -> Conversation:
+    """Return the conversation that ends with the response, which alone is to be judged."""
+    if others:
+        response = replace(response, references=response.references + others)
+    return conversation(rest, (*context, response), default_id, targets=(len(context),))
+
+
+def build(record: dict[str, Any], default_id: str) -> Conversation:
+    """Return the conversation of a record with context, response and references.
+
+    Raises:
+        Bad: One of them is missing or has the wrong type.
+    """
+    where = next((name for name in CONTEXT if record.get(name) is not None), CONTEXT[0])
+    said = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
+    for name in (where, said):
+        if record.get(name) is None:
+            raise Bad(name, f"missing; found {', '.join(sorted(record)[:8]) or 'no field'}")
+    context, response = exchange(record.pop(where), record.pop(said), names=(where, said))
+    others = references(take(record, _REFERENCES), "references")
+    return response_conversation(record, context, response, others, default_id)

@@ -1,0 +1,44 @@
+"""Responses with a history whose turns end in ``</UTT>``: the layout of DECO (ACCENT)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grice.formats._format import Format, Found, Line
+from grice.formats._json import confidence, records
+from grice.formats._response import CONTEXT, build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from grice.errors import RecordError
+
+__all__ = ["FORMAT"]
+
+
+def _fits(record: dict[str, Any]) -> bool:
+    return "response" in record and any("</UTT>" in str(record.get(name)) for name in CONTEXT)
+
+
+def _sniff(prefix: bytes) -> float:
+    # A little surer than the format `response`, which would read the same.
+    return min(1.0, confidence(prefix, _fits) * 1.02)
+
+
+def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    return records(lines, name, build)
+
+
+FORMAT = Format(
+    name="deco",
+    summary="JSON lines with `history`, turns ended by `</UTT>`, and a response (DECO, ConTurE)",
+    description="""\
+Empty slots of the history are left out, white space around a turn too. The last turn of the
+history is by B, the response is by A, and only the response is to be judged (`targets`). The id is
+`GUID`.""",
+    example="""\
+{"history": "</UTT></UTT>Hi!</UTT>Is it far?</UTT>", "response": "Ten minutes.", "GUID": 7, "event_cs": 4.0}
+""",  # noqa: E501 - an example stands as it would in a file
+    sniff=_sniff,
+    read=_read,
+)

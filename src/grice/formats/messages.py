@@ -1,0 +1,114 @@
+"""Chat logs in the layout of the OpenAI interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from grice.formats._build import conversation, turn
+from grice.formats._format import Bad, Format, Found, Line
+from grice.formats._json import confidence, kind, records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from grice.errors import RecordError
+    from grice.records import Conversation, Turn
+
+__all__ = ["FORMAT"]
+
+_MESSAGES = ("messages", "conversation", "conversations")
+
+
+def _messages(record: dict[str, Any]) -> str | None:
+    for name in _MESSAGES:
+        value = record.get(name)
+        if isinstance(value, list) and (
+            name == "messages" or (value and isinstance(value[0], dict) and "role" in value[0])
+        ):
+            return name
+    return None
+
+
+def _parts(content: list[Any]) -> str:
+    """Return the texts of a list of content parts, joined by line ends."""
+    texts = []
+    for index, part in enumerate(content):
+        if not isinstance(part, dict):
+            raise Bad(f"content[{index}]", f"expected an object, found {kind(part)}")
+        said = part.get("refusal" if part.get("type") == "refusal" else "text")
+        if isinstance(said, str):
+            texts.append(said)
+        elif str(part.get("type", "text")).endswith("text"):
+            raise Bad(f"content[{index}].text", f"expected text, found {kind(said)}")
+    return "\n".join(texts)
+
+
+def _turn(message: object) -> Turn:
+    if not isinstance(message, dict):
+        raise Bad(None, f"expected an object, found {kind(message)}")
+    role = message.get("role")
+    if not isinstance(role, str):
+        raise Bad("role", f"expected text such as user or assistant, found {kind(role)}")
+    content = message.pop("content", None)
+    if isinstance(content, list):
+        said = _parts(content)
+    elif content is None:
+        # A call of a tool says nothing. It stays an empty turn, so that the index of a turn is
+        # the index of its message.
+        refusal = message.get("refusal")
+        if refusal is None and not (
+            role == "assistant" and (message.get("tool_calls") or message.get("function_call"))
+        ):
+            raise Bad("content", "missing; only a message that calls a tool may have none")
+        said = refusal if isinstance(refusal, str) else ""
+    else:
+        said = content
+    message["content"] = said
+    built = turn(message, role, text=("content",), speaker=("name",))
+    if isinstance(content, list) and content != [{"type": "text", "text": said}]:
+        return replace(built, meta=built.meta | {"content": content})
+    return built
+
+
+def _build(record: dict[str, Any], default_id: str) -> Conversation:
+    key = _messages(record)
+    if key is None:
+        fields = ", ".join(sorted(record)[:8]) or "no field"
+        raise Bad("messages", f"expected a list of messages with role and content; found {fields}")
+    built = []
+    for index, message in enumerate(record.pop(key)):
+        try:
+            built.append(_turn(message))
+        except Bad as bad:
+            raise bad.inside(f"{key}[{index}]") from None
+    if not built:
+        raise Bad(key, "no turn")
+    return conversation(record, tuple(built), default_id)
+
+
+def _sniff(prefix: bytes) -> float:
+    return confidence(prefix, lambda record: _messages(record) is not None)
+
+
+def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
+    return records(lines, name, _build)
+
+
+FORMAT = Format(
+    name="messages",
+    summary="JSON lines with `messages`, each with role and content, as chat interfaces log them",
+    description="""\
+The list stands in `messages` (or `conversation`, `conversations`). The speaker is `name` if there
+is one, else the role; the role is kept whatever it is, and messages of the system, the developer
+and of tools are turns too, so that the index of a turn is the index of its message. Content is a
+text or a list of parts; texts of parts are joined by line ends, and parts that are more than one
+text are kept under `content` in the meta of the turn. A message that calls a tool and says nothing
+is a turn with empty text; its `tool_calls` are kept in its meta.""",
+    example="""\
+{"id": "c1", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it far?"}, {"role": "assistant", "content": [{"type": "text", "text": "Ten minutes."}]}], "model": "m"}
+""",  # noqa: E501 - an example stands as it would in a file
+    sniff=_sniff,
+    read=_read,
+)
