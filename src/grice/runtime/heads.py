@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from grice.runtime.blas import single_threaded
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -61,7 +63,8 @@ class Mlp:
         count = len(features)
         padded = np.zeros((-(-count // ROWS) * ROWS, features.shape[1]), np.float32)
         padded[:count] = features
-        blocks = [self._block(padded[i : i + ROWS]) for i in range(0, len(padded), ROWS)]
+        with single_threaded():
+            blocks = [self._block(padded[i : i + ROWS]) for i in range(0, len(padded), ROWS)]
         if not blocks:
             return np.zeros((0, self.layers[-1][0].shape[1]), np.float32)
         return np.concatenate(blocks)[:count]

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from grice.runtime.embedded import Hidden
     from grice.runtime.protocols import SpanTagger, Vector
 
-__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoSpanTagger"]
+__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoSpanTagger", "cache_files"]
 
+FILE = "answers.sqlite"
 LIMIT = 2 * 2**30
 """Size in bytes at which a shared file is started anew when it is opened."""
 
@@ -87,12 +88,18 @@ def _warn(error: Exception) -> None:
     warnings.warn(f"the cache cannot be used and is left out: {error}", stacklevel=3)
 
 
+def cache_files(folder: Path) -> list[Path]:
+    """Return the files that a shared memo keeps in a folder."""
+    return sorted(folder.glob(f"{FILE}*"))
+
+
 def _shared(folder: Path) -> sqlite3.Connection:
-    path = folder / "answers.sqlite"
+    path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size > LIMIT:
-            path.unlink()
+            for file in cache_files(folder):
+                file.unlink()
         connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")

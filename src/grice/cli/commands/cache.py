@@ -1,0 +1,36 @@
+"""``grice cache``: where answers of models are kept between runs, and how to drop them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._options import cache_folder
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+HELP = "show or clear what models answered in earlier runs"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the arguments."""
+    parser.add_argument("action", choices=("info", "clear"), nargs="?", default="info")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="the folder, if not the usual")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the folder and its size, or remove the file."""
+    from grice.runtime.memo import cache_files
+
+    folder = arguments.cache or cache_folder()
+    files = cache_files(folder)
+    size = sum(file.stat().st_size for file in files)
+    if arguments.action == "clear":
+        for file in files:
+            file.unlink(missing_ok=True)
+    done = "cleared" if arguments.action == "clear" else "kept"
+    sys.stdout.write(f"{folder}: {size / 2**20:.1f} MiB {done}\n")
+    return 0
