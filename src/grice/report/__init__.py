@@ -1,1 +1,8 @@
+"""The report: one HTML file with every score and the evidence behind it."""
 
+from __future__ import annotations
+
+from grice.report.panels import MetricPanel, MetricTotals, Summary
+from grice.report.writer import ReportWriter
+
+__all__ = ["MetricPanel", "MetricTotals", "ReportWriter", "Summary"]

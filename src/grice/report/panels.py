@@ -1,0 +1,75 @@
+"""What the report says about a metric and about a whole run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from grice.records import Status
+
+__all__ = ["MetricPanel", "MetricTotals", "Summary"]
+
+
+class MetricPanel(msgspec.Struct, frozen=True):
+    """What a reader must know to read a metric's numbers; higher is better.
+
+    Attributes:
+        name: Name of the metric, as its scores carry it.
+        summary: What it measures, one sentence.
+        range: Smallest and largest value it can give; infinite where it has no bound.
+        neutral: Value that an abstained score carries.
+        judges: Whether it scores single replies or whole conversations.
+        source: Where the method was published.
+        signature: What exactly was computed; a score with another signature shows its own.
+    """
+
+    name: str
+    summary: str
+    range: tuple[float, float] = (0.0, 1.0)
+    neutral: float = 0.5
+    judges: Literal["response", "conversation"] = "response"
+    source: str = ""
+    signature: str = ""
+
+
+class MetricTotals(msgspec.Struct, frozen=True):
+    """One metric over a run.
+
+    Attributes:
+        metric: Name of the metric.
+        mean: Mean over the scores of status ``ok``; None if there are none.
+        low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
+        high: Upper bound.
+        counts: Number of scores by status; a status that is missing counts 0.
+    """
+
+    metric: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    counts: dict[Status, int]
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """A whole run, as the head of the report states it.
+
+    Attributes:
+        metrics: One entry per metric, in any order.
+        conversations: Conversations that were scored.
+        turns: Their turns.
+        skipped: Records of the input that could not be used.
+        problems: Why, one line each; may be fewer than ``skipped``.
+        command: The command line that made the report.
+        version: Version of grice.
+        date: When it was made; None keeps two runs of one command equal byte by byte.
+    """
+
+    metrics: tuple[MetricTotals, ...]
+    conversations: int
+    turns: int
+    skipped: int = 0
+    problems: tuple[str, ...] = ()
+    command: str = ""
+    version: str = ""
+    date: str | None = None

@@ -1,0 +1,129 @@
+"""What of a conversation and its scores goes into the page: one line of JSON.
+
+The line holds ``{"conversation": …, "scores": […]}``. The conversation is complete. A score
+leaves out what stands elsewhere in the page: its conversation, a signature equal to its panel's,
+meta fields equal to the conversation's. Numbers of the evidence keep four significant digits,
+without which they would make half of the file.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from grice.records import Conversation, Json, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grice.records import Evidence, Score
+
+__all__ = ["EVIDENCE_LIMIT", "shown_line"]
+
+EVIDENCE_LIMIT = 24
+"""Pieces of evidence that a score keeps in the page."""
+
+EXACT = 2**53
+"""Integers from here on lose digits in a browser, so they are shown as text."""
+
+
+class _ShownScore(msgspec.Struct, frozen=True, omit_defaults=True):
+    metric: str
+    status: Status
+    value: float | None = None
+    turn: int | None = None
+    reason: str | None = None
+    flags: tuple[str, ...] = ()
+    evidence: list[Json] = []
+    more: int = 0
+    signature: str = ""
+    meta: Json = None
+
+
+class _ShownConversation(msgspec.Struct, frozen=True):
+    conversation: Conversation
+    scores: list[_ShownScore]
+
+
+def shown_line(
+    conversation: Conversation, scores: Sequence[Score], signatures: Mapping[str, str]
+) -> bytes:
+    """Return the line of one conversation, without line break.
+
+    Args:
+        conversation: The conversation.
+        scores: Its scores, in any order.
+        signatures: Signature of each metric's panel.
+    """
+    shown = _ShownConversation(
+        _readable(conversation),
+        [_shown(score, conversation, signatures[score.metric]) for score in scores],
+    )
+    try:
+        return msgspec.json.encode(shown)
+    except UnicodeEncodeError:
+        # A lone surrogate has no UTF-8 form, but it has an escape in JSON.
+        return json.dumps(_plain(msgspec.to_builtins(shown)), separators=(",", ":")).encode()
+
+
+def _readable(conversation: Conversation) -> Conversation:
+    """Return the conversation with meta numbers that a browser reads without loss."""
+    if not conversation.meta and not any(turn.meta for turn in conversation.turns):
+        return conversation
+    replace = msgspec.structs.replace
+    turns = tuple(
+        replace(turn, meta=_plain(turn.meta)) if turn.meta else turn for turn in conversation.turns
+    )
+    return replace(conversation, turns=turns, meta=_plain(conversation.meta))
+
+
+def _shown(score: Score, conversation: Conversation, signature: str) -> _ShownScore:
+    kept = _strongest(score.evidence)
+    return _ShownScore(
+        score.metric,
+        score.status,
+        value=score.value,
+        turn=score.turn,
+        reason=score.reason,
+        flags=score.flags,
+        evidence=[_rounded(msgspec.to_builtins(piece)) for piece in kept],
+        more=len(score.evidence) - len(kept),
+        signature="" if score.signature == signature else score.signature,
+        meta=None if score.meta == conversation.meta else _plain(score.meta),
+    )
+
+
+def _strongest(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+    """Return at most EVIDENCE_LIMIT pieces in their order, without those of the least effect."""
+    if len(evidence) <= EVIDENCE_LIMIT:
+        return evidence
+    effects = [getattr(piece, "effect", None) for piece in evidence]
+    ranks = [math.inf if effect is None else abs(effect) for effect in effects]
+    kept = heapq.nsmallest(EVIDENCE_LIMIT, range(len(evidence)), key=lambda i: (-ranks[i], i))
+    return [evidence[i] for i in sorted(kept)]
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _rounded(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part) for part in value]
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and abs(value) >= EXACT:
+        return str(value)
+    return value

@@ -1,0 +1,205 @@
+"""Writes the report while the scores come in."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grice.errors import MetricError, OutputError, did_you_mean
+from grice.report.histogram import Histogram, bin_edges, draw
+from grice.report.index import SPEAKERS, IndexBuilder, Row
+from grice.report.page import Panel, settings, write_page
+from grice.report.shown import shown_line
+from grice.report.spool import ChunkSpool, compress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from grice.records import Conversation, Score
+    from grice.report.panels import MetricPanel, MetricTotals, Summary
+
+__all__ = ["ReportWriter"]
+
+KEEP = 20_000
+"""Conversations that a page holds; with more a browser no longer opens it with ease."""
+
+
+class ReportWriter:
+    """Writes one self-contained HTML file with the scores and what they rest on.
+
+    Conversations go to nameless temporary files beside ``path`` as they come. In memory stay
+    8 bytes per conversation and metric, and while closing the index of the conversations that
+    the page holds. The same input gives the same bytes.
+
+    Args:
+        path: The file to write; it appears when :meth:`close` has finished, complete.
+        title: Title of the page.
+        metrics: The metrics in the order the page shows them; the first one orders the page.
+        keep: Conversations that the page holds at most. Of a longer run it holds those with the
+            lowest scores of each metric; figures and histograms are of the whole run.
+
+    Raises:
+        MetricError: If two metrics have one name.
+        OutputError: If the folder of ``path`` cannot be written to.
+    """
+
+    def __init__(
+        self, path: Path, *, title: str, metrics: Sequence[MetricPanel], keep: int = KEEP
+    ) -> None:
+        self._path = path
+        self._title = title
+        self._metrics = tuple(metrics)
+        self._keep = keep
+        self._numbers = {metric.name: i for i, metric in enumerate(self._metrics)}
+        if len(self._numbers) < len(self._metrics):
+            raise MetricError("two metrics of one report have the same name")
+        self._signatures = {metric.name: metric.signature for metric in self._metrics}
+        self._extents = [(math.inf, -math.inf)] * len(self._metrics)
+        self._lowest = [array("d") for _ in self._metrics]
+        self._speakers: Counter[str] = Counter()
+        self._total = 0
+        try:
+            self._conversations = ChunkSpool(path.parent)
+            self._rows = ChunkSpool(path.parent)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
+        """Add one conversation with all its scores; the page keeps the order of the calls.
+
+        Raises:
+            MetricError: If a score is of a metric without panel, of another conversation or of
+                a turn that is not there, or if it is ``ok`` without a finite value.
+            OutputError: If the disk is full.
+        """
+        for score in scores:
+            self._check(score, conversation)
+        row = Row.of(conversation, scores, self._numbers)
+        try:
+            self._conversations.append(shown_line(conversation, scores, self._signatures))
+            self._rows.append(row.line())
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._speakers.update(row.speakers)
+        self._total += 1
+        for lowest in self._lowest:
+            lowest.append(math.inf)
+        for metric, _, _, value in row.cells:
+            if value is not None:
+                low, high = self._extents[metric]
+                self._extents[metric] = min(low, value), max(high, value)
+                self._lowest[metric][-1] = min(self._lowest[metric][-1], value)
+
+    def _check(self, score: Score, conversation: Conversation) -> None:
+        if score.metric not in self._numbers:
+            hint = did_you_mean(score.metric, self._numbers)
+            raise MetricError(f"the report has no panel for metric {score.metric!r}{hint}")
+        where = f"{score.metric} of conversation {conversation.id!r}"
+        if score.conversation != conversation.id:
+            raise MetricError(f"{where}: the score is of conversation {score.conversation!r}")
+        if score.turn is not None and not 0 <= score.turn < len(conversation.turns):
+            raise MetricError(
+                f"{where}: the score is of turn {score.turn}, there are {len(conversation.turns)}"
+            )
+        if score.status == "ok" and (score.value is None or not math.isfinite(score.value)):
+            raise MetricError(
+                f"{where}, turn {score.turn}: value {score.value} with status 'ok'; a score "
+                f"without a finite value has status 'failed' and a reason"
+            )
+
+    def close(self, summary: Summary) -> None:
+        """Write the file.
+
+        Raises:
+            MetricError: If the summary lacks one of the metrics.
+            OutputError: If the file cannot be written; nothing of it is left behind then.
+        """
+        totals = {entry.metric: entry for entry in summary.metrics}
+        for name in self._numbers:
+            if name not in totals:
+                raise MetricError(f"the summary has no entry for metric {name!r}")
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
+        try:
+            self._write(temporary, totals, summary)
+            temporary.replace(self._path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        finally:
+            temporary.unlink(missing_ok=True)
+            self.abort()
+
+    def abort(self) -> None:
+        """Drop everything; no file is written. Does nothing after :meth:`close`."""
+        self._conversations.close()
+        self._rows.close()
+
+    def _write(self, target: Path, totals: dict[str, MetricTotals], summary: Summary) -> None:
+        kept = self._kept()
+        histograms = [
+            Histogram(bin_edges(metric.range, *extent))
+            for metric, extent in zip(self._metrics, self._extents, strict=True)
+        ]
+        index = IndexBuilder(histograms, self._frequent_speakers())
+        for place, line in enumerate(self._rows.lines()):
+            index.add(Row.read(line), keep=kept is None or place in kept)
+        panels = [
+            _panel(metric, totals[metric.name], histogram)
+            for metric, histogram in zip(self._metrics, histograms, strict=True)
+        ]
+        if kept is not None:
+            self._conversations = self._selection(kept)
+        with target.open("wb") as file:
+            write_page(
+                file,
+                title=self._title,
+                panels=panels,
+                summary=summary,
+                shown=len(index.columns["ids"]),
+                settings=settings(
+                    panels,
+                    total=self._total,
+                    starts=self._conversations.starts(),
+                    places=None if kept is None else sorted(kept),
+                ),
+                index=compress(json.dumps(index.columns, separators=(",", ":")).encode()),
+                chunks=self._conversations.chunks(),
+            )
+
+    def _kept(self) -> set[int] | None:
+        """Return the places of the conversations the page holds; None if it holds all."""
+        if self._total <= self._keep:
+            return None
+        share = self._keep // max(len(self._lowest), 1)
+        kept: set[int] = set()
+        for lowest in self._lowest:
+            kept.update(np.argsort(lowest, kind="stable")[:share].tolist())
+        return kept
+
+    def _selection(self, kept: set[int]) -> ChunkSpool:
+        chosen = ChunkSpool(self._path.parent)
+        for place, line in enumerate(self._conversations.lines()):
+            if place in kept:
+                chosen.append(line)
+        self._conversations.close()
+        return chosen
+
+    def _frequent_speakers(self) -> list[str]:
+        # Counted first, then by name: the order of equals must not hang on the input's order.
+        ranked = sorted(self._speakers.items(), key=lambda entry: (-entry[1], entry[0]))
+        return sorted(name for name, _ in ranked[:SPEAKERS])
+
+    def _unwritable(self, error: OSError) -> OutputError:
+        return OutputError(f"{self._path}: the report cannot be written: {error.strerror or error}")
+
+
+def _panel(metric: MetricPanel, totals: MetricTotals, histogram: Histogram) -> Panel:
+    interval = None if totals.low is None or totals.high is None else (totals.low, totals.high)
+    noun = "replies" if metric.judges == "response" else "conversations"
+    return Panel(metric, totals, histogram, draw(histogram, totals.mean, interval, noun))
