@@ -108,6 +108,8 @@ def _strongest(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
 
 
 def _rounded(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, str):
+        return value
     if isinstance(value, float):
         return float(f"{value:.4g}") if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -46,7 +46,7 @@ class ReportWriter:
             lowest scores of each metric; figures and histograms are of the whole run.
 
     Raises:
-        MetricError: If two metrics have one name.
+        MetricError: If there is no metric, or two have one name.
         OutputError: If the folder of ``path`` cannot be written to.
     """
 
@@ -58,8 +58,11 @@ class ReportWriter:
         self._metrics = tuple(metrics)
         self._keep = keep
         self._numbers = {metric.name: i for i, metric in enumerate(self._metrics)}
+        if not self._metrics:
+            raise MetricError("a report needs at least one metric")
         if len(self._numbers) < len(self._metrics):
-            raise MetricError("two metrics of one report have the same name")
+            names = ", ".join(metric.name for metric in self._metrics)
+            raise MetricError(f"two metrics of one report have the same name: {names}")
         self._signatures = {metric.name: metric.signature for metric in self._metrics}
         self._extents = [(math.inf, -math.inf)] * len(self._metrics)
         self._lowest = [array("d") for _ in self._metrics]
@@ -176,7 +179,7 @@ class ReportWriter:
         """Return the places of the conversations the page holds; None if it holds all."""
         if self._total <= self._keep:
             return None
-        share = self._keep // max(len(self._lowest), 1)
+        share = self._keep // len(self._lowest)
         kept: set[int] = set()
         for lowest in self._lowest:
             kept.update(np.argsort(lowest, kind="stable")[:share].tolist())

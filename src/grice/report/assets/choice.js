@@ -1,14 +1,18 @@
 // Which conversations are listed, and in what order: decided on the index alone.
 
 const WHOLE = -1;
+const OTHER = -2;
+
+const speakerNumber = (name) => speakerNumbers.get(name) ?? OTHER;
+
+const bins = (metric) => metrics[metric].edges.length - 1;
 
 const start = () => ({
-  metric: 0, order: 'lowest', status: 'any', speaker: 'any', from: 0, to: metrics[0]?.edges.length - 1,
+  metric: 0, order: 'lowest', status: 'any', speaker: 'any', from: 0, to: bins(0),
 });
 const choice = { ...start(), query: '', found: null, page: 0, open: -1 };
 
-const bins = (metric) => metrics[metric].edges.length - 1;
-const rangeChosen = () => metrics.length > 0 && (choice.from > 0 || choice.to < bins(choice.metric));
+const rangeChosen = () => choice.from > 0 || choice.to < bins(choice.metric);
 const chosen = () => choice.status !== 'any' || choice.speaker !== 'any' || rangeChosen() || choice.query !== '';
 
 // The bits of what a speaker's scores must contain at least one of.
@@ -35,7 +39,6 @@ function fits(index, place, wanted) {
 
 // The lowest value of the chosen metric among the chosen speakers; null if none was judged.
 function key(index, place) {
-  if (metrics.length === 0) return null;
   const cells = index.cells[choice.metric][place];
   let lowest = null;
   for (let i = 0; i < cells.length; i += 3) {
@@ -46,7 +49,7 @@ function key(index, place) {
 }
 
 function listed(index) {
-  const wanted = metrics.length > 0 ? wantedBits() : 0;
+  const wanted = wantedBits();
   const places = [];
   for (let place = 0; place < index.ids.length; place++) if (fits(index, place, wanted)) places.push(place);
   if (choice.order === 'input') return places;

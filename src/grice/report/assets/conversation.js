@@ -70,7 +70,6 @@ function turnText(conversation, number) {
 
 function chip(score, conversation, low) {
   const metric = metrics[score.number];
-  const [first, last] = [metric.edges[0], metric.edges[metric.edges.length - 1]];
   const judged = score.status === 'ok';
   return el('button', {
     type: 'button',
@@ -80,7 +79,7 @@ function chip(score, conversation, low) {
     data: { score: score.place },
   },
   el('span', { class: 'name' }, metric.name),
-  judged ? bar((score.value - first) / (last - first)) : null,
+  judged ? bar(shareOf(metric, score.value)) : null,
   el('span', { class: 'value' }, judged ? number(score.value, metric.decimals) : score.status));
 }
 
@@ -122,8 +121,7 @@ function lowestScore(conversation) {
   let low = null;
   for (const score of conversation.scores) {
     if (score.number !== choice.metric || score.status !== 'ok') continue;
-    if (score.turn !== null && choice.speaker !== 'any'
-      && conversation.turns[score.turn].speaker !== index.speakers[choice.speaker]) continue;
+    if (!speakerFits(score.turn === null ? WHOLE : speakerNumber(conversation.turns[score.turn].speaker))) continue;
     if (low === null || score.value < low.value) low = score;
   }
   return low;

@@ -75,9 +75,8 @@ function spansOf(piece) {
 function evidenceBlock(score, conversation) {
   const metric = metrics[score.number];
   // Bars compare the effects within one score; a tenth of the metric's range is full length at least.
-  const range = metric.edges[metric.edges.length - 1] - metric.edges[0];
   const effects = score.evidence.map((piece) => Math.abs(piece.effect ?? 0));
-  const scale = Math.max(range / 10, ...effects);
+  const scale = Math.max(lengthOf(metric) / 10, ...effects);
   const value = { ok: number(score.value, metric.decimals + 2), abstained: 'abstained', failed: 'failed' }[score.status];
   return el('section', { class: 'block', 'aria-label': `Evidence for ${metric.name}` },
     el('p', { class: 'block-head' },

@@ -3,6 +3,7 @@
 const PAGE = 25;
 const SNIPPET = 110;
 let index;
+let speakerNumbers;
 let order = [];
 let rendering = 0;
 
@@ -36,8 +37,8 @@ function row(place) {
   const value = key(index, place);
   return el('li', {}, el('a', { href: link(index.ids[place]), data: { place } },
     el('span', { class: 'key' },
-      metric ? el('b', {}, number(value, metric.decimals)) : null,
-      metric && value !== null ? bar((value - metric.edges[0]) / (metric.edges[metric.edges.length - 1] - metric.edges[0])) : null),
+      el('b', {}, number(value, metric.decimals)),
+      value !== null ? bar(shareOf(metric, value)) : null),
     el('span', { class: 'name' },
       el('bdi', {}, index.ids[place]), el('span', { class: 'quiet' }, plural(index.turns[place], 'turn'))),
     el('span', { class: 'snippet' })));

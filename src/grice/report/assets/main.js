@@ -19,11 +19,9 @@ function showTools() {
   $('g-order').value = choice.order;
   $('g-status').value = choice.status;
   $('g-speaker').value = String(choice.speaker);
-  if (metrics.length > 0) {
-    fillRange();
-    $('g-from').value = String(choice.from);
-    $('g-to').value = String(choice.to);
-  }
+  fillRange();
+  $('g-from').value = String(choice.from);
+  $('g-to').value = String(choice.to);
   $('g-reset').hidden = !chosen();
   for (const panel of document.querySelectorAll('.panel')) {
     const current = Number(panel.dataset.metric) === choice.metric;
@@ -59,7 +57,8 @@ function listenToTools() {
   $('g-tools').addEventListener('reset', (event) => {
     event.preventDefault();
     $('g-query').value = '';
-    seek('');
+    $('g-progress').hidden = true;
+    search('', () => {});
     choose({ ...start(), metric: choice.metric, order: choice.order, from: 0, to: bins(choice.metric) });
   });
   let waiting;
@@ -142,7 +141,7 @@ async function fillPrint() {
     unfoldAll(view, true, (score) => lowest.includes(score));
     views.push(view);
   }
-  const which = { lowest: `lowest by ${metrics[choice.metric]?.name}`, input: 'in input order', id: 'by id' }[choice.order];
+  const which = { lowest: `lowest by ${metrics[choice.metric].name}`, input: 'in input order', id: 'by id' }[choice.order];
   $('g-print').replaceChildren(
     el('h2', {}, `The first ${plural(views.length, 'conversation')}, ${which}`),
     el('p', { class: 'quiet' }, `With the evidence for the lowest ${PRINTED_REPLIES} scores of each.`), ...views);
@@ -162,7 +161,9 @@ async function begin() {
   }
   index = JSON.parse(await unpack($('g-index')));
   options($('g-metric'), metrics.map((metric, i) => [i, metric.name]));
-  options($('g-speaker'), [['any', 'any'], ...index.speakers.map((name, i) => [i, head(name, 60)])]);
+  speakerNumbers = new Map(index.speakers.map((name, i) => [name, i]));
+  const others = index.cast.some((speakers) => speakers.includes(OTHER)) ? [[OTHER, '(all others)']] : [];
+  options($('g-speaker'), [['any', 'any'], ...index.speakers.map((name, i) => [i, head(name, 60)]), ...others]);
   $('g-work').hidden = false;
   document.body.classList.add('live');
   showTools();

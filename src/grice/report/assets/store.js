@@ -2,6 +2,8 @@
 
 const settings = JSON.parse($('g-settings').textContent);
 const metrics = settings.metrics;
+const lengthOf = (metric) => metric.edges.at(-1) - metric.edges[0];
+const shareOf = (metric, value) => (value - metric.edges[0]) / lengthOf(metric);
 const metricNumber = new Map(metrics.map((metric, i) => [metric.name, i]));
 
 async function unpack(element) {

@@ -1,0 +1,77 @@
+"""Bins and their drawing."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grice.report.histogram import BASE, TOP, Histogram, bin_edges, decimals, draw, number
+
+finite = st.floats(-1e9, 1e9)
+
+
+def test_a_bounded_range_is_cut_in_twenty():
+    assert bin_edges((0.0, 1.0), 0.3, 0.4) == tuple(i / 20 for i in range(21))
+
+
+@given(finite, finite)
+def test_unbounded_edges_hold_all_values_in_few_equal_bins(a, b):
+    low, high = min(a, b), max(a, b)
+    edges = bin_edges((-math.inf, math.inf), low, high)
+    assert edges[0] <= low
+    assert high <= edges[-1]
+    assert 2 <= len(edges) <= 25
+    assert all(left < right for left, right in pairwise(edges))
+
+
+@pytest.mark.parametrize("extent", [(None, None), (0.0, 0.0), (math.inf, -math.inf)])
+def test_no_values_still_give_an_axis(extent):
+    edges = bin_edges((0.0, math.inf), *extent)
+    assert edges[0] == 0.0
+    assert edges[-1] == 1.0
+
+
+@given(st.lists(st.floats(-0.5, 1.5), max_size=50))
+def test_every_value_counts_once_in_the_bin_that_holds_it(values):
+    histogram = Histogram(bin_edges((0.0, 1.0), None, None))
+    for value in values:
+        place = histogram.add(value)
+        if 0.0 <= value < 1.0:
+            assert histogram.edges[place] <= value < histogram.edges[place + 1]
+            assert place == bisect_right(histogram.edges, value) - 1
+    assert sum(histogram.counts) == len(values)
+    assert histogram.outside == sum(not 0.0 <= value <= 1.0 for value in values)
+
+
+def test_the_upper_end_belongs_to_the_last_bin():
+    histogram = Histogram(bin_edges((0.0, 1.0), None, None))
+    assert histogram.add(1.0) == 19
+    assert histogram.outside == 0
+
+
+def test_bars_are_as_high_as_their_share_and_never_vanish():
+    histogram = Histogram((0.0, 1.0, 2.0, 3.0))
+    histogram.counts = [1000, 500, 1]
+    drawing = draw(histogram, 0.4, (0.3, 0.5), "replies")
+    full = BASE - TOP
+    assert [bar.height for bar in drawing.bars] == [full, full / 2, 1.0]
+    assert all(bar.y + bar.height == pytest.approx(BASE) for bar in drawing.bars)
+    assert drawing.bars[1].label == "1.00 to 2.00: 500 replies (33.3 %)"
+    low, high = drawing.interval
+    assert drawing.bars[0].x < low < drawing.mean < high < drawing.bars[1].x
+
+
+def test_an_empty_histogram_draws_no_bars():
+    drawing = draw(Histogram((0.0, 1.0)), None, None, "replies")
+    assert [bar.height for bar in drawing.bars] == [0.0]
+    assert (drawing.mean, drawing.interval) == (None, None)
+
+
+def test_numbers_are_written_for_readers():
+    assert number(-1234.5, 1) == "\N{MINUS SIGN}1,234.5"
+    assert [decimals(span) for span in (0.1, 1.0, 2.0, 30.0, 5000.0)] == [3, 2, 2, 1, 0]

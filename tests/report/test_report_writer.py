@@ -1,0 +1,418 @@
+"""The report's file: what it holds, that it is safe, and what writing it costs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import re
+import tracemalloc
+from importlib import resources
+
+import msgspec
+import pytest
+from report_trial import (
+    COHERENCE,
+    LENGTH,
+    RELEVANCE,
+    Page,
+    cooking_scores,
+    score,
+    summary,
+    write,
+)
+
+from grice.errors import MetricError, OutputError
+from grice.records import Conversation, FeatureEvidence, Span, Turn, TurnEvidence
+from grice.report import MetricPanel, ReportWriter
+
+ABSTAINED, FAILED = 1 << 20, 1 << 21
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "javascript:alert(1)",
+    '"><svg onload=alert(1)>',
+    "<!-- <script> -->",
+    "line\u2028and\u2029paragraph",
+    "lone \ud800 surrogate",
+    "\u202eoverride\u202c",
+    "nul \x00 and bell \x07",
+    "{{ 7 * 7 }} {% raw %}",
+    "x" * 100_000,
+]
+
+
+def talks(count: int, *, turns: int = 4, seed: int = 0):
+    """Yield conversations with relevance scores drawn at random."""
+    draw = random.Random(seed)
+    for i in range(count):
+        conversation = Conversation(
+            f"talk-{i}", tuple(Turn("AB"[t % 2], f"turn {t} of talk {i}") for t in range(turns))
+        )
+        scores = [
+            score(
+                conversation,
+                t,
+                RELEVANCE,
+                draw.random(),
+                evidence=tuple(TurnEvidence(k, draw.random()) for k in range(t)),
+            )
+            for t in range(turns)
+        ]
+        yield conversation, scores
+
+
+def test_the_page_holds_what_was_added(tmp_path, talk):
+    page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
+    (line,) = page.lines
+    assert msgspec.convert(line["conversation"], Conversation) == talk
+    assert [(s["metric"], s.get("turn"), s["status"], s.get("value")) for s in line["scores"]] == [
+        (s.metric, s.turn, s.status, s.value) for s in cooking_scores(talk)
+    ]
+    triple, feature = line["scores"][3]["evidence"]
+    assert triple["triple"]["head"] == "I love to cook"
+    assert triple["known"]["head_similarity"] == 0.7123
+    assert feature["span"] == {"turn": 3, "start": 4, "end": 9}
+    assert line["scores"][3]["flags"] == ["truncated"]
+    assert line["scores"][0]["reason"] == "the first turn"
+    # What stands elsewhere in the page is not said again.
+    assert all("signature" not in s and "meta" not in s for s in line["scores"])
+
+
+def test_the_index_agrees_with_the_scores(tmp_path, talk):
+    page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
+    index = page.index
+    assert (index["ids"], index["turns"], index["speakers"]) == (["cooking"], [4], ["A", "B"])
+    a, b = 0, 1
+    relevance = index["cells"][0][0]
+    found = {relevance[i]: relevance[i + 1 : i + 3] for i in range(0, len(relevance), 3)}
+    assert found == {a: [ABSTAINED | FAILED, None], b: [1 << 18 | 1 << 1, 0.05]}
+    assert index["cells"][1][0] == [-1, 1 << 8, 0.4]
+
+
+def test_chunks_decode_to_all_conversations_in_order(tmp_path):
+    items = list(talks(137))
+    page = write(tmp_path / "r.html", items, RELEVANCE)
+    assert [line["conversation"]["id"] for line in page.lines] == [c.id for c, _ in items]
+    assert page.index["ids"] == [c.id for c, _ in items]
+    assert page.settings["starts"] == [0, 50, 100]
+    assert page.settings["places"] is None
+
+
+def test_a_long_conversation_closes_its_chunk(tmp_path):
+    long = Conversation("long", (Turn("A", "word " * 60_000),))
+    page = write(
+        tmp_path / "r.html", [*[(c, s) for c, s in talks(2)], (long, []), *talks(2)], RELEVANCE
+    )
+    assert page.settings["starts"] == [0, 3]
+
+
+def test_the_histogram_counts_every_value(tmp_path):
+    items = list(talks(40))
+    page = write(tmp_path / "r.html", items, RELEVANCE)
+    values = [s.value for _, scores in items for s in scores]
+    assert sum(map(int, re.findall(r"([\d,]+) replies \(", page.text))) == 2 * len(values)
+    expected = sum(0.25 <= value < 0.3 for value in values)
+    assert f"0.25 to 0.30: {expected} replies" in page.text
+
+
+def test_a_metric_without_bounds_gets_round_edges(tmp_path):
+    conversation = Conversation("c", (Turn("A", "x"), Turn("B", "y")))
+    scores = [score(conversation, 0, LENGTH, 3.0), score(conversation, 1, LENGTH, 412.0)]
+    page = write(tmp_path / "r.html", [(conversation, scores)], LENGTH)
+    edges = page.settings["metrics"][0]["edges"]
+    assert (edges[0], edges[1], edges[-1]) == (0.0, 50.0, 450.0)
+    assert "0 or more" in page.text
+
+
+def test_the_head_states_the_run(tmp_path, talk):
+    page = write(
+        tmp_path / "r.html",
+        [(talk, cooking_scores(talk))],
+        RELEVANCE,
+        COHERENCE,
+        skipped=3,
+        problems=("chat.jsonl:7: not JSON",),
+        command="grice score chat.jsonl",
+        version="9.9",
+        date="2025-01-31",
+    )
+    for text in (
+        "3 records skipped",
+        "chat.jsonl:7: not JSON",
+        "… 2 more",
+        "grice score chat.jsonl",
+        "grice 9.9",
+        "2025-01-31",
+        "Does the reply answer what was said?",
+        "0 to 1; higher is better; 0.5 if abstained",
+        "relevance|v1|<exact>",
+        "Tao et al. 2018",
+        "whole conversations",
+        "need JavaScript",
+        "0.500",
+        "0.450 to 0.560",
+    ):
+        assert text in page.text, text
+
+
+def test_the_page_asks_for_nothing_else(tmp_path, talk):
+    page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
+    for tag, attributes in page.tags:
+        for name in ("src", "href", "action", "formaction", "srcset", "poster", "data", "style"):
+            assert attributes.get(name, "data:,") == "data:,", (tag, name)
+        assert not any(name.startswith("on") for name in attributes), tag
+    assert "url(" not in page.style
+    assert "@import" not in page.style
+    folder = resources.files("grice.report") / "assets"
+    for asset in folder.iterdir():
+        text = asset.read_text(encoding="utf-8")
+        assert not re.search(r"https?:|//[a-z]+\.[a-z]", text), asset.name
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert word not in text, asset.name
+
+
+def test_the_policy_allows_exactly_our_script_and_style(tmp_path, talk):
+    page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
+    policy = next(
+        attributes["content"]
+        for tag, attributes in page.tags
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    for rule, text in (("script-src", page.script), ("style-src", page.style)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_stays_text(tmp_path, text):
+    conversation = Conversation(text, (Turn(text, text),), meta={text: text})
+    panel = MetricPanel("m", text, source=text, signature=text)
+    evidence = (FeatureEvidence(text, 1.0, span=Span(0, 0, len(text))),)
+    scores = [score(conversation, 0, panel, 0.5, reason=text, flags=(text,), evidence=evidence)]
+    plain = Conversation("plain", (Turn("A", "B"),))
+    calm = MetricPanel("m", "calm")
+    expected = write(
+        tmp_path / "calm.html", [(plain, [score(plain, 0, calm, 0.5)])], calm, title="t"
+    )
+    page = write(
+        tmp_path / "r.html",
+        [(conversation, scores)],
+        panel,
+        title=text,
+        problems=(text,),
+        skipped=1,
+        command=text,
+    )
+    kinds = [tag for tag, _ in page.tags]
+    for tag in ("script", "style", "img", "svg", "a", "iframe", "link", "meta"):
+        assert kinds.count(tag) == [tag for tag, _ in expected.tags].count(tag), tag
+    assert page.script == expected.script
+    shown = page.lines[0]["conversation"]
+    assert (shown["id"], shown["turns"][0]["text"], shown["meta"]) == (text, text, {text: text})
+    assert page.index["ids"] == [text]
+    assert page.index["speakers"] == [text]
+
+
+def test_numbers_that_json_or_a_browser_cannot_hold(tmp_path):
+    conversation = Conversation(
+        "c",
+        (Turn("A", "\udfff", meta={"n": 2**60}),),
+        meta={"tweet": 1234567890123456789, "small": 7, "odd": [float("nan"), float("-inf")]},
+    )
+    evidence = (FeatureEvidence("f", float("nan"), float("inf")),)
+    page = write(
+        tmp_path / "r.html",
+        [(conversation, [score(conversation, 0, RELEVANCE, 0.5, evidence=evidence)])],
+        RELEVANCE,
+    )
+    assert b"NaN" not in page.chunks[0]
+    line = page.lines[0]
+    assert line["conversation"]["meta"] == {
+        "tweet": "1234567890123456789",
+        "small": 7,
+        "odd": [None, None],
+    }
+    assert line["conversation"]["turns"][0]["meta"] == {"n": str(2**60)}
+    assert line["scores"][0]["evidence"] == [
+        {"kind": "feature", "name": "f", "value": None, "effect": None}
+    ]
+
+
+class Quoted(msgspec.Struct, frozen=True, tag="judge", tag_field="kind"):
+    """A kind of evidence that the report does not know."""
+
+    answer: str
+    votes: tuple[int, ...]
+
+
+def test_an_unknown_kind_of_evidence_is_kept_field_by_field(tmp_path, talk):
+    scores = [score(talk, 1, RELEVANCE, 0.5, evidence=(Quoted("It follows.", (1, 0)),))]
+    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE)
+    assert page.lines[0]["scores"][0]["evidence"] == [
+        {"kind": "judge", "answer": "It follows.", "votes": [1, 0]}
+    ]
+
+
+def test_evidence_is_cut_to_the_strongest(tmp_path, talk):
+    effects = [0.001 * i * (-1) ** i for i in range(60)]
+    evidence = (*(TurnEvidence(0, effect) for effect in effects), Quoted("kept", ()))
+    page = write(
+        tmp_path / "r.html",
+        [(talk, [score(talk, 1, RELEVANCE, 0.5, evidence=evidence)])],
+        RELEVANCE,
+    )
+    shown = page.lines[0]["scores"][0]
+    assert shown["more"] == 61 - 24
+    assert [piece["effect"] for piece in shown["evidence"][:-1]] == [
+        float(f"{effect:.4g}") for effect in effects[-23:]
+    ]
+    assert shown["evidence"][-1]["kind"] == "judge"
+    assert "at most 24 pieces of evidence" in page.text
+
+
+def test_another_signature_and_other_meta_are_shown_with_the_score(tmp_path, talk):
+    scores = [score(talk, 1, RELEVANCE, 0.5, signature="other", meta={"run": 2})]
+    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE)
+    shown = page.lines[0]["scores"][0]
+    assert (shown["signature"], shown["meta"]) == ("other", {"run": 2})
+
+
+def test_of_a_long_run_the_lowest_are_kept_and_all_are_counted(tmp_path):
+    items = list(talks(200))
+    page = write(tmp_path / "r.html", items, RELEVANCE, keep=30)
+    ranked = sorted(range(200), key=lambda i: min(s.value for s in items[i][1]))
+    places = sorted(ranked[:30])
+    assert page.settings["places"] == places
+    assert page.settings["total"] == 200
+    assert page.index["ids"] == [f"talk-{i}" for i in places]
+    assert [line["conversation"]["id"] for line in page.lines] == page.index["ids"]
+    assert "Of 200 conversations the page holds the 30 with the lowest scores" in page.text
+    assert sum(map(int, re.findall(r"([\d,]+) replies \(", page.text))) == 2 * 800
+
+
+def test_rare_speakers_share_a_number(tmp_path):
+    items = [
+        (Conversation(f"c{i}", (Turn(f"s{i // 2 if i < 200 else i}", "x"),)), [])
+        for i in range(230)
+    ]
+    page = write(tmp_path / "r.html", items, RELEVANCE)
+    assert len(page.index["speakers"]) == 100
+    assert page.index["cast"][:2] == [[page.index["speakers"].index("s0")]] * 2
+    assert page.index["cast"][200:] == [[-2]] * 30
+
+
+def test_no_conversations_make_a_page(tmp_path):
+    page = write(tmp_path / "r.html", [], RELEVANCE, LENGTH)
+    assert page.index["ids"] == []
+    assert page.chunks == []
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path):
+    for name in ("a.html", "b.html"):
+        write(tmp_path / name, talks(60), RELEVANCE)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_nothing_appears_before_close_and_nothing_is_left(tmp_path, talk):
+    path = tmp_path / "r.html"
+    path.write_text("the report before")
+    writer = ReportWriter(path, title="t", metrics=[RELEVANCE, COHERENCE])
+    writer.add(talk, cooking_scores(talk))
+    assert path.read_text() == "the report before"
+    writer.close(summary(RELEVANCE, COHERENCE))
+    assert Page(path.read_text(encoding="utf-8")).index["ids"] == ["cooking"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
+    writer.abort()
+
+
+def test_abort_leaves_nothing(tmp_path, talk):
+    writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE, COHERENCE])
+    writer.add(talk, cooking_scores(talk))
+    writer.abort()
+    writer.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_write_keeps_the_old_report(tmp_path, talk, monkeypatch):
+    path = tmp_path / "r.html"
+    path.write_text("the report before")
+    writer = ReportWriter(path, title="t", metrics=[RELEVANCE, COHERENCE])
+    writer.add(talk, cooking_scores(talk))
+
+    def full(file, **rest):
+        file.write(b"<!doctype")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("grice.report.writer.write_page", full)
+    with pytest.raises(OutputError, match=r"r\.html: the report cannot be written: No space left"):
+        writer.close(summary(RELEVANCE, COHERENCE))
+    assert path.read_text() == "the report before"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_memory_grows_by_little_per_conversation(tmp_path):
+    """A conversation here takes 50 kB as text; what stays of it is its lowest value."""
+    writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE])
+
+    def feed(first: int, last: int) -> int:
+        for i in range(first, last):
+            conversation = Conversation(f"c{i}", (Turn("A", f"{i} " * 10_000),))
+            writer.add(conversation, [score(conversation, 0, RELEVANCE, 0.5)])
+        return tracemalloc.get_traced_memory()[0]
+
+    feed(0, 60)
+    tracemalloc.start()
+    try:
+        grown = feed(74, 494) - feed(60, 74)
+    finally:
+        tracemalloc.stop()
+        writer.abort()
+    # Of 20 MB of text; the open chunk may hold up to 256 kB more or less at either end.
+    assert abs(grown) < 350_000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metric": "relevence"}, "no panel for metric 'relevence'; did you mean 'relevance'"),
+        ({"turn": 4}, "the score is of turn 4, there are 4"),
+        ({"turn": -1}, "the score is of turn -1"),
+        ({"conversation": "x"}, "the score is of conversation 'x'"),
+        ({"value": float("nan")}, "value nan with status 'ok'"),
+        ({"value": None}, "value None with status 'ok'"),
+    ],
+)
+def test_a_score_that_does_not_fit_is_refused(tmp_path, talk, change, message):
+    writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE])
+    broken = msgspec.structs.replace(score(talk, 1, RELEVANCE, 0.5), **change)
+    with pytest.raises(MetricError, match=re.escape(message)):
+        writer.add(talk, [broken])
+    writer.abort()
+
+
+def test_metrics_must_be_named_once_and_summed_up(tmp_path):
+    for metrics in ([], [RELEVANCE, RELEVANCE]):
+        with pytest.raises(MetricError):
+            ReportWriter(tmp_path / "r.html", title="t", metrics=metrics)
+    writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE])
+    with pytest.raises(MetricError, match="no entry for metric 'relevance'"):
+        writer.close(summary(COHERENCE))
+    writer.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(OutputError, match=r"nowhere/r\.html: the report cannot be written"):
+        ReportWriter(tmp_path / "nowhere" / "r.html", title="t", metrics=[RELEVANCE])
+
+
+def test_settings_survive_as_json_inside_html(tmp_path):
+    panel = MetricPanel("</script>", "&amp;", signature="'\"<>&\u2028")
+    page = write(tmp_path / "r.html", [], panel)
+    assert page.settings["metrics"][0]["name"] == "</script>"
+    assert page.settings["metrics"][0]["signature"] == "'\"<>&\u2028"
+    assert json.loads(page.scripts["g-settings"]) == page.settings
