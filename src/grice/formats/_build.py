@@ -144,8 +144,10 @@ def turn(
     return Turn(who, said, role, time, others, _meta(item))
 
 
-def turns(value: object, field: str) -> tuple[Turn, ...]:
-    """Return the turns of a list of objects or texts.
+def turns(
+    value: object, field: str, *, text: Sequence[str] = TEXT, speaker: Sequence[str] = SPEAKER
+) -> tuple[Turn, ...]:
+    """Return the turns of a list of objects or texts; see ``turn`` for the names.
 
     Raises:
         Bad: It is no list, is empty, or an item cannot be used.
@@ -156,12 +158,12 @@ def turns(value: object, field: str) -> tuple[Turn, ...]:
         raise Bad(field, "no turn")
     if all(type(item) is str for item in value):
         return tuple(
-            prefixed(value) or (Turn(alternate(index), text) for index, text in enumerate(value))
+            prefixed(value) or (Turn(alternate(index), said) for index, said in enumerate(value))
         )
     built = []
     for index, item in enumerate(value):
         try:
-            built.append(turn(item, alternate(index)))
+            built.append(turn(item, alternate(index), text=text, speaker=speaker))
         except Bad as bad:
             raise bad.inside(f"{field}[{index}]") from None
     return tuple(built)

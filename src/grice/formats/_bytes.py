@@ -8,7 +8,7 @@ import sys
 import zlib
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from grice.errors import InputError, RecordError
 from grice.formats._format import Line
@@ -77,7 +77,7 @@ class _Replayed(io.RawIOBase):
         return len(data)
 
 
-def _peek(stream: BinaryIO | _Readable, size: int) -> tuple[bytes, io.BufferedReader]:
+def _peek(stream: _Readable, size: int) -> tuple[bytes, io.BufferedReader]:
     """Return up to ``size`` first bytes, and a stream that still begins with them."""
     prefix = bytearray()
     error: Exception | None = None
@@ -111,9 +111,9 @@ class Opened(NamedTuple):
     closing: ExitStack
 
 
-def _raw(source: str, closing: ExitStack) -> BinaryIO:
+def _raw(source: str, closing: ExitStack) -> _Readable:
     if source == "-":
-        return sys.stdin.buffer
+        return cast("io.BufferedReader", sys.stdin.buffer)
     return closing.enter_context(Path(source).open("rb"))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import grice.formats as package
 from grice.errors import InputError, did_you_mean
 from grice.formats._format import Format
-from grice.formats._json import samples
+from grice.formats._json import closed, samples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,10 @@ def _unknown(prefix: bytes) -> str:
         return "there is nothing but white space in it"
     if b"\0" in prefix:
         return "this is a binary file; conversations are text"
-    if objects := samples(prefix):
+    objects = samples(prefix) or [closed(prefix)]
+    while isinstance(objects, list) and objects and isinstance(objects[0], list):
+        objects = objects[0]
+    if objects and isinstance(objects[0], dict):
         fields = ", ".join(sorted(objects[0])[:12]) or "none"
         seen = f"JSON objects with the fields {fields}"
     else:

@@ -11,7 +11,7 @@ import msgspec
 from grice.errors import RecordError
 from grice.formats._bytes import blocks_of
 from grice.formats._format import Bad, Format, Found, Line
-from grice.formats._json import closed, decode
+from grice.formats._json import closed, decode, kind
 from grice.formats._values import Value, values
 
 if TYPE_CHECKING:
@@ -22,26 +22,33 @@ __all__ = ["FORMAT"]
 _ARRAY = re.compile(rb"\s*\[\s*[{\[\]]")
 
 
-def _layout(data: bytes) -> Format:
-    """Return the format of one record."""
-    from grice.formats._registry import FORMATS
+_TURN = {"role", "speaker", "from"}
 
-    record = decode(data)
+
+def _known(record: object) -> Format | None:
+    """Return the format whose layout a record has."""
+    from grice.formats._registry import FORMATS  # which imports this module
+
     compact = msgspec.json.encode(record)
-    name, sure = max(
-        ((form.name, form.sniff(compact)) for form in FORMATS.values() if form.name != "json"),
-        key=lambda pair: pair[1],
-    )
-    if isinstance(record, dict) and sure:
-        return FORMATS[name]
-    if isinstance(record, dict) and record.keys() & {"role", "speaker", "from"}:
+    others = [form for form in FORMATS.values() if form.name != "json"]
+    best = max(others, key=lambda form: form.sniff(compact))
+    return best if best.sniff(compact) else None
+
+
+def _layout(data: bytes) -> Format:
+    record = decode(data)
+    if not isinstance(record, dict):
+        raise Bad(None, f"expected an object, {{…}}, found {kind(record)}")
+    if (form := _known(record)) is not None:
+        return form
+    if record.keys() & _TURN:
         raise Bad(
             None,
             "this is a turn, not a conversation; if the file is a list of turns, wrap it with: "
             "jq -c '{messages: .}' for role and content, or jq -c '{turns: .}'",
         )
-    fields = ", ".join(sorted(record)[:8]) if isinstance(record, dict) else "a list"
-    raise Bad(None, f"no known layout of a conversation; found {fields or 'no field'}")
+    fields = ", ".join(sorted(record)[:8]) or "no field"
+    raise Bad(None, f"no known layout of a conversation; found {fields}")
 
 
 def _lines(found: Iterable[Value | RecordError], name: str) -> Iterator[Line | RecordError]:
@@ -72,18 +79,26 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
 
 
 def _sniff(prefix: bytes) -> float:
-    if _ARRAY.match(prefix):
-        return 0.9
-    if not prefix.lstrip().startswith(b"{"):
+    start = prefix.lstrip()
+    if not _ARRAY.match(start) and not (start.startswith(b"{") and _several_lines(start)):
         return 0.0
-    line, end, _ = prefix.lstrip().partition(b"\n")
-    if not end:
-        return 0.0
+    first = closed(start)
+    while isinstance(first, list) and first:
+        first = first[0]
+    if isinstance(first, dict):
+        return 0.9 if _known(first) or first.keys() & _TURN else 0.0
+    # An empty array, or one whose first record is too long to be seen.
+    return 0.35 if start.startswith(b"[") else 0.0
+
+
+def _several_lines(start: bytes) -> bool:
+    """Return whether the first line is not a JSON value of its own."""
+    line, end, _ = start.partition(b"\n")
     try:
         decode(line)
     except Bad:
-        return 0.6 if isinstance(closed(prefix), dict) else 0.0
-    return 0.0
+        return bool(end)
+    return False
 
 
 FORMAT = Format(

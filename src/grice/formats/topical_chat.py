@@ -35,7 +35,7 @@ def _build(value: Value) -> Conversation:
         raise Bad(key, f"expected an object, found {kind(record)}")
     if "content" not in record:
         raise Bad(f"{key}.content", f"missing; found {', '.join(sorted(record)[:8])}")
-    built = turns(record.pop("content"), "content")
+    built = turns(record.pop("content"), "content", text=("message",), speaker=("agent",))
     return conversation({"id": key, "meta": record}, built, key)
 
 

@@ -127,12 +127,12 @@ def _sniff(prefix: bytes) -> float:
     text = prefix.decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip()][:200]
     plain = [line for line in lines if not _separator(line)]
-    said = [one for line in plain if (one := speech(line))]
-    if not said or speech(plain[min(1, len(plain) - 1)]) is None:
+    said = [one for line in plain if (one := speech(line)) and one.text]
+    if not said or not any(speech(line) for line in plain[:2]):
         return 0.0
     speakers = len({one.speaker for one in said})
-    # Many names that come once each are a list of fields, not a conversation.
-    if speakers > max(6, len(said) // 2):
+    # Many names that come once each are a list of fields, and few names in much text are prose.
+    if speakers > max(6, len(said) // 2) or 4 * len(said) < len(plain):
         return 0.0
     return 0.3 + 0.5 * len(said) / len(plain)
 
@@ -145,7 +145,9 @@ A time may stand in front: `[12:30] Name: text` or `12:30 - Name: text`, with a 
 it becomes the time of the turn. A line without a name belongs to the turn before it. A line such
 as `# id`, `===` or `=== id ===` begins a new conversation; in a file without such lines a blank
 line before a name does, unless every turn stands between blank lines. Text before the first turn
-is kept as `heading` in the meta. Which of these holds is decided by the first 500 lines.""",
+is kept as `heading` in the meta. Which of these holds is decided by the first 500 lines. The format
+is recognised if one of the first two lines and a quarter of all lines seen name a
+speaker.""",
     example="""\
 # walk
 [12:30] Ann: Is it far?
