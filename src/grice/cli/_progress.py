@@ -74,7 +74,3 @@ class Progress:
         self._turns += len(conversation.turns)
         read = sum(reading.position for reading in self._readings)
         self._bar.update(self._task, completed=read, turns=self._turns)
-
-    def note(self, message: str) -> None:
-        """Print a line above the bar."""
-        self._console.print(f"grice: {message}")

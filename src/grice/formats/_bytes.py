@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 import zlib
 from contextlib import ExitStack
@@ -14,7 +15,7 @@ from grice.errors import InputError, RecordError
 from grice.formats._format import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["LONGEST_LINE", "PREFIX", "Lines", "Opened", "blocks_of", "open_input"]
 
@@ -102,12 +103,14 @@ class Opened(NamedTuple):
         name: How messages name it: the path as given, or ``<stdin>``.
         prefix: Its first bytes, unpacked; still to be read from ``lines`` too.
         lines: Its lines.
+        position: Tells how many of its bytes, as they lie on disk, were taken so far.
         closing: Closes the file; does not close standard input.
     """
 
     name: str
     prefix: bytes
     lines: Lines
+    position: Callable[[], int]
     closing: ExitStack
 
 
@@ -126,7 +129,8 @@ def open_input(source: str, *, peek: int) -> Opened:
     closing = ExitStack()
     name = "<stdin>" if source == "-" else source
     try:
-        magic, stream = _peek(_raw(source, closing), len(_GZIP) + len(_BOM))
+        raw = _raw(source, closing)
+        magic, stream = _peek(raw, len(_GZIP) + len(_BOM))
         if magic.startswith(_GZIP):
             stream = closing.enter_context(gzip.GzipFile(fileobj=stream))  # type: ignore[arg-type]
         prefix, stream = _peek(stream, peek)
@@ -138,7 +142,15 @@ def open_input(source: str, *, peek: int) -> Opened:
     except InputError:
         closing.close()
         raise
-    return Opened(name, prefix, Lines(stream, name), closing)
+    return Opened(name, prefix, Lines(stream, name), _position(raw, source), closing)
+
+
+def _position(raw: _Readable, source: str) -> Callable[[], int]:
+    if source == "-":
+        return lambda: 0
+    file = cast("io.BufferedReader", raw)
+    size = os.fstat(file.fileno()).st_size
+    return lambda: size if file.closed else file.tell()
 
 
 def _refuse(name: str, prefix: bytes, stream: io.BufferedReader) -> None:

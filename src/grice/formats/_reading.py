@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from grice.formats._bytes import Opened
     from grice.formats._format import Format
 
 __all__ = ["Reading", "read"]
@@ -36,13 +37,22 @@ class Reading(Iterator[Found]):
         format: Name of the format recognised or asked for; ``directory`` if every file of a
             directory has its own.
         source: The input as it was given.
+        size: Bytes of the input as they lie on disk; None if nobody can tell, as of a pipe.
     """
 
     def __init__(
-        self, source: str, form: str, found: Iterator[Found], close: Callable[[], None]
+        self,
+        source: str,
+        form: str,
+        found: Iterator[Found],
+        *,
+        position: Callable[[], int],
+        close: Callable[[], None],
     ) -> None:
         self.source = source
         self.format = form
+        self.size = None if source == "-" else _size(source)
+        self._position = position
         self._found: Iterator[Found] = _unique(found)
         self._close = close
 
@@ -52,6 +62,11 @@ class Reading(Iterator[Found]):
         except StopIteration:
             self._close()
             raise
+
+    @property
+    def position(self) -> int:
+        """How many bytes of ``size`` were taken so far; 0 where ``size`` is None."""
+        return self._position()
 
     def close(self) -> None:
         """Close the file; reading is over."""
@@ -107,33 +122,70 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
     form = None if format is None else named(format)
     given = str(source)
     if given != "-" and Path(given).is_dir():
-        found = _directory(_files(given), form)
-        return Reading(given, form.name if form else "directory", found, lambda: None)
-    form, found, close = _file(given, form)
-    return Reading(given, form.name, found, close)
+        progress = _Progress()
+        found = _directory(_files(given), form, progress)
+        return Reading(
+            given,
+            form.name if form else "directory",
+            found,
+            position=progress.position,
+            close=lambda: None,
+        )
+    opened, form, found = _file(given, form)
+    return Reading(given, form.name, found, position=opened.position, close=opened.closing.close)
 
 
-def _file(source: str, form: Format | None) -> tuple[Format, Iterator[Found], Callable[[], None]]:
+class _Progress:
+    """How far the files of a directory were read."""
+
+    def __init__(self) -> None:
+        self._before = 0
+        self._current: Callable[[], int] = lambda: 0
+
+    def open(self, position: Callable[[], int]) -> None:
+        self._current = position
+
+    def done(self, file: str) -> None:
+        self._before += _size(file) or 0
+        self._current = lambda: 0
+
+    def position(self) -> int:
+        return self._before + self._current()
+
+
+def _size(source: str) -> int | None:
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return sum(_size(file) or 0 for file in _files(source))
+        return path.stat().st_size if path.is_file() else None
+    except (OSError, InputError):
+        return None
+
+
+def _file(source: str, form: Format | None) -> tuple[Opened, Format, Iterator[Found]]:
     opened = open_input(source, peek=PREFIX if form is None else _MAGIC)
     try:
         form = form or recognise(opened.prefix, opened.name)
     except InputError:
         opened.closing.close()
         raise
-    return form, form.read(opened.lines, opened.name), opened.closing.close
+    return opened, form, form.read(opened.lines, opened.name)
 
 
-def _directory(files: list[str], form: Format | None) -> Iterator[Found]:
+def _directory(files: list[str], form: Format | None, progress: _Progress) -> Iterator[Found]:
     for file in files:
         try:
-            _, found, close = _file(file, form)
+            opened, _, found = _file(file, form)
         except InputError as error:
             yield RecordError(str(error).removeprefix(f"{file}: "), file=file)
             continue
+        progress.open(opened.position)
         try:
             yield from found
         finally:
-            close()
+            progress.done(file)
+            opened.closing.close()
 
 
 def _files(directory: str) -> list[str]:

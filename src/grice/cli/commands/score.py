@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from grice.formats import Reading
     from grice.records import Conversation
     from grice.report import ReportWriter
-    from grice.scoring.run import Scorer
+    from grice.scoring.run import Listener, Scorer
     from grice.scoring.sink import Sink
     from grice.scoring.summary import Summary
 
@@ -68,27 +69,28 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli` for the exit status."""
     from grice.cli._progress import Progress
+    from grice.cli._report import close_report
+    from grice.cli._terminal import warn
     from grice.formats import read
     from grice.scoring.run import run as run_scoring
 
     readings = [read(file, format=arguments.format) for file in arguments.files]
-    with load_grader(arguments, arguments.speaker) as grader:
-        scorer = grader.scorer
-        sink = _sink(arguments, _identity(arguments, scorer))
+    with ExitStack() as stack:
+        scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
         report = _report(arguments, scorer)
-        with Progress(readings) as progress:
-            listeners = [progress] if report is None else [progress, report]
-            try:
-                summary = run_scoring(_records(arguments, readings), scorer, sink, listeners)
-            except KeyboardInterrupt:
-                if arguments.output and arguments.output != "-":
-                    progress.note(f"{arguments.output} is unfinished; the same command goes on")
-                raise
-            finally:
-                if report is not None and sys.exc_info()[0] is not None:
-                    report.abort()
         if report is not None:
-            report.close(summary)
+            stack.callback(report.abort)
+        sink = _sink(arguments, _identity(arguments, scorer))
+        progress = stack.enter_context(Progress(readings))
+        listeners: list[Listener] = [progress] if report is None else [progress, report]
+        try:
+            summary = run_scoring(_records(arguments, readings), scorer, sink, listeners)
+        except KeyboardInterrupt:
+            if _is_file(arguments.output):
+                warn(f"{arguments.output} is unfinished; the same command goes on")
+            raise
+        if report is not None:
+            close_report(report, summary)
     _show(arguments, readings, summary)
     if summary.skipped:
         return 2
@@ -98,13 +100,25 @@ def run(arguments: argparse.Namespace) -> int:
 def _records(
     arguments: argparse.Namespace, readings: Sequence[Reading]
 ) -> Iterator[Conversation | RecordError]:
+    from msgspec.structs import replace
+
     from grice.errors import RecordError
 
     for reading in readings:
         for record in reading:
-            if isinstance(record, RecordError) and arguments.bad_records == "fail":
-                raise record
-            yield record
+            if isinstance(record, RecordError):
+                if arguments.bad_records == "fail":
+                    raise record
+                yield record
+            elif len(readings) > 1:
+                # Ids are unique within a file only.
+                yield replace(record, meta={"file": reading.source, **record.meta})
+            else:
+                yield record
+
+
+def _is_file(output: str | None) -> bool:
+    return output is not None and output != "-"
 
 
 def _identity(arguments: argparse.Namespace, scorer: Scorer) -> str:
@@ -118,7 +132,7 @@ def _identity(arguments: argparse.Namespace, scorer: Scorer) -> str:
 def _sink(arguments: argparse.Namespace, identity: str) -> Sink:
     from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
 
-    if arguments.output and arguments.output != "-":
+    if _is_file(arguments.output):
         return ScoreFile(Path(arguments.output), identity, resume=arguments.resume)
     if arguments.output or arguments.json or not sys.stdout.isatty():
         return ScoreStream(sys.stdout.buffer, identity)
@@ -128,23 +142,20 @@ def _sink(arguments: argparse.Namespace, identity: str) -> Sink:
 def _report(arguments: argparse.Namespace, scorer: Scorer) -> ReportWriter | None:
     if arguments.report is None:
         return None
-    from grice.report import open_report
+    from grice.cli._report import open_report
 
     return open_report(arguments.report, ", ".join(arguments.files), scorer)
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
     from grice.cli._terminal import print_summary, warn
+    from grice.records import to_json
 
     for reading in readings:
         warn(f"{reading.source}: read as {reading.format}")
-    if arguments.output and arguments.output != "-" and arguments.json:
-        import msgspec
-
-        sys.stdout.write(msgspec.json.encode(summary).decode() + "\n")
-    elif (arguments.output and arguments.output != "-") or (
-        sys.stdout.isatty() and not arguments.json
-    ):
+    if _is_file(arguments.output) and arguments.json:
+        sys.stdout.write(to_json(summary) + "\n")
+    elif _is_file(arguments.output) or (sys.stdout.isatty() and not arguments.json):
         print_summary(summary)
     elif summary.skipped:
         for problem in summary.problems:

@@ -1,0 +1,234 @@
+"""The real command, end to end, as a user runs it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grice.cli import main
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.jsonl"
+    talks = [
+        ["Do you have any pets?", "Yes, two cats and a parrot.", "What is the parrot called?"],
+        ["How was the exam?", "The moon is made of old shoes."],
+    ]
+    path.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "id": f"t{i}",
+                    "turns": [{"speaker": "AB"[j % 2], "text": t} for j, t in enumerate(talk)],
+                    "channel": i,
+                }
+            )
+            + "\n"
+            for i, talk in enumerate(talks)
+        )
+    )
+    return path
+
+
+def scores_in(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_examples_are_scored_with_a_report(tmp_path, capsys):
+    out, report = tmp_path / "out.jsonl", tmp_path / "report.html"
+    files = [str(EXAMPLES / "chatbots.jsonl"), str(EXAMPLES / "charity.txt")]
+    assert main(["score", *files, "-o", str(out), "--report", str(report)]) == 0
+    shown = capsys.readouterr().out
+    assert "10 conversations, 143 turns" in shown
+    assert "relevance" in shown
+    assert "commonsense" in shown
+    assert "lowest relevance" in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    scores = scores_in(out.read_text("utf-8"))
+    assert len(scores) == 2 * 143
+    assert {score["metric"] for score in scores} == {"relevance", "commonsense"}
+    assert {score["meta"]["file"] for score in scores} == set(files)
+    assert "<html" in report.read_text("utf-8")[:500]
+
+
+def test_a_pipe_gets_json_lines_with_the_records_own_fields(chat, capsys):
+    assert main(["score", str(chat), "-m", "relevance"]) == 0
+    captured = capsys.readouterr()
+    scores = scores_in(captured.out)
+    assert [(s["conversation"], s["turn"], s["status"]) for s in scores] == [
+        ("t0", 0, "abstained"),
+        ("t0", 1, "ok"),
+        ("t0", 2, "ok"),
+        ("t1", 0, "abstained"),
+        ("t1", 1, "ok"),
+    ]
+    assert scores[1]["value"] > scores[4]["value"]
+    assert scores[4]["meta"] == {"channel": 1}
+    assert "read as turns" in captured.err
+
+
+def test_the_summary_is_json_if_asked_for(chat, tmp_path, capsys):
+    out = tmp_path / "out.jsonl"
+    assert main(["score", str(chat), "-m", "log_length", "-o", str(out), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["metrics"][0]["counts"] == {"ok": 5}
+    assert summary["conversations"] == 2
+
+
+def test_scores_are_the_same_for_any_number_of_workers(chat, capsys):
+    printed = []
+    for workers in ("1", "3"):
+        assert main(["score", str(chat), "--workers", workers, "--no-cache"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_standard_input_and_gzip(chat, tmp_path):
+    packed = gzip.compress(chat.read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "grice", "score", "-", "-m", "log_length"],
+        input=packed,
+        capture_output=True,
+        check=True,
+    )
+    assert len(done.stdout.splitlines()) == 5
+
+
+def test_broken_records_are_skipped_counted_and_change_the_status(chat, capsys):
+    with chat.open("a") as file:
+        file.write('{"id": "broken", "turns": [{"speaker": "A"}]}\nnot json\n')
+    assert main(["score", str(chat), "-m", "log_length"]) == 2
+    captured = capsys.readouterr()
+    assert len(scores_in(captured.out)) == 5
+    assert "chat.jsonl:3: turns[0]" in captured.err
+    assert "2 records could not be read" in captured.err
+
+
+def test_a_broken_record_can_end_the_run(chat, capsys):
+    chat.write_text("{\n" + chat.read_text())
+    assert main(["score", str(chat), "-m", "log_length", "--bad-records", "fail"]) == 2
+    assert "chat.jsonl:1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "nowhere.jsonl"], "nowhere.jsonl: cannot be read: No such file"),
+        (["score", "{chat}", "-m", "relevnce"], "did you mean 'relevance'"),
+        (["score", "{chat}", "--format", "turn"], "did you mean 'turns'"),
+        (["score", "{chat}", "--relevance-model", "gpt"], "model reference 'gpt'"),
+        (["score", "{chat}", "--relevance-model", "bundle:x"], "no bundle 'x' is shipped"),
+        (["score", "{chat}", "-o", "/nowhere/out.jsonl"], "cannot be written"),
+        (["score", "{chat}", "--report", "/nowhere/r.html"], "/nowhere"),
+        (["score", "{chat}", "--plugin", "none.py"], "not a Python file"),
+        (["explain"], "nothing to explain"),
+        (["explain", "--file", "{chat}", "--id", "t9"], "no conversation with the id 't9'"),
+        (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
+        (["list", "coherense"], "no metric 'coherense'"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
+    assert main([word.replace("{chat}", str(chat)) for word in arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_explain_shows_the_evidence(capsys):
+    assert main(["explain", "I broke my leg.", "How did it happen?", "I fell off my bike."]) == 0
+    shown = capsys.readouterr().out
+    assert "relevance" in shown
+    assert "commonsense" in shown
+    assert "#0 I broke my leg." in shown
+
+
+def test_explain_finds_a_reply_in_a_file(chat, capsys):
+    words = [
+        "explain",
+        "--file",
+        str(chat),
+        "--id",
+        "t0",
+        "--turn",
+        "1",
+        "-m",
+        "relevance",
+        "--json",
+    ]
+    assert main(words) == 0
+    [score] = scores_in(capsys.readouterr().out)
+    assert (score["conversation"], score["turn"]) == ("t0", 1)
+
+
+def test_hostile_text_cannot_steer_the_terminal(capsys):
+    assert main(["explain", "\x1b[31mred\x07", "\x1b]0;title\x07 [bold]x[/bold]"]) == 0
+    shown = capsys.readouterr().out
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
+
+
+def test_list_names_metrics_and_formats(capsys):
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out
+    assert "relevance*" in shown
+    assert "messages" in shown
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in listed} >= {"relevance", "commonsense", "log_length"}
+
+
+def test_the_cache_can_be_looked_at_and_cleared(chat, capsys, tmp_path):
+    folder = str(tmp_path / "cache")
+    main(["score", str(chat), "-m", "relevance", "--cache", folder])
+    capsys.readouterr()
+    assert main(["cache", "clear", "--cache", folder]) == 0
+    assert "cleared" in capsys.readouterr().out
+    assert main(["cache", "--cache", folder]) == 0
+    assert "0.0 MiB kept" in capsys.readouterr().out
+
+
+def test_an_interrupted_run_is_finished_by_the_same_command(tmp_path):
+    big = tmp_path / "big.jsonl"
+    turns = [
+        {"speaker": "AB"[i % 2], "text": f"We saw {i} birds over the lake."} for i in range(40)
+    ]
+    with big.open("w") as file:
+        for i in range(3000):
+            file.write(json.dumps({"id": str(i), "turns": turns}) + "\n")
+    out = tmp_path / "out.jsonl"
+    command = [
+        sys.executable, "-m", "grice", "score", str(big), "-m", "log_length,turn_count",
+        "-o", str(out),
+    ]  # fmt: skip
+    state = tmp_path / "out.jsonl.state"
+    for stop in (signal.SIGKILL, signal.SIGINT):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        before = state.read_bytes() if state.exists() else b""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and process.poll() is None:
+            if state.exists() and state.read_bytes() != before:
+                break
+            time.sleep(0.01)
+        os.kill(process.pid, stop)
+        _, errors = process.communicate(timeout=30)
+        assert not out.exists()
+    assert process.returncode == 130
+    assert "the same command goes on" in errors.decode()
+    subprocess.run(command, check=True, capture_output=True)
+    finished = out.read_bytes()
+    subprocess.run([*command[:-1], str(tmp_path / "whole.jsonl")], check=True, capture_output=True)
+    assert finished == (tmp_path / "whole.jsonl").read_bytes()
+    assert not state.exists()
