@@ -91,6 +91,13 @@ def test_the_index_agrees_with_the_scores(tmp_path, talk):
     assert index["cells"][1][0] == [-1, 1 << 8, 0.4]
 
 
+@pytest.mark.parametrize(("status", "bits"), [("abstained", ABSTAINED), ("failed", FAILED)])
+def test_the_index_tells_abstained_from_failed(tmp_path, talk, status, bits):
+    scores = [score(talk, 1, RELEVANCE, None, status=status, reason="why")]
+    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE)
+    assert page.index["cells"][0][0] == [1, bits, None]
+
+
 def test_chunks_decode_to_all_conversations_in_order(tmp_path):
     items = list(talks(137))
     page = write(tmp_path / "r.html", items, RELEVANCE)
@@ -311,8 +318,9 @@ def test_no_conversations_make_a_page(tmp_path):
     assert page.chunks == []
 
 
-def test_the_same_input_gives_the_same_bytes(tmp_path):
-    for name in ("a.html", "b.html"):
+def test_the_same_input_gives_the_same_bytes(tmp_path, monkeypatch):
+    for year, name in enumerate(("a.html", "b.html")):
+        monkeypatch.setattr("time.time", lambda year=year: 3e7 * (year + 1))
         write(tmp_path / name, talks(60), RELEVANCE)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 

@@ -17,7 +17,7 @@ async function renderList() {
   $('g-found').textContent = chosen()
     ? `${count(order.length)} of ${plural(index.ids.length, 'conversation')}`
     : plural(index.ids.length, 'conversation') + (settings.total > index.ids.length ? ` of ${count(settings.total)}` : '');
-  $('g-rows').replaceChildren(...shown.map(row));
+  $('g-rows').replaceChildren(...(shown.length > 0 ? shown.map(row) : [el('li', { class: 'none' }, 'No conversation fits.')]));
   $('g-rows').start = from + 1;
   $('g-pages').hidden = pages === 1;
   $('g-page').textContent = `${count(from + 1)} to ${count(from + shown.length)}`;
@@ -84,9 +84,11 @@ async function open(place, { address = true, focus = false } = {}) {
   if (focus) view.focus({ preventScroll: true });
 }
 
+const bareAddress = () => location.pathname + location.search;
+
 function toList() {
   document.body.classList.remove('reading');
-  history.pushState(null, '', location.pathname + location.search);
+  history.pushState(null, '', bareAddress());
   $('g-rows').querySelector('[aria-current]')?.focus();
 }
 

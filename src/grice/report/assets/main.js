@@ -40,8 +40,14 @@ async function choose(change) {
   if (metricChanged && !('from' in change)) Object.assign(choice, { from: 0, to: bins(choice.metric) });
   showTools();
   renderList();
-  if (order.length > 0 && !document.body.classList.contains('reading')) await open(order[0], { address: false });
-  else if (choice.open >= 0) await open(choice.open, { address: false });
+  const reading = document.body.classList.contains('reading');
+  if (reading && order.includes(choice.open)) {
+    await open(choice.open, { address: false });
+  } else if (order.length > 0) {
+    if (reading) history.replaceState(null, '', bareAddress());
+    document.body.classList.remove('reading');
+    await open(order[0], { address: false });
+  }
   printSoon();
 }
 
