@@ -405,11 +405,31 @@ class TestTranscript:
         [one] = reading("A: a\n\nB: b\n\nA: c\n")
         assert len(one.turns) == 3
 
-    @pytest.mark.parametrize("rule", ["===", "----------", "# next", "=== next ===", "***"])
+    @pytest.mark.parametrize(
+        "rule", ["===", "----------", "# next", "## next", "=== next ===", "***"]
+    )
     def test_rules_and_headings_part_conversations(self, reading, rule):
         first, second = reading(f"A: a\n\nB: b\n{rule}\nA: c\nB: d\n")
         assert len(first.turns) == len(second.turns) == 2
         assert second.id == ("next" if "next" in rule else "chat:5")
+
+    @pytest.mark.parametrize("line", ["#blessed", "--", "--- well", "-", "#"])
+    def test_what_only_looks_like_a_rule_is_said(self, reading, line):
+        [one] = reading(f"A: a\n{line}\nB: b\n")
+        assert spoken(one) == [("A", f"a\n{line}"), ("B", "b")]
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "===a" + " " * 300_000 + "b",
+            "# " + " x" * 200_000,
+            " " * 300_000 + "x",
+            "A" + " " * 300_000 + ": x",
+        ],
+    )
+    def test_long_lines_take_no_longer_than_their_length(self, reading, line):
+        found = reading(f"A: a\n{line}\nB: b\n", format="transcript")
+        assert found[-1].turns[-1].text == "b"
 
     def test_text_before_the_first_turn_is_kept(self, reading):
         [one] = reading("A walk\n\nA: a\nB: b\n", format="transcript")

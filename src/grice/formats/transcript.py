@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_RULE = re.compile(r"\s*(?:([=*_~#-])\1{2,})\s*(?P<id>[^\s=*_~#-].*?)?\s*(?:\1*)\s*$")
-_HEADING = re.compile(r"#[ \t]*(?P<id>[^\s#].*?)[ \t]*$")
 _LOOK_AT = 500
+_MARKS = "=-*_~#"
+_SHORTEST_RULE = 3
 
 
 class _Open:
@@ -60,8 +59,21 @@ class _Open:
         return Conversation(self.id or f"{stem(file)}:{self.line}", turns, meta=meta)
 
 
-def _separator(text: str) -> re.Match[str] | None:
-    return _HEADING.match(text) or _RULE.match(text)
+def _separator(text: str) -> str | None:
+    """Return the id in a line that parts conversations, empty if it has none; else None."""
+    text = text.strip()
+    mark = text[:1]
+    if mark not in _MARKS or not mark:
+        return None
+    if mark == "#":
+        name = text.lstrip("#")
+        if name[:1].isspace() and name.strip(" \t#"):
+            return name.strip()
+    name = text.strip(mark).strip()
+    if not name:
+        return "" if len(text) >= _SHORTEST_RULE else None
+    rule = mark * _SHORTEST_RULE
+    return name if text.startswith(rule) and text.endswith(rule) else None
 
 
 def _blank_parts(lines: list[Line | RecordError]) -> bool:
@@ -75,7 +87,7 @@ def _blank_parts(lines: list[Line | RecordError]) -> bool:
         text = "" if isinstance(line, RecordError) else line.data.decode("utf-8", "replace")
         if not text.strip():
             turns = 0
-        elif _separator(text):
+        elif _separator(text) is not None:
             return False
         elif speech(text):
             turns += 1
@@ -106,12 +118,14 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
             blanks += 1
             continue
         parted = _separator(text)
-        if parted or (blanks and blank_parts and (now.turns or now.bad) and speech(text)):
+        if parted is not None or (
+            blanks and blank_parts and (now.turns or now.bad) and speech(text)
+        ):
             yield from _closed(now, name)
-            now = _Open(line.number, parted["id"] if parted else None)
+            now = _Open(line.number, parted or None)
         elif not now.turns and not now.head and not now.id:
             now.line = line.number
-        if not parted:
+        if parted is None:
             now.add(text, blanks=blanks)
         blanks = 0
     yield from _closed(now, name)
@@ -126,7 +140,7 @@ def _closed(now: _Open, name: str) -> Iterator[Found]:
 def _sniff(prefix: bytes) -> float:
     text = prefix.decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip()][:200]
-    plain = [line for line in lines if not _separator(line)]
+    plain = [line for line in lines if _separator(line) is None]
     said = [one for line in plain if (one := speech(line)) and one.text]
     if not said or not any(speech(line) for line in plain[:2]):
         return 0.0
@@ -145,8 +159,8 @@ A time may stand in front: `[12:30] Name: text` or `12:30 - Name: text`, with a 
 it becomes the time of the turn. A line without a name belongs to the turn before it. A line such
 as `# id`, `===` or `=== id ===` begins a new conversation; in a file without such lines a blank
 line before a name does, unless every turn stands between blank lines. Text before the first turn
-is kept as `heading` in the meta. Which of these holds is decided by the first 500 lines. The format
-is recognised if one of the first two lines and a quarter of all lines seen name a
+is kept as `heading` in the meta. Which of these holds is decided by the first 500 lines. A file is
+recognised as a transcript if one of its first two lines, and a quarter of the lines seen, name a
 speaker.""",
     example="""\
 # walk
