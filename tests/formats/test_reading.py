@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,19 @@ def test_a_named_format_does_not_wait_for_more_than_a_line(monkeypatch):
         assert next(found).id == "x"
         pipe.write(GOOD)
         assert next(found).id == "x#2"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_read_like_standard_input(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(GOOD * 3,))
+    writer.start()
+    found = read(path)
+    writer.join()
+    next(found)
+    assert (found.size, found.position) == (None, 0)
+    assert names(found) == ["x#2", "x#3"]
 
 
 def test_a_directory_in_order_each_file_in_its_format(tmp_path):

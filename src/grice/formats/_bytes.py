@@ -149,6 +149,8 @@ def _position(raw: _Readable, source: str) -> Callable[[], int]:
     if source == "-":
         return lambda: 0
     file = cast("io.BufferedReader", raw)
+    if not file.seekable():
+        return lambda: 0
     size = os.fstat(file.fileno()).st_size
     return lambda: size if file.closed else file.tell()
 
