@@ -1,1 +1,1 @@
-
+"""Words of English: verb forms, and events as knowledge bases write them."""

@@ -1,0 +1,281 @@
+"""Spans of text by a small network on token states and a chain over their tags.
+
+A token is outside every span, begins one or continues one. The network reads the states of a
+token and its neighbours; a linear chain (Lafferty et al., 2001) picks the best sequence of tags
+and says how probable each span is.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.errors import BundleError
+from grice.runtime.heads import Mlp
+from grice.runtime.protocols import TaggedSpan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.float32]
+    Sums: TypeAlias = NDArray[np.float64]
+    Offsets: TypeAlias = list[tuple[int, int]]
+
+__all__ = ["CHARACTERS", "SpanHead", "neighbourhood", "word_starts"]
+
+OUTSIDE, BEGIN, INSIDE = range(3)
+TAGS = 3
+
+CHARACTERS = 600
+"""Most characters tagged at once. A longer text is cut at the ends of sentences, so that no part
+of it is lost to the encoder's limit."""
+
+WINDOWS = 256
+"""Most stretches whose states are held at once: some 10 MB for turns of common length."""
+
+ALWAYS_READ = 200
+"""A window of so many characters has fewer tokens than any encoder reads: it is never cut."""
+
+NEVER = -1e4
+"""Log weight of a transition that cannot be."""
+
+
+class SpanHead:
+    """Finds labelled spans, each by the tokens around it.
+
+    A span's borders are borders of words. A text that is blank has no spans. A text longer than
+    :data:`CHARACTERS` is tagged in pieces; a span never crosses from one piece to the next.
+
+    Args:
+        settings: The card's settings: ``label``; ``reach``, how many neighbours on each side the
+            network reads; ``start``, 3 log weights of the first tag; ``transitions``, 9 log
+            weights from each tag to each, in the order outside, begin, inside.
+        folder: The bundle's folder, with ``head.npz``.
+        hidden: Gives for each text the token states, shape ``(tokens, dimensions)``, and the
+            characters each token covers, ``(0, 0)`` for tokens that stand for no text.
+        identity: Names the weights and the arithmetic.
+
+    Raises:
+        BundleError: A setting is missing or does not fit the network.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, object],
+        folder: Path,
+        hidden: Callable[[Sequence[str]], Sequence[tuple[Array, Offsets]]],
+        identity: str,
+    ) -> None:
+        self.identity = identity
+        self._hidden = hidden
+        self._network = Mlp.load(folder / "head.npz")
+        self._label = str(_setting(settings, "label", folder))
+        reach = _setting(settings, "reach", folder)
+        if not isinstance(reach, int):
+            raise BundleError(f"{folder / 'card.toml'}: settings.reach: not a whole number")
+        self._reach = reach
+        self._start = _weights(settings, "start", folder, TAGS)
+        self._start[INSIDE] = NEVER
+        self._transitions = _weights(settings, "transitions", folder, TAGS * TAGS).reshape(
+            TAGS, TAGS
+        )
+        if self._network.layers[-1][0].shape[1] != TAGS:
+            raise BundleError(f"{folder / 'head.npz'}: the network does not give {TAGS} outputs")
+
+    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
+        """Return the spans of each text in order of their start, without overlap.
+
+        The confidence of a span is its probability under the chain: that exactly these
+        characters are a span, whatever the rest of the text is.
+        """
+        found: list[list[TaggedSpan]] = [[] for _ in texts]
+        windows = [
+            _Window(i, start, text[start:end])
+            for i, text in enumerate(texts)
+            for start, end in _cut(text, CHARACTERS)
+        ]
+        windows.sort(key=lambda window: len(window.content))
+        while windows:
+            block, windows = windows[-WINDOWS:], windows[:-WINDOWS]
+            answers = self._hidden([window.content for window in block])
+            for window, (states, offsets) in zip(block, answers, strict=True):
+                if _is_unread(window, offsets):
+                    windows += window.halves()
+                else:
+                    found[window.text] += self._spans(window, states, offsets)
+        return [tuple(sorted(spans)) for spans in found]
+
+    def _spans(self, window: _Window, states: Array, offsets: Offsets) -> list[TaggedSpan]:
+        inner = [i for i, (start, end) in enumerate(offsets) if end > start]
+        if not inner:
+            return []
+        places = [offsets[i] for i in inner]
+        emissions = self._network(neighbourhood(states[inner], self._reach))
+        return [
+            TaggedSpan(window.start + start, window.start + end, self._label, confidence)
+            for start, end, confidence in self._decode(
+                emissions, places, word_starts(window.content, places)
+            )
+        ]
+
+    def _decode(
+        self, emissions: Array, places: Offsets, starts: list[bool]
+    ) -> list[tuple[int, int, float]]:
+        weights = _chain(self._transitions, starts)
+        forward, backward = _sums(emissions, self._start, weights)
+        total = _log_sum(forward[-1])
+        found = []
+        for first, last in _runs(_best_path(emissions, self._start, weights)):
+            score = forward[first, BEGIN]
+            for i in range(first + 1, last + 1):
+                score += (
+                    weights[i, INSIDE if i - 1 > first else BEGIN, INSIDE] + emissions[i, INSIDE]
+                )
+            state = INSIDE if last > first else BEGIN
+            if last + 1 < len(emissions):  # the next token must not continue the span
+                following = weights[last + 1, state] + emissions[last + 1] + backward[last + 1]
+                score += _log_sum(following[[OUTSIDE, BEGIN]])
+            confidence = min(1.0, float(np.exp(score - total)))
+            found.append((places[first][0], places[last][1], confidence))
+        return found
+
+
+class _Window(NamedTuple):
+    """A stretch of a text that is tagged at once."""
+
+    text: int
+    start: int
+    content: str
+
+    def halves(self) -> list[_Window]:
+        """Cut the window near its middle."""
+        cuts = _cut(self.content, -(-len(self.content) // 2))
+        return [_Window(self.text, self.start + a, self.content[a:b]) for a, b in cuts]
+
+
+def neighbourhood(states: Array, reach: int) -> Array:
+    """Return each token's state between those of its neighbours, zeros beyond the text.
+
+    Args:
+        states: Shape ``(tokens, dimensions)``.
+        reach: How many neighbours on each side.
+
+    Returns:
+        Shape ``(tokens, (2 * reach + 1) * dimensions)``.
+    """
+    padded = np.pad(states, ((reach, reach), (0, 0)))
+    return np.concatenate(
+        [padded[i : i + len(states)] for i in range(2 * reach + 1)], axis=1, dtype=np.float32
+    )
+
+
+def word_starts(text: str, offsets: Iterable[tuple[int, int]]) -> list[bool]:
+    """Say of each token whether a word or a mark starts with it, rather than goes on."""
+    starts = []
+    end_before = -1
+    for start, end in offsets:
+        inside = start == end_before and text[start].isalnum() and text[start - 1].isalnum()
+        starts.append(not inside)
+        end_before = end
+    return starts
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_BLANK = re.compile(r"\s+")
+
+
+def _cut(text: str, most: int) -> list[tuple[int, int]]:
+    """Cut a text into stretches of at most ``most`` characters, between sentences or words."""
+    cuts = [0]
+    while len(text) - cuts[-1] > most:
+        begin = cuts[-1]
+        stretch = text[begin : begin + most]
+        ends = [m.end() for m in _SENTENCE.finditer(stretch)] or [
+            m.end() for m in _BLANK.finditer(stretch)
+        ]
+        cuts.append(begin + (max(ends, default=0) or most))
+    cuts.append(len(text))
+    return [(a, b) for a, b in pairwise(cuts) if text[a:b].strip()]
+
+
+def _is_unread(window: _Window, offsets: Offsets) -> bool:
+    """Say whether the encoder left out the beginning of a long window."""
+    if len(window.content) <= ALWAYS_READ:
+        return False
+    first = min((start for start, end in offsets if end > start), default=0)
+    return bool(window.content[:first].strip())
+
+
+def _chain(transitions: Array, starts: list[bool]) -> Array:
+    """Return log weights of shape ``(tokens, 3, 3)`` into each token; row 0 is not used."""
+    weights = np.repeat(transitions[None], len(starts), axis=0)
+    weights[:, OUTSIDE, INSIDE] = NEVER
+    within = ~np.asarray(starts)
+    weights[within, :, BEGIN] = NEVER
+    weights[within, BEGIN, OUTSIDE] = NEVER
+    weights[within, INSIDE, OUTSIDE] = NEVER
+    return weights
+
+
+def _best_path(emissions: Array, start: Array, weights: Array) -> list[int]:
+    score = start + emissions[0]
+    back = np.zeros(emissions.shape, np.int64)
+    for i in range(1, len(emissions)):
+        into = score[:, None] + weights[i]
+        back[i] = into.argmax(axis=0)
+        score = into.max(axis=0) + emissions[i]
+    path = [int(score.argmax())]
+    for i in range(len(emissions) - 1, 0, -1):
+        path.append(int(back[i, path[-1]]))
+    return path[::-1]
+
+
+def _sums(emissions: Array, start: Array, weights: Array) -> tuple[Sums, Sums]:
+    """Return log sums over all paths up to each tag, and behind it."""
+    forward = np.empty(emissions.shape, np.float64)
+    backward = np.zeros(emissions.shape, np.float64)
+    forward[0] = start + emissions[0]
+    for i in range(1, len(emissions)):
+        forward[i] = _log_sum((forward[i - 1][:, None] + weights[i]).T) + emissions[i]
+    for i in range(len(emissions) - 2, -1, -1):
+        backward[i] = _log_sum(weights[i + 1] + emissions[i + 1] + backward[i + 1])
+    return forward, backward
+
+
+def _log_sum(values: Array | Sums) -> Sums:
+    top = values.max(axis=-1, keepdims=True)
+    sums: Sums = top[..., 0] + np.log(np.exp(values - top, dtype=np.float64).sum(axis=-1))
+    return sums
+
+
+def _runs(path: list[int]) -> list[tuple[int, int]]:
+    """Return first and last token of each span of a sequence of tags."""
+    runs: list[tuple[int, int]] = []
+    for i, tag in enumerate(path):
+        if tag == BEGIN:
+            runs.append((i, i))
+        elif tag == INSIDE:
+            runs[-1] = (runs[-1][0], i)
+    return runs
+
+
+def _setting(settings: Mapping[str, object], name: str, folder: Path) -> object:
+    if name not in settings:
+        raise BundleError(f"{folder / 'card.toml'}: settings.{name} is missing")
+    return settings[name]
+
+
+def _weights(settings: Mapping[str, object], name: str, folder: Path, count: int) -> Array:
+    value = np.asarray(_setting(settings, name, folder), np.float32)
+    if value.shape != (count,):
+        raise BundleError(
+            f"{folder / 'card.toml'}: settings.{name}: {count} numbers are needed, "
+            f"found {value.size}"
+        )
+    return value

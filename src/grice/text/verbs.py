@@ -1,0 +1,209 @@
+"""Verb forms: lemma, third person, and a verb phrase brought to the simple present."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from grice.text.wordlists import (
+    ADVERBS,
+    BE,
+    DO,
+    FILLERS,
+    HAVE,
+    MODALS,
+    NOT_VERBS,
+    PARTICIPIAL_ADJECTIVES,
+)
+
+__all__ = [
+    "base_form",
+    "is_adjective",
+    "is_noun",
+    "is_past",
+    "is_verb",
+    "past_participle",
+    "present",
+    "simple_present",
+]
+
+_ABLE = frozenset({"can", "could"})
+
+# Past forms that are also the lemma of another verb, which is said far more rarely.
+_RARE_LEMMAS = {
+    "bound": "bind", "fell": "fall", "felt": "feel", "found": "find", "rose": "rise",
+    "saw": "see", "shot": "shoot", "wound": "wind",
+}  # fmt: skip
+
+
+def is_verb(word: str) -> bool:
+    """Say whether a word has a reading as a verb."""
+    return word not in NOT_VERBS and "VERB" in _readings(word)
+
+
+def is_adjective(word: str) -> bool:
+    """Say whether a word has a reading as an adjective."""
+    return "ADJ" in _readings(word)
+
+
+def is_noun(word: str) -> bool:
+    """Say whether a word has a reading as a noun."""
+    return "NOUN" in _readings(word)
+
+
+def _is_adverb(word: str) -> bool:
+    manner = word.endswith("ly") and "ADV" in _readings(word) and not is_verb(word)
+    return word in ADVERBS or word == "quite" or manner
+
+
+def is_past(word: str) -> bool:
+    """Say whether a word can only be a past form: "moved" and "wrote", but not "felt" or "cut"."""
+    readings = _readings(word)
+    lemmas = readings.get("VERB", ())
+    return (
+        word not in NOT_VERBS
+        and bool(lemmas)
+        and word not in lemmas
+        and not word.endswith(("ing", "s"))
+        and "NOUN" not in readings
+        and "ADJ" not in readings
+    )
+
+
+def base_form(word: str) -> str:
+    """Return the lemma of a verb form, the word itself if it is none."""
+    lemmas = _readings(word).get("VERB", ())
+    if word in _RARE_LEMMAS:
+        return _RARE_LEMMAS[word]
+    return word if not lemmas or word in lemmas else lemmas[0]
+
+
+def present(word: str) -> str:
+    """Return the third person singular: "is", "has", "goes"."""
+    from lemminflect import getInflection
+
+    lower = word.lower()
+    if lower in BE:
+        return "is"
+    forms = getInflection(base_form(lower), "VBZ")
+    return str(forms[0]) if forms else word
+
+
+def past_participle(word: str) -> str:
+    """Return "surprised" for "surprising", the word itself if it is no verb form."""
+    from lemminflect import getInflection
+
+    forms = getInflection(base_form(word), "VBN") if is_verb(word) else ()
+    return str(forms[0]) if forms else word
+
+
+def simple_present(words: list[str]) -> tuple[list[str], list[str]]:
+    """Bring a predicate to the simple present, third person.
+
+    Args:
+        words: The predicate behind its subject, contractions written out.
+
+    Returns:
+        The verb group, such as ``["doesn't", "like"]``, and the words behind it.
+    """
+    adverbs: list[str] = []
+    negated = able = False
+    i = 0
+    while i < len(words):
+        word = words[i].lower()
+        following = _next_verb(words, i + 1)
+        if word == "not":
+            negated = True
+        elif _is_adverb(word) and i + 1 < len(words):
+            adverbs += [] if word in FILLERS else [word]
+        elif word in MODALS and i + 1 < len(words):
+            able = able or word in _ABLE
+        elif _is_auxiliary(word, following) or (
+            word in BE and (_is_progressive(words, i) or _is_going_to(words, i))
+        ):
+            pass
+        elif word == "going" and i > 0 and _is_going_to(words, i):
+            i += 1
+        else:
+            break
+        i += 1
+    return _verb_group(words, i, adverbs, negated=negated, able=able)
+
+
+def _verb_group(
+    words: list[str], i: int, adverbs: list[str], *, negated: bool, able: bool
+) -> tuple[list[str], list[str]]:
+    if i >= len(words):
+        return [*adverbs, *(["doesn't"] if negated else [])], []
+    word = words[i].lower()
+    rest = words[i + 1 :]
+    if word == "been" and rest[:1] == ["to"] and not _is_base(rest, 1):
+        return [*(["doesn't"] if negated else []), *adverbs, "go" if negated else "goes"], rest
+    if word in BE:
+        while rest and rest[0].lower() in {"not"} | FILLERS and len(rest) > 1:
+            negated = negated or rest[0].lower() == "not"
+            rest = rest[1:]
+        return ["is", *(["not"] if negated else []), *adverbs], rest
+    if not is_verb(word):
+        return [*(["not"] if negated else []), *adverbs, words[i]], rest
+    if word == "used" and rest[:1] == ["to"]:
+        return [*adverbs, "used"], rest
+    if negated:
+        return ["can't" if able else "doesn't", *adverbs, base_form(word)], rest
+    return [*adverbs, present(word)], rest
+
+
+def _next_verb(words: list[str], i: int) -> str:
+    """Return the next word that is no adverb or negation, in lower case; empty at the end."""
+    while i < len(words) and (_is_adverb(words[i].lower()) or words[i].lower() == "not"):
+        i += 1
+    return words[i].lower() if i < len(words) else ""
+
+
+def _is_auxiliary(word: str, following: str) -> bool:
+    if word in DO:
+        return following in {"be", "have"} or (
+            is_verb(following) and base_form(following) == following
+        )
+    if word in HAVE:
+        return following in {"been", "had", "got", "gotten"} or (
+            is_verb(following) and _is_participle(following)
+        )
+    return False
+
+
+def _is_participle(word: str) -> bool:
+    from lemminflect import getInflection
+
+    return any(
+        word in getInflection(lemma, "VBN") for lemma in _readings(word).get("VERB", ())
+    ) and (base_form(word) != word or "NOUN" not in _readings(word))
+
+
+def _is_progressive(words: list[str], i: int) -> bool:
+    following = _next_verb(words, i + 1)
+    return (
+        following.endswith("ing")
+        and following not in PARTICIPIAL_ADJECTIVES
+        and is_verb(following)
+        and base_form(following) != following
+    )
+
+
+def _is_going_to(words: list[str], i: int) -> bool:
+    """Say whether the future "am going to" begins here."""
+    while i < len(words) and (words[i].lower() in BE | ADVERBS | {"not"}):
+        i += 1
+    going = [word.lower() for word in words[i : i + 2]] == ["going", "to"]
+    return going and _is_base(words, i + 2)
+
+
+def _is_base(words: list[str], i: int) -> bool:
+    return i < len(words) and (words[i].lower() == "be" or is_verb(words[i].lower()))
+
+
+@lru_cache(maxsize=20_000)
+def _readings(word: str) -> dict[str, tuple[str, ...]]:
+    # Imported late: it reads its tables from disk.
+    from lemminflect import getAllLemmas
+
+    return dict(getAllLemmas(word))

@@ -1,0 +1,123 @@
+"""Closed classes of English words that the reading of events knows."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ADVERBS",
+    "AFTER_OBJECT",
+    "AUXILIARIES",
+    "BE",
+    "CLAUSE_STARTS",
+    "DEGREES",
+    "DETERMINERS",
+    "DO",
+    "FEELINGS",
+    "FILLERS",
+    "HAVE",
+    "HOLDS_IS",
+    "INDEFINITE",
+    "KEPT_ADVERBS",
+    "MODALS",
+    "NOT_FEELINGS",
+    "NOT_VERBS",
+    "PARTICIPIAL_ADJECTIVES",
+    "PLURAL_INDEFINITE",
+    "PREPOSITIONS",
+    "QUESTIONS",
+    "SHOWS_IS",
+    "THINGS",
+]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+BE = _words("am is are was were be been being")
+HAVE = _words("have has had having")
+DO = _words("do does did")
+MODALS = _words("will would shall can could should may might must")
+AUXILIARIES = _words("am is are was were have has had do does did") | MODALS
+
+FILLERS = _words(
+    "actually also basically certainly clearly definitely even ever honestly just kind kinda "
+    "literally maybe obviously perhaps personally probably simply sort surely then totally truly"
+)
+"""Adverbs that say nothing about what happens; an event is written without them."""
+
+KEPT_ADVERBS = _words(
+    "already always almost barely finally hardly never now often once only rarely really "
+    "recently seldom sometimes soon still usually currently frequently generally mostly "
+    "normally occasionally mainly again better both all too"
+)
+ADVERBS = FILLERS | KEPT_ADVERBS
+
+PARTICIPIAL_ADJECTIVES = _words(
+    "amazing annoying appealing boring caring challenging charming confusing demanding depressing "
+    "disappointing disgusting disturbing embarrassing encouraging entertaining exciting "
+    "fascinating frightening frustrating inspiring interesting intriguing loving missing outgoing "
+    "overwhelming pleasing promising refreshing relaxing rewarding satisfying shocking stunning "
+    "surprising terrifying thrilling tiring touching upsetting willing worrying"
+)
+"""After "be" these describe; every other form in -ing is a verb in the progressive."""
+
+NOT_VERBS = _words(
+    "a an the this that these those some any no every each all both many much few several my your "
+    "his her our their its it he she they we you i me us him them who what which where when why "
+    "how and or but if because in on at by for from to of with about into over after before up "
+    "down off out under through between during without against as than then there here not "
+    "so too very one two three four five six seven eight nine ten more most less least such "
+    "another other own same new old good bad great well better worse best"
+)
+"""Words that are no verbs here although some of them have a verb reading."""
+
+FEELINGS = _words(
+    "love like hate enjoy want need hope wish feel think guess prefer have know miss appreciate "
+    "agree dislike adore doubt suppose believe thank"
+)
+"""Verbs that are about the speaker where no subject is said: "love chicken"."""
+
+DETERMINERS = _words(
+    "the a an my your his her our their its this that these those any some every all"
+)
+PLURAL_INDEFINITE = _words("people others both")
+INDEFINITE = PLURAL_INDEFINITE | _words("everyone everybody someone somebody anyone anybody nobody")
+"""Subjects that are people, but nobody the conversation names."""
+
+THINGS = _words("it this that these those here there everything something nothing")
+QUESTIONS = _words("what which when where why how")
+
+HOLDS_IS = _words(
+    "he she it that this there here what who where how everything everyone everybody nobody "
+    "someone somebody anyone anybody nothing something one"
+)
+"""Words after which 's is a verb."""
+
+SHOWS_IS = _words(
+    "a an the my your his her our their not so very just really always never going in on at from "
+    "still also too quite"
+)
+"""Words before which 's is a verb: "bob's my best friend"."""
+
+DEGREES = _words("so very really pretty quite too just such awfully rather more truly super")
+CLAUSE_STARTS = _words("to that when how if because for and but")
+NOT_FEELINGS = _words(
+    "able available big different early first fine full high last late likely long low main near "
+    "new next old one only open other own possible right same short similar small sure true "
+    "whole wrong"
+)
+"""Adjectives that judge no one's mood: "it is late" is no reaction."""
+
+PREPOSITIONS = _words(
+    "about after as at before by during for from in into of off on out over than through to "
+    "under up with without"
+)
+AFTER_OBJECT = (
+    PREPOSITIONS
+    | ADVERBS
+    | _words(
+        "a an and but her his if it my or our so some that the their them there this too very what "
+        "when where who why your ,"
+    )
+)
+"""Words before which "her" is a person, not her property."""
