@@ -1,0 +1,141 @@
+"""The ATOMIC triples that may be learned from, with every evaluated text kept out.
+
+Used by the recipe of the store and by the recipe of the plausibility heads, so that both know
+exactly the same events.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Barrier", "Known", "barrier", "content", "folded", "rows", "training_triples"]
+
+WORD = re.compile(r"[a-z0-9]+")
+PERSONS = {"personx", "persony", "personz", "peoplex", "peopley", "person", "x", "y", "s"}
+IRREGULAR = {
+    "is": "be", "are": "be", "was": "be", "were": "be", "am": "be", "been": "be", "has": "have",
+    "had": "have", "went": "go", "goes": "go", "does": "do", "did": "do", "got": "get",
+    "made": "make", "took": "take", "came": "come", "saw": "see", "gave": "give", "felt": "feel",
+}  # fmt: skip
+
+
+class Known(NamedTuple):
+    head: str
+    relation: str
+    tail: str
+    source: str
+
+
+class Barrier(NamedTuple):
+    """What must not be learned from: folded heads, and folded texts of three or more words."""
+
+    heads: frozenset[str]
+    texts: frozenset[str]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def folded(text: str) -> str:
+    """Lower case, letters and digits only."""
+    return "".join(WORD.findall(text.lower()))
+
+
+def content(text: str) -> str:
+    """A crude lemma form without persons: ``PersonX is tired`` equals ``PersonX be tired``."""
+    return " ".join(stem(word) for word in WORD.findall(text.lower()) if word not in PERSONS)
+
+
+def stem(word: str) -> str:
+    word = IRREGULAR.get(word, word)
+    for ending in ("ing", "ies", "es", "ed", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            break
+    return word.removesuffix("e")
+
+
+def barrier(data: Path) -> Barrier:
+    """Collect every event of the sets that are reported on."""
+    events = []
+    for part in ("dev", "tst"):
+        for row in rows(data / "cskb_population" / f"{part}.tsv.gz"):
+            events += [(row["head"], True), (row["tail"], False)]
+    for name in ("atomic2020_test_full", "atomic2018_test"):
+        for row in rows(data / "atomic_more" / f"{name}.tsv.gz"):
+            events.append((row["head"], True))
+    with gzip.open(data / "atomic/atomic2020_test5000_comet_bart.jsonl.gz", "rt") as file:
+        events += [(json.loads(line)["head"], True) for line in file]
+    for name in ("deco_train", "deco_test", "conture_subset"):
+        for line in (data / "accent_deco" / f"{name}.jsonl").read_text("utf-8").splitlines():
+            events += _dialogue_events(json.loads(line))
+    heads = {content(text) for text, is_head in events if is_head}
+    heads |= {
+        content(row["head"])
+        for row in rows(data / "atomic_more/atomic2018_more.tsv.gz")
+        if "1" in (row["head_in_cskb_population"], row["head_in_atomic2020_test"])
+    }
+    texts = {folded(text) for text, _ in events if len(WORD.findall(text.lower())) >= 3}
+    return Barrier(frozenset(heads - {""}), frozenset(texts))
+
+
+def _dialogue_events(item: dict) -> list[tuple[str, bool]]:
+    found = [(item["response"], False)]
+    found += [(turn, False) for turn in item["history"].split("</UTT>")]
+    triples = item.get("tuples_single", []) + item.get("tuples_pair", [])
+    for gold in item.get("tuples", {}).values():
+        triples += gold
+    for head, _, tail, *_ in triples:
+        found += [(head, True), (tail, False)]
+    return found
+
+
+def training_triples(data: Path, kept_out: Barrier) -> tuple[list[Known], dict[str, int]]:
+    """Return distinct triples in a fixed order, and how many rows each rule dropped."""
+    dropped: Counter[str] = Counter()
+    found: dict[tuple[str, str, str], Known] = {}
+    for known, allowed in _sources(data):
+        if not allowed:
+            dropped["marked as evaluated, or not of a training split"] += 1
+        elif folded(known.tail) in ("none", "") or not folded(known.head):
+            dropped["tail says none"] += 1
+        elif content(known.head) in kept_out.heads:
+            dropped["head of an evaluated set"] += 1
+        elif folded(known.tail) in kept_out.texts or folded(known.head) in kept_out.texts:
+            dropped["text of an evaluated set"] += 1
+        else:
+            key = (folded(known.head), known.relation, folded(known.tail))
+            found.setdefault(key, known)
+    return list(found.values()), dict(dropped)
+
+
+def _sources(data: Path) -> list[tuple[Known, bool]]:
+    """Original spelling first: the sample of ATOMIC-2018 lost its punctuation upstream."""
+    found = [
+        (_known(row, "atomic2020"), row["split"] == "train")
+        for row in rows(data / "atomic/atomic2020_sample.tsv.gz")
+    ]
+    found += [
+        (
+            _known(row, "atomic2018"),
+            row["head_in_cskb_population"] == row["head_in_atomic2020_test"] == "0",
+        )
+        for row in rows(data / "atomic_more/atomic2018_more.tsv.gz")
+    ]
+    found += [
+        (_known(row, "atomic2018"), row["head_in_test5000"] == "0")
+        for row in rows(data / "atomic/atomic2018_sample.tsv.gz")
+    ]
+    return found
+
+
+def _known(row: dict[str, str], source: str) -> Known:
+    return Known(row["head"].strip(), row["relation"], row["tail"].strip(), source)

@@ -1,0 +1,233 @@
+"""Measures the shipped heads and the metric built on them, and writes the card's figures.
+
+    PYTHONPATH=src python -m recipes.plausibility.evaluate [--data ../shared/data]
+
+Every figure stands beside its floor. The folders ``work/seed1`` and ``work/seed2`` (``train.py
+--seed N --out …``) give the spread over seeds, where they exist. Run once, after all choices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+from recipes.knowledge.atomic import rows
+from recipes.plausibility.card import Measured, write_quality
+from recipes.plausibility.data import ACCENT, POPULATION_NAMES
+from recipes.plausibility.measure import auc, interval, partial, pearson, spearman, weighted
+from recipes.plausibility.vectors import KeptEncoder, Vectors
+
+from grice.knowledge import open_plausibility, open_store
+from grice.metrics.commonsense import commonsense
+from grice.records import Response, Triple, Turn
+from grice.runtime.bundle import open_bundle
+from grice.runtime.embedded import EmbeddedEncoder
+from grice.scoring.models import Models
+
+WORK = Path("recipes/plausibility/work")
+COMMAND = "PYTHONPATH=src python -m recipes.plausibility.evaluate --data ../shared/data"
+Figures = list[Measured]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--bundle", type=Path, default=Path("src/grice/data/bundles/plausibility"))
+    arguments = parser.parse_args()
+    engine = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = KeptEncoder(Vectors(WORK / "vectors"), engine)
+
+    figures = population(arguments.data, arguments.bundle, encoder)
+    figures += gold_tuples(arguments.data, arguments.bundle, encoder)
+    for name in ("deco_test", "conture_subset"):
+        figures += whole_metric(arguments.data, name, encoder)
+    for figure in figures:
+        print(
+            f"{figure.on} | {figure.measure}: {figure.value:.3f} "
+            f"[{figure.low:.3f}, {figure.high:.3f}], n {figure.n} {figure.note}"
+        )
+    write_quality(arguments.bundle, figures, COMMAND)
+
+
+def population(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
+    dev, test = (read_population(data, part) for part in ("dev", "tst"))
+    triples, labels, names = test
+    store = open_store(open_bundle("atomic"))
+    known = store.best_known(triples, encoder=encoder)
+    prior = {name: float(np.mean(dev[1][dev[2] == name])) for name in sorted(set(dev[2].tolist()))}
+    scorers = {
+        "plausibility": open_plausibility(open_bundle(bundle), encoder).plausibility(triples),
+        "plausibility with known tails": open_plausibility(
+            open_bundle(bundle), encoder
+        ).plausibility(triples, known),
+        "floor: cosine of head and tail as written": cosines(triples, encoder),
+        "floor: relation prior from dev": [prior[name] for name in names],
+    }
+    for folder in sorted(WORK.glob("seed[12]")):
+        head = open_plausibility(open_bundle(folder), encoder)
+        scorers[f"plausibility, {folder.name}"] = head.plausibility(triples)
+    accent = np.isin(names, ACCENT)
+    figures = []
+    for title, values in scorers.items():
+        scores = np.array(values)
+        for part, chosen in (("all relations", np.ones(len(names), bool)), ("ACCENT's 12", accent)):
+            columns = (scores[chosen], labels[chosen], names[chosen])
+            for kind, measure in (
+                ("relation-weighted", weighted),
+                ("pooled", lambda s, y, _: auc(s, y)),
+            ):
+                value = interval(measure, *columns, rounds=300)
+                figures.append(
+                    Measured(
+                        "CSKB Population test",
+                        f"{kind} AUC, {part}: {title}",
+                        *value,
+                        int(chosen.sum()),
+                    )
+                )
+    return figures
+
+
+def read_population(data: Path, part: str) -> tuple[list[Triple], np.ndarray, np.ndarray]:
+    found = rows(data / "cskb_population" / f"{part}.tsv.gz")
+    triples = [
+        Triple(r["head"], POPULATION_NAMES.get(r["relation"], r["relation"]), r["tail"])
+        for r in found
+    ]
+    labels = np.array([int(r["label"]) for r in found])
+    return triples, labels, np.array([r["relation"] for r in found])
+
+
+def cosines(triples: list[Triple], encoder: KeptEncoder) -> list[float]:
+    heads = encoder.encode([triple.head for triple in triples])
+    tails = encoder.encode([triple.tail for triple in triples])
+    return [float(head @ tail) for head, tail in zip(heads, tails, strict=True)]
+
+
+def items(data: Path, name: str) -> list[dict]:
+    text = (data / "accent_deco" / f"{name}.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def gold_tuples(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
+    """Judge the triples that people wrote down; a reply without any counts 0.5."""
+    replies = items(data, "deco_test")
+    gold = [[Triple(*t[:3]) for g in item["tuples"].values() for t in g] for item in replies]
+    human = np.array([item["event_cs"] for item in replies])
+    machine = np.array([item["system"] != "Human" for item in replies])
+    count = np.array([len(triples) for triples in gold], float)
+    flat = [triple for triples in gold for triple in triples]
+    known = open_store(open_bundle("atomic")).best_known(flat, encoder=encoder)
+    heads = {"shipped": bundle, **{f.name: f for f in sorted(WORK.glob("seed[12]"))}}
+    figures = []
+    for name, folder in heads.items():
+        head = open_plausibility(open_bundle(folder), encoder)
+        for title, support in (("plausibility", None), ("plausibility with known tails", known)):
+            values = iter(head.plausibility(flat, support))
+            means = np.array([mean([next(values) for _ in triples]) for triples in gold])
+            suffix = "" if name == "shipped" else f", {name}"
+            figures += correlations(
+                "DECO test, human tuples", title + suffix, means, human, count, machine
+            )
+    figures += plain("DECO test, human tuples", "floor: number of tuples", count, human, machine)
+    return figures
+
+
+def mean(values: list[float]) -> float:
+    return float(np.mean(values)) if values else 0.5
+
+
+def correlations(
+    on: str,
+    title: str,
+    scores: np.ndarray,
+    human: np.ndarray,
+    count: np.ndarray,
+    machine: np.ndarray,
+) -> Figures:
+    found = plain(on, title, scores, human, machine)
+    value = interval(partial, scores, human, count)
+    found.append(Measured(on, f"Spearman given the number of triples: {title}", *value, len(human)))
+    return found
+
+
+def plain(
+    on: str, title: str, scores: np.ndarray, human: np.ndarray, machine: np.ndarray
+) -> Figures:
+    found = []
+    for name, measure in (("Spearman", spearman), ("Pearson", pearson)):
+        found.append(
+            Measured(on, f"{name}: {title}", *interval(measure, scores, human), len(human))
+        )
+    if not machine.all():
+        value = interval(spearman, scores[machine], human[machine])
+        found.append(
+            Measured(on, f"Spearman, machine replies: {title}", *value, int(machine.sum()))
+        )
+    return found
+
+
+def whole_metric(data: Path, name: str, encoder: KeptEncoder) -> Figures:
+    replies = items(data, name)
+    responses = [as_response(i, item) for i, item in enumerate(replies)]
+    models = Models(mode="exact", workers=1, cache=None)
+    opened = {parameter: models.open(ref) for parameter, ref in commonsense.models.items()}
+    judged = list(commonsense.function(responses, **opened))
+    scores = np.array([judgement.value for judgement in judged])
+    count = np.array([len(judgement.evidence) for judgement in judged], float)
+    human = np.array([item["event_cs"] for item in replies])
+    machine = np.array([item.get("system") != "Human" for item in replies])
+    previous = encoder.encode([r.history[-1].text if r.history else "" for r in responses])
+    own = encoder.encode([r.text for r in responses])
+    near = np.array([float(a @ b) for a, b in zip(previous, own, strict=True)])
+    length = np.array([np.log(max(1, len(r.text))) for r in responses])
+    abstained = sum(judgement.status == "abstained" for judgement in judged)
+    on = f"{name}, whole metric ({abstained} abstained, {count.mean():.1f} triples per reply)"
+    figures = correlations(on, "commonsense", scores, human, count, machine)
+    for title, floor in (
+        ("number of triples found", count),
+        ("cosine with the turn before", near),
+        ("log characters", length),
+    ):
+        figures += plain(on, f"floor: {title}", floor, human, machine)
+    if "tuples" in replies[0]:
+        figures += cells(on, replies, judged)
+    return figures
+
+
+def cells(on: str, replies: list[dict], judged: list) -> Figures:
+    """Say for each reply and relation whether a triple was found where people wrote one."""
+    counts = []
+    for item, judgement in zip(replies, judged, strict=True):
+        gold = {relation for relation, triples in item["tuples"].items() if triples}
+        found = {evidence.triple.relation for evidence in judgement.evidence}
+        counts.append((len(gold & found), len(found), len(gold)))
+    hits, found, gold = np.array(counts, float).T
+
+    def f1(hits: np.ndarray, found: np.ndarray, gold: np.ndarray) -> float:
+        return float(2 * hits.sum() / max(1, (found + gold).sum()))
+
+    floor = interval(f1, gold, np.full(len(gold), float(len(ACCENT))), gold)
+    return [
+        Measured(
+            on, "F1 of relations found per reply", *interval(f1, hits, found, gold), len(replies)
+        ),
+        Measured(on, "F1 of relations found per reply: floor: always yes", *floor, len(replies)),
+    ]
+
+
+def as_response(number: int, item: dict) -> Response:
+    turns = [turn.strip() for turn in item["history"].split("</UTT>")[:-1]]
+    said = [(len(turns) - i, turn) for i, turn in enumerate(turns) if turn]
+    history = tuple(Turn("AB"[distance % 2], turn) for distance, turn in said)
+    return Response(
+        str(number), len(history), item["response"], "A", history, tuple(range(len(history)))
+    )
+
+
+if __name__ == "__main__":
+    main()

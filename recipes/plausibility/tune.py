@@ -1,0 +1,46 @@
+"""Prints how much a known tail should count, on the development part of CSKB Population.
+
+PYTHONPATH=src python -m recipes.plausibility.tune [--data ../shared/data]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import numpy as np
+from recipes.plausibility.data import ACCENT
+from recipes.plausibility.evaluate import WORK, read_population
+from recipes.plausibility.measure import weighted
+from recipes.plausibility.vectors import KeptEncoder, Vectors
+
+from grice.knowledge import open_plausibility, open_store
+from grice.runtime.bundle import open_bundle
+from grice.runtime.embedded import EmbeddedEncoder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=default)
+    engine = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = KeptEncoder(Vectors(WORK / "vectors"), engine)
+    triples, labels, names = read_population(parser.parse_args().data, "dev")
+    rows = np.flatnonzero(np.isin(names, ACCENT))
+    chosen = [triples[i] for i in rows]
+    known = open_store(open_bundle("atomic")).best_known(chosen, encoder=encoder)
+    values = np.array(
+        open_plausibility(open_bundle("plausibility"), encoder).plausibility(chosen), float
+    )
+    scores = np.log(values) - np.log1p(-np.minimum(values, 1 - 1e-7))
+    similar = np.array([0.0 if tail is None else tail.tail_similarity for tail in known])
+    print(f"mean similarity of the best known tail: {similar.mean():.2f}")
+    print(f"similarity alone: {weighted(similar, labels[rows], names[rows]):.4f}")
+    for weight in (0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0):
+        value = weighted(scores + weight * similar, labels[rows], names[rows])
+        print(f"weight {weight}: {value:.4f}")
+
+
+if __name__ == "__main__":
+    main()

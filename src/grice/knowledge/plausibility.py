@@ -1,0 +1,262 @@
+"""How sensible a triple is, and which relation two events may stand in.
+
+Both read frozen vectors of head and tail. Plausibility is a bilinear form of low rank per
+relation on top of the cosine, fitted so that a known tail stands above the tails of other heads;
+the relation is chosen by a small network among those of ACCENT (Ghazarian et al., Findings of
+ACL 2023) and none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from grice.errors import BundleError, InputError, did_you_mean
+from grice.knowledge.schema import load_schema
+from grice.knowledge.wording import event_text, head_text, tail_text
+from grice.runtime.heads import Mlp, sigmoid, softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.records import KnownTail, Triple
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import Encoder
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["NO_RELATION", "Bilinear", "TripleHead", "triple_features"]
+
+NO_RELATION = "none"
+"""The answer of :meth:`TripleHead.relations` for events that have nothing to do with each other."""
+
+ROWS = 256
+"""Triples whose features are held at once."""
+
+
+class Bilinear:
+    """One score per relation: ``scale * (cosine + shared form + form of the relation) + bias``.
+
+    A form is the inner product of two linear maps, one of the head and one of the tail. A score
+    of 0 means: as likely a known triple as a mismatched one.
+
+    Args:
+        head: The head's maps of all relations side by side, after the shared one; shape
+            ``(dimensions, shared + relations * rank)``.
+        tail: The tail's maps, the same shape.
+        cosine: Weight of the cosine per relation, shape ``(relations,)``.
+        scale: Shape ``(relations,)``.
+        bias: Shape ``(relations,)``.
+        shared: How many columns the shared maps have.
+    """
+
+    def __init__(
+        self,
+        head: Array,
+        tail: Array,
+        *,
+        cosine: Array,
+        scale: Array,
+        bias: Array,
+        shared: int,
+    ) -> None:
+        self._head = np.ascontiguousarray(head, np.float32)
+        self._tail = np.ascontiguousarray(tail, np.float32)
+        self._shared = shared
+        self.cosine, self.scale, self.bias = (
+            np.asarray(values, np.float32) for values in (cosine, scale, bias)
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Bilinear:
+        """Read the arguments of the class from the arrays of an ``.npz`` file."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(
+                arrays["head"],
+                arrays["tail"],
+                cosine=arrays["cosine"],
+                scale=arrays["scale"],
+                bias=arrays["bias"],
+                shared=int(arrays["shared"]),
+            )
+
+    def save(self, path: Path) -> None:
+        """Write the maps as half-precision arrays, which :meth:`load` reads back."""
+        np.savez_compressed(
+            path,
+            allow_pickle=False,
+            head=self._head.astype(np.float16),
+            tail=self._tail.astype(np.float16),
+            cosine=self.cosine,
+            scale=self.scale,
+            bias=self.bias,
+            shared=np.int64(self._shared),
+        )
+
+    def __call__(self, head: Array, tail: Array) -> Array:
+        """Return scores of shape ``(n, relations)`` for vectors of shape ``(n, dimensions)``.
+
+        The bits of a row depend on that row alone.
+        """
+        # Row by row: in a product of many rows, BLAS rounds a row by its place among them.
+        products = np.stack(
+            [(h @ self._head) * (t @ self._tail) for h, t in zip(head, tail, strict=True)]
+        )
+        own = products[:, self._shared :].reshape(len(products), len(self.scale), -1)
+        shared = products[:, : self._shared].sum(axis=1, keepdims=True)
+        cosines = (head * tail).sum(axis=1, keepdims=True)
+        form = self.cosine * cosines + shared + np.ascontiguousarray(own).sum(axis=2)
+        return np.asarray(self.scale * form + self.bias, np.float32)
+
+
+def triple_features(head: Array, tail: Array) -> Array:
+    """Return what the networks read, shape ``(n, 4 * dimensions + 1)``.
+
+    The blocks are the head, the tail, their product, their absolute difference, and their
+    cosine.
+
+    Args:
+        head: Unit vectors of the heads, shape ``(n, dimensions)``.
+        tail: Unit vectors of the tails, the same shape.
+    """
+    # A unit vector has elements of about 1 / sqrt(dimensions): scaled, they are of order one.
+    scale = np.float32(np.sqrt(head.shape[1]))
+    product = head * tail
+    blocks = (
+        head * scale,
+        tail * scale,
+        product * scale**2,
+        np.abs(head - tail) * scale,
+        product.sum(axis=1, keepdims=True) * np.float32(4),
+    )
+    return np.concatenate(blocks, axis=1, dtype=np.float32)
+
+
+class TripleHead:
+    """Judges triples of ATOMIC's event relations.
+
+    Args:
+        bundle: An opened bundle of kind ``triple-head``. Its settings state the ``schema``, the
+            ``relations`` in the order of the outputs of ``plausibility.npz``, and those of
+            ``relations.npz`` (``typed``; its last output is no relation); and ``known_weight``
+            and ``known_centre``, how much a known tail counts and from which similarity on it
+            speaks for the triple.
+        encoder: The encoder the networks were fitted on.
+    """
+
+    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
+        settings = bundle.card.settings
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self._encoder = encoder
+        self._schema = load_schema(str(settings.get("schema", "")))
+        self.known = _relation_list(bundle, "relations")
+        self.typed = _relation_list(bundle, "typed")
+        self._known_weight = _number(bundle, "known_weight")
+        self._known_centre = _number(bundle, "known_centre")
+        self._plausibility = Bilinear.load(bundle.path("plausibility.npz"))
+        self._relations = Mlp.load(bundle.path("relations.npz"))
+        _check_outputs(bundle, "plausibility.npz", len(self._plausibility.scale), len(self.known))
+        outputs = self._relations.layers[-1][0].shape[1]
+        _check_outputs(bundle, "relations.npz", outputs, len(self.typed) + 1)
+
+    def plausibility(
+        self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
+    ) -> list[float]:
+        """Return how sensible each triple is, 0 to 1; spans and sources are not read.
+
+        Args:
+            triples: What was said.
+            known: The most similar known tail of each triple, if looked up. A tail that is like a
+                known one makes the triple more plausible, one unlike all makes it less; None
+                leaves it as it is.
+
+        Raises:
+            InputError: If a relation is not among those the network knows (:attr:`known`).
+        """
+        columns = [self._column(triple.relation) for triple in triples]
+        heads = [head_text(triple.head) for triple in triples]
+        tails = [tail_text(triple.tail, self._schema[triple.relation]) for triple in triples]
+        if not columns:
+            return []
+        scores = self._scores(self._plausibility, heads, tails)[np.arange(len(columns)), columns]
+        if known is not None:
+            scores = scores + np.array([self._support(tail) for tail in known], np.float32)
+        return [float(value) for value in sigmoid(scores)]
+
+    def _support(self, known: KnownTail | None) -> float:
+        if known is None:
+            return 0.0
+        return self._known_weight * (known.tail_similarity - self._known_centre)
+
+    def relations(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+        """Return for each head and tail event the probability of every relation and of none.
+
+        The probabilities of one pair sum to 1; the names are :attr:`typed` and
+        :data:`NO_RELATION`.
+        """
+        heads = [event_text(head) for head, _ in pairs]
+        tails = [event_text(tail) for _, tail in pairs]
+        names = (*self.typed, NO_RELATION)
+        scores = self._scores(self._relation_scores, heads, tails)
+        return [dict(zip(names, row.tolist(), strict=True)) for row in softmax(scores)]
+
+    def _relation_scores(self, head: Array, tail: Array) -> Array:
+        features = triple_features(head, tail)
+        # One row at a time, for the reason given in Bilinear.
+        return np.concatenate([self._relations(row[None]) for row in features])
+
+    def _column(self, relation: str) -> int:
+        try:
+            return self.known.index(relation)
+        except ValueError:
+            hint = did_you_mean(relation, self.known)
+            raise InputError(
+                f"no plausibility is learned for relation {relation!r}{hint}"
+            ) from None
+
+    def _scores(
+        self, network: Callable[[Array, Array], Array], heads: Sequence[str], tails: Sequence[str]
+    ) -> Array:
+        if not heads:
+            return np.zeros((0, 1), np.float32)
+        texts = list(dict.fromkeys((*heads, *tails)))
+        vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
+        blocks = [
+            network(
+                np.stack([vectors[text] for text in heads[start : start + ROWS]]),
+                np.stack([vectors[text] for text in tails[start : start + ROWS]]),
+            )
+            for start in range(0, len(heads), ROWS)
+        ]
+        return np.concatenate(blocks)
+
+
+def _check_outputs(bundle: Bundle, file: str, found: int, named: int) -> None:
+    if found != named:
+        raise BundleError(
+            f"bundle {bundle.card.name!r}: {file} has {found} outputs, the settings name {named}"
+        )
+
+
+def _number(bundle: Bundle, setting: str) -> float:
+    value = bundle.card.settings.get(setting)
+    if not isinstance(value, float):
+        raise BundleError(
+            f"{bundle.folder / 'card.toml'}: settings.{setting}: a number such as 0.5 is needed, "
+            f"found {value!r}"
+        )
+    return value
+
+
+def _relation_list(bundle: Bundle, setting: str) -> tuple[str, ...]:
+    value = bundle.card.settings.get(setting)
+    if not isinstance(value, list) or not value or not all(isinstance(name, str) for name in value):
+        raise BundleError(
+            f"{bundle.folder / 'card.toml'}: settings.{setting}: a list of relation names is "
+            f"needed, found {value!r}"
+        )
+    return tuple(str(name) for name in value)

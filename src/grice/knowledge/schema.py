@@ -1,0 +1,151 @@
+"""Relation inventories as data, and the one checker that reads them.
+
+An inventory is a TOML file: :func:`load_schema` finds the shipped ones by name and reads any
+other by its path.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from grice.records import Triple
+
+__all__ = ["Relation", "Schema", "TailForm", "load_schema", "schema_names"]
+
+TailForm: TypeAlias = Literal["infinitive", "state", "predicate", "clause", "concept"]
+"""How a relation words its tails: ``to go home``, ``proud``, ``gets tired``,
+``PersonX is late``, ``a kitchen``."""
+
+
+class Relation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One relation of an inventory.
+
+    Attributes:
+        gloss: What stands between head and tail in a sentence.
+        tail: How tails of this relation are worded.
+        subject: Whose event the tail is when it names nobody; None for things.
+        inverse: The relation that holds from tail to head, if the inventory has it.
+        symmetric: Whether the relation holds in both directions.
+    """
+
+    gloss: str
+    tail: TailForm
+    subject: Literal["X", "Y"] | None = None
+    inverse: str | None = None
+    symmetric: bool = False
+
+
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A named inventory of relations.
+
+    Attributes:
+        name: Name of the inventory, such as ``atomic2020``.
+        version: Moves whenever the meaning of a relation moves.
+        source: Where the inventory is published.
+        relations: The relations by name, in the order of the file.
+        groups: Named selections of relations, each in its own order.
+    """
+
+    name: str
+    version: str
+    source: str
+    relations: dict[str, Relation]
+    groups: dict[str, tuple[str, ...]] = {}
+
+    def __getitem__(self, name: str) -> Relation:
+        """Return a relation by name; an unknown one raises :class:`InputError`."""
+        try:
+            return self.relations[name]
+        except KeyError:
+            hint = did_you_mean(name, self.relations)
+            raise InputError(f"schema {self.name!r} has no relation {name!r}{hint}") from None
+
+    def group(self, name: str) -> tuple[str, ...]:
+        """Return the relations of a named selection; an unknown one raises InputError."""
+        try:
+            return self.groups[name]
+        except KeyError:
+            hint = did_you_mean(name, self.groups)
+            raise InputError(f"schema {self.name!r} has no group {name!r}{hint}") from None
+
+    def problems(self, triple: Triple) -> tuple[str, ...]:
+        """Return what is wrong with a triple under this schema; empty if nothing is.
+
+        >>> from grice.records import Triple
+        >>> load_schema("atomic2020").problems(Triple("PersonX runs", "xWants", "to rest"))
+        ("unknown relation 'xWants'; did you mean 'xWant'?",)
+        """
+        found = []
+        if triple.relation not in self.relations:
+            hint = did_you_mean(triple.relation, self.relations)
+            found.append(f"unknown relation {triple.relation!r}{hint}")
+        found += [f"empty {side}" for side in ("head", "tail") if not getattr(triple, side).strip()]
+        return tuple(found)
+
+
+def schema_names() -> tuple[str, ...]:
+    """Return the names of the shipped inventories.
+
+    >>> schema_names()
+    ('atomic2020', 'conceptnet')
+    """
+    folder = files("grice.knowledge") / "schemas"
+    found = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+
+
+@cache
+def load_schema(name: str | Path) -> Schema:
+    """Read an inventory: a shipped one by name, any other by the path of its TOML file.
+
+    Raises:
+        InputError: If there is no such inventory, or the file breaks the format; the message
+            names the field.
+    """
+    if isinstance(name, str) and name in schema_names():
+        text = (files("grice.knowledge") / "schemas" / f"{name}.toml").read_text("utf-8")
+    else:
+        text = _read(Path(name))
+    try:
+        schema = msgspec.convert(tomllib.loads(text), Schema)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise InputError(f"schema {str(name)!r}: {error}") from error
+    _check_references(schema)
+    return schema
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        hint = did_you_mean(str(path), schema_names())
+        raise InputError(f"no relation schema {str(path)!r}{hint}") from None
+
+
+def _check_references(schema: Schema) -> None:
+    """Reject groups and inverses that point outside the inventory or disagree."""
+    for group, members in schema.groups.items():
+        for member in members:
+            if member not in schema.relations:
+                hint = did_you_mean(member, schema.relations)
+                raise InputError(
+                    f"schema {schema.name!r}: groups.{group}: unknown relation {member!r}{hint}"
+                )
+    for name, relation in schema.relations.items():
+        if relation.inverse is None:
+            continue
+        other = schema.relations.get(relation.inverse)
+        if other is None or other.inverse != name:
+            raise InputError(
+                f"schema {schema.name!r}: relations.{name}: inverse {relation.inverse!r} is "
+                f"{'unknown' if other is None else 'not its inverse in turn'}"
+            )

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from grice.errors import InputError
+from grice.knowledge.schema import load_schema, schema_names
+from grice.records import Triple
+
+WRITTEN = """
+name = "tiny"
+version = "1"
+source = "none"
+[groups]
+few = ["before"]
+[relations]
+before = { gloss = "happens before", tail = "clause", inverse = "after" }
+after = { gloss = "happens after", tail = "clause", inverse = "before" }
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text):
+        path = tmp_path / "tiny.toml"
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+def test_atomic_has_its_relations_and_those_of_accent():
+    schema = load_schema("atomic2020")
+    assert len(schema.relations) == 23
+    assert schema.group("accent") == (
+        "xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent",
+        "oEffect", "oReact", "oWant", "isAfter", "HasSubEvent", "HinderedBy",
+    )  # fmt: skip
+    assert schema["isAfter"].inverse == "isBefore"
+
+
+def test_conceptnet_has_its_relations():
+    schema = load_schema("conceptnet")
+    assert len(schema.relations) == 34
+    assert schema["RelatedTo"].symmetric
+
+
+def test_every_shipped_schema_is_named_as_its_file():
+    assert [load_schema(name).name for name in schema_names()] == list(schema_names())
+
+
+def test_an_own_inventory_is_read_by_path(written):
+    assert load_schema(written(WRITTEN)).group("few") == ("before",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('["before"]', '["befor"]', "groups.few: unknown relation 'befor'; did you mean 'before'"),
+        ('inverse = "after"', 'inverse = "afterwards"', "inverse 'afterwards' is unknown"),
+        ('inverse = "before"', 'inverse = "after"', "is not its inverse in turn"),
+        ('tail = "clause"', 'tail = "poem"', r"\$.relations"),
+        ("gloss", "glos", r"\$.relations"),
+        ("[groups]", "[groups", "tiny.toml"),
+    ],
+)
+def test_a_broken_inventory_is_refused_with_the_place(written, old, new, said):
+    with pytest.raises(InputError, match=said):
+        load_schema(written(WRITTEN.replace(old, new)))
+
+
+def test_unknown_names_are_met_with_the_nearest_known():
+    with pytest.raises(InputError, match="did you mean 'atomic2020'"):
+        load_schema("atomic2000")
+    with pytest.raises(InputError, match="no relation 'xwant'; did you mean 'xWant'"):
+        _ = load_schema("atomic2020")["xwant"]
+    with pytest.raises(InputError, match="no group 'acent'; did you mean 'accent'"):
+        load_schema("atomic2020").group("acent")
+
+
+def test_the_checker_names_every_problem():
+    schema = load_schema("conceptnet")
+    assert schema.problems(Triple("rain", "Causes", "wet streets")) == ()
+    assert schema.problems(Triple(" ", "Cause", "")) == (
+        "unknown relation 'Cause'; did you mean 'Causes'?",
+        "empty head",
+        "empty tail",
+    )
