@@ -10,45 +10,64 @@ import grice
 from grice.report import MetricPanel, MetricTotals, ReportWriter, Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+    from types import TracebackType
 
+    from grice.records import Conversation, Score
     from grice.scoring.run import Scorer
     from grice.scoring.summary import Summary as RunSummary
 
-__all__ = ["close_report", "open_report"]
+__all__ = ["Report"]
 
 
-def open_report(path: Path, title: str, scorer: Scorer) -> ReportWriter:
-    """Return a report with a panel for each metric."""
-    panels = [
-        MetricPanel(
-            loaded.metric.name,
-            loaded.metric.summary,
-            (loaded.metric.low, loaded.metric.high),
-            loaded.metric.neutral,
-            loaded.metric.judges,
-            loaded.metric.source,
-            loaded.signature,
+class Report:
+    """Listens to a run and writes the page; nothing is written if the run does not finish."""
+
+    def __init__(self, path: Path, title: str, scorer: Scorer) -> None:
+        panels = [
+            MetricPanel(
+                loaded.metric.name,
+                loaded.metric.summary,
+                (loaded.metric.low, loaded.metric.high),
+                loaded.metric.neutral,
+                loaded.metric.judges,
+                loaded.metric.source,
+                loaded.signature,
+            )
+            for loaded in scorer.metrics
+        ]
+        self._writer = ReportWriter(path, title=title, metrics=panels)
+
+    def __enter__(self) -> Report:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.abort()
+
+    def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
+        """Take one scored conversation."""
+        self._writer.add(conversation, scores)
+
+    def finish(self, run: RunSummary) -> None:
+        """Write the page with the figures of the whole run."""
+        totals = (
+            MetricTotals(metric.metric, metric.mean, metric.low, metric.high, metric.counts)
+            for metric in run.metrics
         )
-        for loaded in scorer.metrics
-    ]
-    return ReportWriter(path, title=title, metrics=panels)
-
-
-def close_report(report: ReportWriter, run: RunSummary) -> None:
-    """Write the report with the figures of the whole run."""
-    totals = (
-        MetricTotals(metric.metric, metric.mean, metric.low, metric.high, metric.counts)
-        for metric in run.metrics
-    )
-    report.close(
-        Summary(
-            tuple(totals),
-            run.conversations,
-            run.turns,
-            run.skipped,
-            run.problems,
-            command=shlex.join(["grice", *sys.argv[1:]]),
-            version=grice.__version__,
+        self._writer.close(
+            Summary(
+                tuple(totals),
+                run.conversations,
+                run.turns,
+                run.skipped,
+                run.problems,
+                command=shlex.join(["grice", *sys.argv[1:]]),
+                version=grice.__version__,
+            )
         )
-    )

@@ -9,7 +9,7 @@ those of the ASER baseline of ACCENT (Ghazarian et al., 2023), which only exchan
 The clause is brought to the simple present: auxiliaries, modal verbs and tense are dropped,
 negation stays ("doesn't like"), questions are read as statements ("do you play" is "PersonX
 plays"). Nothing is parsed; the rules know the closed word classes, and
-`lemminflect <https://github.com/bjascob/LemmInflect>`_ knows the verb forms.
+:mod:`grice.text.lexicon` knows the verb forms.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from grice.text.lexicon import look_up
 from grice.text.wordlists import (
     ADVERBS,
     BE,
@@ -37,41 +36,40 @@ _RARE_LEMMAS = {
 
 def is_verb(word: str) -> bool:
     """Say whether a word has a reading as a verb."""
-    return word not in NOT_VERBS and "VERB" in _readings(word)
+    return word not in NOT_VERBS and "v" in look_up(word).readings
 
 
 def is_adjective(word: str) -> bool:
     """Say whether a word has a reading as an adjective."""
-    return "ADJ" in _readings(word)
+    return "a" in look_up(word).readings
 
 
 def is_noun(word: str) -> bool:
     """Say whether a word has a reading as a noun."""
-    return "NOUN" in _readings(word)
+    return "n" in look_up(word).readings
 
 
 def _is_adverb(word: str) -> bool:
-    manner = word.endswith("ly") and "ADV" in _readings(word) and not is_verb(word)
+    manner = word.endswith("ly") and "r" in look_up(word).readings and not is_verb(word)
     return word in ADVERBS or word == "quite" or manner
 
 
 def is_past(word: str) -> bool:
     """Say whether a word can only be a past form: "moved" and "wrote", but not "felt" or "cut"."""
-    readings = _readings(word)
-    lemmas = readings.get("VERB", ())
+    known = look_up(word)
     return (
         word not in NOT_VERBS
-        and bool(lemmas)
-        and word not in lemmas
+        and bool(known.lemmas)
+        and word not in known.lemmas
         and not word.endswith(("ing", "s"))
-        and "NOUN" not in readings
-        and "ADJ" not in readings
+        and "n" not in known.readings
+        and "a" not in known.readings
     )
 
 
 def base_form(word: str) -> str:
     """Return the lemma of a verb form, the word itself if it is none."""
-    lemmas = _readings(word).get("VERB", ())
+    lemmas = look_up(word).lemmas
     if word in _RARE_LEMMAS:
         return _RARE_LEMMAS[word]
     return word if not lemmas or word in lemmas else lemmas[0]
@@ -79,21 +77,16 @@ def base_form(word: str) -> str:
 
 def present(word: str) -> str:
     """Return the third person singular: "is", "has", "goes"."""
-    from lemminflect import getInflection
-
     lower = word.lower()
     if lower in BE:
         return "is"
-    forms = getInflection(base_form(lower), "VBZ")
-    return str(forms[0]) if forms else word
+    return look_up(base_form(lower)).third or word
 
 
 def past_participle(word: str) -> str:
     """Return "surprised" for "surprising", the word itself if it is no verb form."""
-    from lemminflect import getInflection
-
-    forms = getInflection(base_form(word), "VBN") if is_verb(word) else ()
-    return str(forms[0]) if forms else word
+    forms = look_up(base_form(word)).participles if is_verb(word) else ()
+    return forms[0] if forms else word
 
 
 def simple_present(words: list[str]) -> tuple[list[str], list[str]]:
@@ -172,11 +165,10 @@ def _is_auxiliary(word: str, following: str) -> bool:
 
 
 def _is_participle(word: str) -> bool:
-    from lemminflect import getInflection
-
-    return any(
-        word in getInflection(lemma, "VBN") for lemma in _readings(word).get("VERB", ())
-    ) and (base_form(word) != word or "NOUN" not in _readings(word))
+    known = look_up(word)
+    return any(word in look_up(lemma).participles for lemma in known.lemmas) and (
+        base_form(word) != word or "n" not in known.readings
+    )
 
 
 def _is_progressive(words: list[str], i: int) -> bool:
@@ -199,11 +191,3 @@ def _is_going_to(words: list[str], i: int) -> bool:
 
 def _is_base(words: list[str], i: int) -> bool:
     return i < len(words) and (words[i].lower() == "be" or is_verb(words[i].lower()))
-
-
-@lru_cache(maxsize=20_000)
-def _readings(word: str) -> dict[str, tuple[str, ...]]:
-    # Imported late: it reads its tables from disk.
-    from lemminflect import getAllLemmas
-
-    return dict(getAllLemmas(word))

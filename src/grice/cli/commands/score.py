@@ -13,10 +13,10 @@ from grice.cli._options import add_metric_options, load_grader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.cli._report import Report
     from grice.errors import RecordError
     from grice.formats import Reading
     from grice.records import Conversation
-    from grice.report import ReportWriter
     from grice.scoring.run import Listener, Scorer
     from grice.scoring.sink import Sink
     from grice.scoring.summary import Summary
@@ -68,8 +68,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli` for the exit status."""
-    from grice.cli._progress import Progress
-    from grice.cli._report import close_report
     from grice.cli._terminal import warn
     from grice.formats import read
     from grice.scoring.run import run as run_scoring
@@ -77,12 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
     readings = [read(file, format=arguments.format) for file in arguments.files]
     with ExitStack() as stack:
         scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
-        report = _report(arguments, scorer)
-        if report is not None:
-            stack.callback(report.abort)
+        report = None if arguments.report is None else _open_report(arguments, scorer, stack)
+        listeners: list[Listener] = [] if report is None else [report]
         sink = _sink(arguments, _identity(arguments, scorer))
-        progress = stack.enter_context(Progress(readings))
-        listeners: list[Listener] = [progress] if report is None else [progress, report]
+        if sys.stderr.isatty():
+            listeners.append(_open_progress(readings, stack))
         try:
             summary = run_scoring(_records(arguments, readings), scorer, sink, listeners)
         except KeyboardInterrupt:
@@ -90,11 +87,23 @@ def run(arguments: argparse.Namespace) -> int:
                 warn(f"{arguments.output} is unfinished; the same command goes on")
             raise
         if report is not None:
-            close_report(report, summary)
+            report.finish(summary)
     _show(arguments, readings, summary)
     if summary.skipped:
         return 2
     return 1 if summary.failed else 0
+
+
+def _open_report(arguments: argparse.Namespace, scorer: Scorer, stack: ExitStack) -> Report:
+    from grice.cli._report import Report
+
+    return stack.enter_context(Report(arguments.report, ", ".join(arguments.files), scorer))
+
+
+def _open_progress(readings: Sequence[Reading], stack: ExitStack) -> Listener:
+    from grice.cli._progress import Progress
+
+    return stack.enter_context(Progress(readings))
 
 
 def _records(
@@ -137,14 +146,6 @@ def _sink(arguments: argparse.Namespace, identity: str) -> Sink:
     if arguments.output or arguments.json or not sys.stdout.isatty():
         return ScoreStream(sys.stdout.buffer, identity)
     return NoSink(identity)
-
-
-def _report(arguments: argparse.Namespace, scorer: Scorer) -> ReportWriter | None:
-    if arguments.report is None:
-        return None
-    from grice.cli._report import open_report
-
-    return open_report(arguments.report, ", ".join(arguments.files), scorer)
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:

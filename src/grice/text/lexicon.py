@@ -1,0 +1,50 @@
+"""Readings and verb forms of English words, from a table that ships.
+
+The table is made from LemmInflect's by ``recipes/lexicon/build.py``.
+"""
+
+from __future__ import annotations
+
+import gzip
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+__all__ = ["Word", "look_up"]
+
+
+class Word(NamedTuple):
+    """What the table says of a word; everything is empty for a word it does not know.
+
+    Attributes:
+        readings: Any of ``n`` noun, ``v`` verb, ``a`` adjective, ``r`` adverb.
+        lemmas: Lemmas of its reading as a verb, the usual one first.
+        third: Third person singular, if the word is itself a verb lemma.
+        participles: Past participles, if the word is itself a verb lemma.
+    """
+
+    readings: str = ""
+    lemmas: tuple[str, ...] = ()
+    third: str = ""
+    participles: tuple[str, ...] = ()
+
+
+def look_up(word: str) -> Word:
+    """Return what is known of a word, as it is written."""
+    line = _table().get(word)
+    if line is None:
+        return Word()
+    readings, lemmas, third, participles, *_ = *line.split("\t"), "", "", ""
+    return Word(readings, _parts(lemmas), third, _parts(participles))
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(text.split("/")) if text else ()
+
+
+@cache
+def _table() -> dict[str, str]:
+    # Lines are taken apart when a word is asked for: a run asks for few of sixty thousand.
+    packed = (resources.files("grice") / "data" / "lexicon.tsv.gz").read_bytes()
+    lines = gzip.decompress(packed).decode().splitlines()
+    return dict(line.split("\t", 1) for line in lines if "\t" in line)
