@@ -1,0 +1,166 @@
+"""Which conversations the relevance head learns from, and which texts it must never see."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["SOURCES", "Dialogue", "Message", "evaluated_texts", "normalise", "read_dialogues"]
+
+HELD_OUT = 0.06
+"""Share of the conversations (novels: of the books) that are never trained on."""
+
+HELD_OUT_RATED = 0.30
+"""The same for the conversations whose messages people rated: they also choose the settings."""
+
+
+class Source(NamedTuple):
+    """One corpus file: where it is, which rows may be used, what share of them is."""
+
+    name: str
+    file: str
+    splits: frozenset[str] | None
+    share: float
+    licence: str
+
+
+def _source(name: str, file: str, licence: str, share: float = 1.0, splits: str = "") -> Source:
+    return Source(name, file, frozenset(splits.split()) or None, share, licence)
+
+
+SOURCES = (
+    _source("topical_chat", "topical_chat/valid_freq", "CDLA-Sharing 1.0"),
+    _source("topical_chat", "topical_chat/valid_rare", "CDLA-Sharing 1.0"),
+    _source("persuasion_for_good", "persuasion_for_good/dialogues", "Apache-2.0"),
+    _source("star", "star/dialogues", "MIT", share=0.2),
+    _source("schema_guided", "schema_guided/train", "CC BY-SA 4.0", share=0.1),
+    _source("casino", "casino/dialogues", "CC BY 4.0", splits="train valid"),
+    _source("irc", "irc_disentangled/conversations", "CC BY 4.0", splits="train dev"),
+    _source("novels", "pd_fiction/conversations", "US public domain"),
+    _source("magazines", "pd_fiction/sf_magazines", "US public domain"),
+    _source("plays", "pd_fiction/plays", "US public domain"),
+    _source("synthetic_persona_chat", "synthetic_persona_chat/valid", "CC BY 4.0"),
+    _source("taskmaster4", "taskmaster4/sample", "CC BY 4.0"),
+    _source("chatterbot", "chatterbot_corpus/pairs", "BSD-3-Clause"),
+    _source("convai2017", "convai2017/convai2017", "Apache-2.0"),
+)
+
+# everyday_conversations is left out: it was written by Llama 3.1, whose licence asks that a model
+# trained on its output carry its name.
+
+MIN_CONFIDENCE = {"novels": 0.9, "magazines": 0.65}
+"""Novels have inferred speakers; below this the order of turns is less sure."""
+
+
+class Message(NamedTuple):
+    """A message that a participant rated: the turns before it, its text, good or bad."""
+
+    history: tuple[str, ...]
+    text: str
+    good: bool
+
+
+class Dialogue(NamedTuple):
+    """One conversation; messages that a speaker sent in a row are one turn.
+
+    ``by_person`` is false for the turns of the chatbots of ConvAI 2017, which are no examples of
+    good replies.
+    """
+
+    source: str
+    id: str
+    turns: tuple[str, ...]
+    by_person: tuple[bool, ...]
+    held_out: bool
+    rated: tuple[Message, ...]
+
+
+def normalise(text: str) -> str:
+    """Return the letters and digits of a text in lower case."""
+    return re.sub(r"[\W_]+", "", text.lower())
+
+
+def read_dialogues(data: Path) -> Iterator[Dialogue]:
+    """Yield every conversation that may train, in a fixed order."""
+    for source in SOURCES:
+        for row in _rows(data / f"{source.file}.jsonl.gz"):
+            if _is_used(source, row):
+                yield _dialogue(source, row)
+
+
+def evaluated_texts(data: Path) -> set[str]:
+    """Return the normalised form of every text of the human-rated sets, histories included."""
+    files = [
+        path
+        for folder in ("rated", "predictive_engagement", "accent_deco")
+        for path in sorted((data / folder).glob("*.jsonl.gz"))
+        if not path.name.startswith(("robust_", "dstc9_", "reliable_"))
+    ]
+    texts = {normalise(text) for path in files for row in _rows(path) for text in _strings(row)}
+    return texts - {""}
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _fraction(*key: str) -> float:
+    """Map a key to [0, 1), evenly and the same on every machine."""
+    return int.from_bytes(sha256("\0".join(key).encode()).digest()[:8], "big") / 2**64
+
+
+def _is_used(source: Source, row: dict[str, Any]) -> bool:
+    meta = row.get("meta") or {}
+    return (
+        (source.splits is None or row["split"] in source.splits)
+        and not meta.get("amt50", False)
+        and meta.get("conf", 1.0) >= MIN_CONFIDENCE.get(source.name, 0.0)
+        and _fraction("share", row["id"]) < source.share
+    )
+
+
+def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
+    meta = row.get("meta") or {}
+    ratings = meta.get("utt_eval") or []
+    users = meta.get("users") or {}
+    turns: list[str] = []
+    by_person: list[bool] = []
+    rated: list[Message] = []
+    speaker = None
+    for i, turn in enumerate(row["turns"]):
+        text = " ".join(turn["text"].split())
+        if not text:
+            continue
+        starts = turn["speaker"] != speaker
+        if starts and turns and i < len(ratings) and ratings[i]:
+            rated.append(Message(tuple(turns[-4:]), text, ratings[i] == 2))
+        if starts:
+            turns.append(text)
+            by_person.append(users.get(turn["speaker"]) != "Bot")
+        else:
+            turns[-1] += " " + text
+        speaker = turn["speaker"]
+    unit = meta.get("book", row["id"])
+    share = HELD_OUT_RATED if source.name == "convai2017" else HELD_OUT
+    held_out = _fraction("held out", unit) < share
+    return Dialogue(source.name, row["id"], tuple(turns), tuple(by_person), held_out, tuple(rated))
