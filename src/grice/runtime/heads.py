@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Mlp", "sigmoid", "softmax"]
 
-ROWS = 16
-"""Rows per matrix product. BLAS picks its kernel by shape, so only products of one fixed shape
-give a row the same bits whatever its neighbours are."""
-
 
 class Mlp:
     """A multi-layer perceptron with ReLU between its layers and a linear output.
@@ -60,20 +56,19 @@ class Mlp:
 
         The bits of a row depend on that row alone.
         """
-        count = len(features)
-        padded = np.zeros((-(-count // ROWS) * ROWS, features.shape[1]), np.float32)
-        padded[:count] = features
+        outputs = np.empty((len(features), self.layers[-1][0].shape[1]), np.float32)
         with single_threaded():
-            blocks = [self._block(padded[i : i + ROWS]) for i in range(0, len(padded), ROWS)]
-        if not blocks:
-            return np.zeros((0, self.layers[-1][0].shape[1]), np.float32)
-        return np.concatenate(blocks)[:count]
+            # Row by row: in a product of several rows the last bits depend on a row's place.
+            for i, row in enumerate(features):
+                outputs[i] = self._run(row)
+        return outputs
 
-    def _block(self, rows: Array) -> Array:
+    def _run(self, row: Array) -> Array:
         *hidden, last = self.layers
         for weight, bias in hidden:
-            rows = np.maximum(rows @ weight + bias, 0)
-        return rows @ last[0] + last[1]
+            row = np.maximum(row @ weight + bias, 0)
+        output: Array = row @ last[0] + last[1]
+        return output
 
 
 def sigmoid(logits: Array) -> Array:
