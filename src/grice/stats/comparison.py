@@ -1,0 +1,183 @@
+"""The outcome of comparing two things on the same items, and of comparing many."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError, did_you_mean
+from grice.stats.estimate import Estimate, Floats, scipy_module
+
+__all__ = [
+    "Comparison",
+    "Correction",
+    "Verdict",
+    "adjusted_p",
+    "benjamini_hochberg",
+    "holm",
+    "pairs_of",
+    "permutations_needed",
+    "significance_clusters",
+    "verdict",
+]
+
+Verdict: TypeAlias = Literal["first higher", "second higher", "not told apart at this n"]
+"""There is no verdict "equal": a test that does not reject does not show equality."""
+Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
+
+
+class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Two systems, or two metrics, on the same items.
+
+    Attributes:
+        first: Name of the one.
+        second: Name of the other.
+        difference: First less second, with its interval.
+        p_value: Probability of a difference at least as far from zero if the two were
+            interchangeable, after ``correction``.
+        p_single: The same before the correction.
+        test: How it was computed.
+        correction: How ``p_value`` allows for the number of comparisons.
+        verdict: Who is higher, or that they are not told apart at this n.
+        d_z: Cohen's d for paired values: mean difference over its standard deviation. None for
+            correlations, or if all differences are equal.
+        dominance: Share of items on which the first is higher less the share on which the
+            second is (Cliff's paired delta), -1 to 1. None for correlations.
+    """
+
+    first: str
+    second: str
+    difference: Estimate
+    p_value: float
+    p_single: float
+    test: str
+    correction: Correction
+    verdict: Verdict
+    d_z: float | None = None
+    dominance: float | None = None
+
+    def __str__(self) -> str:
+        low, high = self.difference.low, self.difference.high
+        interval = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+        found = f"difference {self.difference.value:.3f}{interval}, p {self.p_value:.4f}"
+        items = f"n {self.difference.n}"
+        if self.difference.groups is not None:
+            items += f" in {self.difference.groups} conversations"
+        if self.verdict == "first higher":
+            return f"{self.first} is higher than {self.second}: {found}, {items}"
+        if self.verdict == "second higher":
+            return f"{self.second} is higher than {self.first}: {found}, {items}"
+        return f"{self.first} and {self.second} are not told apart at {items}: {found}"
+
+
+def verdict(difference: float, p_value: float, level: float) -> Verdict:
+    """Return who is higher if the p-value is at most one less ``level``."""
+    if p_value > 1 - level or difference == 0:
+        return "not told apart at this n"
+    return "first higher" if difference > 0 else "second higher"
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted so that the chance of any false rejection is kept (Holm 1979).
+
+    >>> [round(p, 4) for p in holm([0.01, 0.04, 0.03, 0.005])]
+    [0.03, 0.06, 0.06, 0.02]
+    """
+    p = _probabilities(p_values)
+    order = np.argsort(p, kind="stable")
+    steps = (len(p) - np.arange(len(p))) * p[order]
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return [float(one) for one in adjusted]
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted so that the share of false rejections is kept (1995)."""
+    p = _probabilities(p_values)
+    if not len(p):
+        return []
+    return [float(one) for one in scipy_module("stats").false_discovery_control(p, method="bh")]
+
+
+def _probabilities(p_values: Sequence[float]) -> Floats:
+    p = np.asarray(p_values, np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError(f"p-values lie between 0 and 1, found {[*p_values]}")
+    return p
+
+
+def adjusted_p(p_values: Sequence[float], correction: Correction) -> list[float]:
+    """Return the p-values under the named correction."""
+    if correction == "holm":
+        return holm(p_values)
+    if correction == "benjamini-hochberg":
+        return benjamini_hochberg(p_values)
+    if correction == "none":
+        return [*p_values]
+    known = ("holm", "benjamini-hochberg", "none")
+    raise InputError(f"correction={correction!r}{did_you_mean(correction, known)}")
+
+
+def pairs_of(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Return the pairs to compare: all, or each name with the baseline.
+
+    Raises:
+        InputError: If there are fewer than two names or the baseline is not among them.
+    """
+    if len(names) < 2:
+        raise InputError(f"at least two are needed for a comparison, found {[*names]}")
+    if baseline is None:
+        return list(itertools.combinations(range(len(names)), 2))
+    if baseline not in names:
+        raise InputError(f"no baseline {baseline!r}{did_you_mean(baseline, names)}")
+    second = list(names).index(baseline)
+    return [(i, second) for i in range(len(names)) if i != second]
+
+
+def permutations_needed(comparisons: int, level: float) -> int:
+    """Return how many random swaps can still show a difference after Holm's correction."""
+    return max(2000, math.ceil(10 * comparisons / (1 - level)))
+
+
+def significance_clusters(
+    names: Sequence[str], values: Sequence[float], comparisons: Sequence[Comparison]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the names in groups, best first, that cannot be told apart across their borders.
+
+    A border is drawn where every name above is higher than every name below (as in the WMT
+    shared tasks). Within a group some pairs may differ; the comparisons say which.
+
+    Args:
+        names: The systems or metrics.
+        values: Their means or correlations.
+        comparisons: All pairs of them.
+
+    Raises:
+        InputError: If a pair is missing.
+    """
+    higher = set()
+    seen = set()
+    for one in comparisons:
+        seen.add(frozenset((one.first, one.second)))
+        if one.verdict == "first higher":
+            higher.add((one.first, one.second))
+        elif one.verdict == "second higher":
+            higher.add((one.second, one.first))
+    order = [names[i] for i in np.argsort(-np.asarray(values, np.float64), kind="stable")]
+    for i, a in enumerate(order):
+        for b in order[i + 1 :]:
+            if frozenset((a, b)) not in seen:
+                raise InputError(f"clusters need every pair compared; {a!r} with {b!r} is missing")
+    clusters: list[tuple[str, ...]] = []
+    start = 0
+    for cut in range(1, len(order) + 1):
+        below = order[cut:]
+        if all((a, b) in higher for a in order[:cut] for b in below):
+            clusters.append(tuple(order[start:cut]))
+            start = cut
+    return tuple(clusters)

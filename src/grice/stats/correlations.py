@@ -1,0 +1,363 @@
+"""Correlations with intervals: over items, given covariates, and within contexts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError, did_you_mean
+from grice.stats import kendall, weighted
+from grice.stats.estimate import (
+    FEW,
+    Estimate,
+    Floats,
+    Groups,
+    Integers,
+    Values,
+    check_level,
+    clamp,
+    columns_of,
+    group_codes,
+    joined,
+    ordered,
+    scipy_module,
+)
+from grice.stats.resample import BootstrapKind, estimate, resample
+
+if TYPE_CHECKING:
+    from grice.stats.weighted import Kind
+
+__all__ = [
+    "IntervalKind",
+    "analytic_interval",
+    "correlation",
+    "correlation_value",
+    "correlation_within",
+    "partial_correlation",
+]
+
+IntervalKind: TypeAlias = Literal["analytic", "percentile", "bca"]
+
+NAMES: dict[str, str] = {
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall tau-b",
+    "kendall_c": "Kendall tau-c",
+}
+
+
+def correlation(
+    x: Values,
+    y: Values,
+    *,
+    kind: Kind = "spearman",
+    groups: Groups | None = None,
+    interval: IntervalKind | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return the correlation of two columns over the items that have both values, -1 to 1.
+
+    >>> str(correlation([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [2, 1, 4, 3, 6, 5, 8, 7, 10, 9]))
+    '0.939, 95 % [0.709, 0.988], n 10'
+
+    Args:
+        x: One value per item, such as those of a metric; None or NaN where there is none.
+        y: The other column, such as human ratings.
+        kind: ``pearson``, ``spearman``, ``kendall`` (tau-b) or ``kendall_c`` (tau-c).
+        groups: Conversation of each item. Items of one conversation are then resampled
+            together, as they resemble each other.
+        interval: ``analytic`` (the default without groups): Fisher's z for Pearson, with the
+            standard error of Bonett and Wright (2000) for Spearman and that of Brown and
+            Benedetti (1977) for Kendall. ``percentile`` or ``bca`` (the default with groups):
+            bootstrap.
+        level: Confidence level.
+        resamples: How many resamples a bootstrap draws.
+        seed: Seed of the draws.
+
+    Raises:
+        InputError: If fewer than two items have both values, or a column is constant.
+    """
+    check_level(level)
+    _check_kind(kind)
+    (a, b), codes = complete({"x": x, "y": y}, groups)
+    value = correlation_value(a, b, kind)
+    if interval is None:
+        interval = "analytic" if codes is None else "bca"
+    if interval == "analytic":
+        if codes is not None:
+            raise InputError(
+                "interval='analytic' takes items as independent and cannot honour groups; "
+                "give interval='bca' or 'percentile', or leave groups out"
+            )
+        low, high, how = analytic_interval(a, b, kind=kind, value=value, level=level)
+        return Estimate(
+            value, low, high, level, len(a), f"{NAMES[kind]}, {how}", note=_small(len(a), value)
+        )
+    drawn = resample(
+        weighted.correlations(a[:, None], b, kind),
+        len(a),
+        groups=codes,
+        kind=_bootstrap_kind(interval),
+        resamples=resamples,
+        seed=seed,
+    )
+    found = estimate(drawn, level=level, what=NAMES[kind], value=value)
+    if len(a) < 4:
+        return _unbounded(found)
+    return found
+
+
+def complete(
+    named: dict[str, Values], groups: Groups | None, *, least: int = 2
+) -> tuple[list[Floats], Integers | None]:
+    """Return the columns over the items that have all values, and their groups.
+
+    The items come in an order that depends on nothing but themselves.
+
+    Raises:
+        InputError: If fewer than ``least`` items are complete or a column is constant on them.
+    """
+    columns = columns_of(**named)
+    total = len(columns[0])
+    codes = None if groups is None else group_codes(groups, total)
+    kept = ~np.isnan(np.stack(columns)).any(axis=0)
+    n = int(kept.sum())
+    if n < least:
+        raise InputError(
+            f"{n} of {total} items have a value of {' and '.join(named)}; "
+            f"at least {least} are needed"
+        )
+    columns = [column[kept] for column in columns]
+    for name, column in zip(named, columns, strict=True):
+        if np.ptp(column) == 0:
+            raise InputError(
+                f"{name} is {column[0]:g} on all {n} items: "
+                "a column that never changes has no correlation"
+            )
+    if codes is not None:
+        codes = joined(codes[kept])
+    order = ordered(columns, codes)
+    return [column[order] for column in columns], None if codes is None else codes[order]
+
+
+def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
+    """Return the bare coefficient of two columns without gaps."""
+    stats = scipy_module("stats")
+    if kind == "pearson":
+        # scipy warns of columns that are constant but for rounding; ours are checked.
+        return float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+    if kind == "spearman":
+        return float(stats.spearmanr(x, y).statistic)
+    variant = "b" if kind == "kendall" else "c"
+    return float(stats.kendalltau(x, y, variant=variant).statistic)
+
+
+def analytic_interval(
+    x: Floats, y: Floats, *, kind: Kind, value: float, level: float
+) -> tuple[float, float, str]:
+    """Return bounds and the name of their method, for independent items."""
+    n = len(x)
+    if n < 4:
+        return -1.0, 1.0, "no bound from fewer than four items"
+    most = _most(n, kind)
+    if kind == "pearson":
+        return *fisher(value, 1 / (n - 3), most, level), "Fisher z"
+    if kind == "spearman":
+        return *spearman_bounds(value, n, level), "Fisher z, Bonett-Wright error"
+    error = kendall.standard_error(x, y, tau=value, variant=kind)
+    variance = (error / (1 - min(abs(value), most) ** 2)) ** 2
+    if abs(value) > most:
+        # A perfect order shows no spread; the normal-theory variance of Fieller, Hartley and
+        # Pearson (1957) is taken instead.
+        variance = 0.437 / max(1, n - 4)
+    # The error is estimated from the items, hence Student's quantile instead of the normal one.
+    wide = float(scipy_module("special").stdtrit(n - 2, 0.5 + level / 2))
+    variance *= (wide / NormalDist().inv_cdf(0.5 + level / 2)) ** 2
+    return *fisher(value, variance, most, level), "Fisher z, delta-method error"
+
+
+def spearman_bounds(value: float, n: int, level: float, covariates: int = 0) -> tuple[float, float]:
+    """Return the bounds of Bonett and Wright (2000)."""
+    variance = (1 + value**2 / 2) / (n - covariates - 3)
+    return fisher(value, variance, _most(n, "spearman"), level)
+
+
+def fisher(value: float, variance: float, most: float, level: float) -> tuple[float, float]:
+    """Return the bounds of a correlation whose Fisher z has the given variance."""
+    half = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(variance)
+    z = math.atanh(clamp(value, -most, most))
+    low, high = math.tanh(z - half), math.tanh(z + half)
+    return (min(low, value), max(high, value))
+
+
+def _most(n: int, kind: Kind) -> float:
+    """Return 1 less half the least step a rank correlation of n items can make.
+
+    A perfect order of a handful of systems says little of the next system; without this its
+    interval would have no width.
+    """
+    return 1 - (2 / (n * n - n) if kind.startswith("kendall") else 3 / (n**3 - n))
+
+
+def partial_correlation(
+    x: Values,
+    y: Values,
+    covariates: Sequence[Values],
+    *,
+    kind: Literal["pearson", "spearman"] = "spearman",
+    groups: Groups | None = None,
+    interval: IntervalKind | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return the correlation of what the covariates leave of two columns, -1 to 1.
+
+    Spearman's is the partial correlation of the ranks. Intervals as for :func:`correlation`,
+    with one item fewer per covariate in the analytic ones.
+
+    Args:
+        x: One value per item.
+        y: The other column.
+        covariates: Columns to hold constant, such as the length of the reply.
+        kind: ``pearson`` or ``spearman``.
+        groups: Conversation of each item.
+        interval: As in :func:`correlation`.
+        level: Confidence level.
+        resamples: How many resamples a bootstrap draws.
+        seed: Seed of the draws.
+
+    Raises:
+        InputError: If there are too few complete items, a column is constant, or a column is
+            determined by the covariates.
+    """
+    check_level(level)
+    if kind not in ("pearson", "spearman"):
+        raise InputError(f"kind={kind!r}: a partial correlation is 'pearson' or 'spearman'")
+    named = {"x": x, "y": y}
+    named |= {f"covariates[{i}]": column for i, column in enumerate(covariates)}
+    k = len(covariates)
+    columns, codes = complete(named, groups, least=k + 4)
+    n = len(columns[0])
+    statistic = weighted.partial(np.stack(columns, axis=1), kind)
+    value = float(statistic(np.ones((1, n)))[0, 0])
+    if math.isnan(value):
+        raise InputError("a column is determined by the others: no partial correlation is defined")
+    what = f"partial {NAMES[kind]} given {k} covariate{'s' * (k != 1)}"
+    if interval is None:
+        interval = "analytic" if codes is None else "bca"
+    if interval == "analytic":
+        if codes is not None:
+            raise InputError("interval='analytic' cannot honour groups; give 'bca' or 'percentile'")
+        if kind == "pearson":
+            low, high = fisher(value, 1 / (n - k - 3), _most(n, kind), level)
+            how = "Fisher z"
+        else:
+            low, high = spearman_bounds(value, n, level, covariates=k)
+            how = "Fisher z, Bonett-Wright error"
+        return Estimate(value, low, high, level, n, f"{what}, {how}", note=_small(n, value))
+    drawn = resample(
+        statistic,
+        n,
+        groups=codes,
+        kind=_bootstrap_kind(interval),
+        resamples=resamples,
+        seed=seed,
+    )
+    return estimate(drawn, level=level, what=what)
+
+
+def correlation_within(
+    x: Values,
+    y: Values,
+    contexts: Groups,
+    *,
+    kind: Kind = "spearman",
+    level: float = 0.95,
+) -> Estimate:
+    """Return the mean over contexts of the correlation among the items of each, -1 to 1.
+
+    The convention of tables that average over the contexts of USR-TopicalChat. A context in
+    which a column is constant, or with fewer than two complete items, is left out and counted
+    in the note. The interval is Student's over contexts.
+
+    Args:
+        x: One value per item.
+        y: The other column.
+        contexts: The context of each item.
+        kind: As in :func:`correlation`.
+        level: Confidence level.
+
+    Raises:
+        InputError: If no context has a correlation.
+    """
+    check_level(level)
+    _check_kind(kind)
+    a, b = columns_of(x=x, y=y)
+    codes = group_codes(contexts, len(a))
+    kept = ~(np.isnan(a) | np.isnan(b))
+    values = []
+    n = 0
+    total = int(codes.max(initial=-1)) + 1
+    for members in _members(np.where(kept, codes, -1), total):
+        if len(members) > 1 and np.ptp(a[members]) > 0 and np.ptp(b[members]) > 0:
+            values.append(correlation_value(a[members], b[members], kind))
+            n += len(members)
+    if not values:
+        raise InputError(f"none of {total} contexts has two items that differ in x and in y")
+    found = np.array(values)
+    mean = float(found.mean())
+    notes = []
+    if len(found) < total:
+        notes.append(f"{total - len(found)} of {total} contexts left out: a column is constant")
+    if len(found) < FEW:
+        notes.append(f"fewer than {FEW} contexts: the interval is a rough guide")
+    low = high = None
+    if len(found) > 1:
+        quantile = float(scipy_module("special").stdtrit(len(found) - 1, 0.5 + level / 2))
+        half = quantile * float(found.std(ddof=1)) / math.sqrt(len(found))
+        low, high = max(-1.0, mean - half), min(1.0, mean + half)
+    else:
+        notes.append("one context alone says nothing of the spread")
+    what = f"mean over {len(found)} contexts of {NAMES[kind]}, Student's t"
+    return Estimate(mean, low, high, level, n, what, len(found), "; ".join(notes) or None)
+
+
+def _members(codes: Integers, total: int) -> list[Integers]:
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(total + 1))
+    return [order[a:b].astype(np.int64) for a, b in pairwise(ends)]
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in NAMES:
+        raise InputError(f"kind={kind!r}{did_you_mean(kind, NAMES)}")
+
+
+def _bootstrap_kind(interval: str) -> BootstrapKind:
+    if interval == "percentile":
+        return "percentile"
+    if interval == "bca":
+        return "bca"
+    known = ("analytic", "percentile", "bca")
+    raise InputError(f"interval={interval!r}{did_you_mean(interval, known)}")
+
+
+def _small(n: int, value: float) -> str | None:
+    if n < 4:
+        return f"{n} items bound no correlation" + (
+            ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
+        )
+    return f"fewer than {FEW} items: the interval is a rough guide" if n < FEW else None
+
+
+def _unbounded(found: Estimate) -> Estimate:
+    return msgspec.structs.replace(found, low=-1.0, high=1.0, note=_small(found.n, found.value))

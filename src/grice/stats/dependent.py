@@ -1,0 +1,357 @@
+"""Is one metric closer to people than another? Two correlations that share a column.
+
+The formulas take the three correlations: of j (the human ratings) with k and with h (two
+metrics), and of k with h. They rest on normal, independent items; the bootstrap and the
+permutation test of :func:`compare_correlations` on neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.stats import weighted
+from grice.stats.comparison import (
+    Comparison,
+    Correction,
+    adjusted_p,
+    pairs_of,
+    permutations_needed,
+    significance_clusters,
+    verdict,
+)
+from grice.stats.correlations import NAMES, complete, correlation_value
+from grice.stats.estimate import (
+    Estimate,
+    Floats,
+    Groups,
+    Integers,
+    Values,
+    check_level,
+    scipy_module,
+)
+from grice.stats.resample import BootstrapKind, differences, estimate, random_signs, resample
+
+if TYPE_CHECKING:
+    from grice.stats.resample import Statistic
+    from grice.stats.weighted import Kind
+
+__all__ = [
+    "CorrelationComparison",
+    "DependentTest",
+    "compare_correlations",
+    "steiger_z",
+    "williams_t",
+    "zou_interval",
+]
+
+Test: TypeAlias = Literal["permutation", "williams", "steiger"]
+
+
+class DependentTest(NamedTuple):
+    """A test of the difference of two correlations that share a column.
+
+    Attributes:
+        difference: r_jk less r_jh.
+        statistic: Student's t or the normal z.
+        p_value: Two-sided.
+        freedom: Degrees of freedom of t; None for z.
+        n: Number of items.
+        method: Name of the test.
+    """
+
+    difference: float
+    statistic: float
+    p_value: float
+    freedom: int | None
+    n: int
+    method: str
+
+
+def williams_t(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
+    """Return Williams' t of two correlations that share j (Steiger 1980, equation 7).
+
+    Args:
+        r_jk: Correlation of the shared column with the one metric.
+        r_jh: Correlation of the shared column with the other metric.
+        r_kh: Correlation of the two metrics.
+        n: Number of items, at least 4.
+
+    Raises:
+        InputError: If the three numbers are not correlations of one data set.
+    """
+    determinant = _determinant(r_jk, r_jh, r_kh, n)
+    mean = (r_jk + r_jh) / 2
+    below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_kh) ** 3
+    difference = r_jk - r_jh
+    above = difference * math.sqrt((n - 1) * (1 + r_kh))
+    t = above / math.sqrt(below) if below > 0 else math.copysign(math.inf, above) * bool(above)
+    p = 2 * float(scipy_module("special").stdtr(n - 3, -abs(t)))
+    return DependentTest(difference, t, p, n - 3, n, "Williams' t")
+
+
+def steiger_z(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
+    """Return Steiger's Z with the covariance at the mean correlation (1980, equation 14).
+
+    Args, Raises: as for :func:`williams_t`.
+    """
+    _determinant(r_jk, r_jh, r_kh, n)
+    if max(abs(r_jk), abs(r_jh)) == 1:
+        raise InputError("a correlation of -1 or 1 has no Fisher z; use williams_t")
+    mean = (r_jk + r_jh) / 2
+    square = mean**2
+    overlap = r_kh * (1 - 2 * square) - square / 2 * (1 - 2 * square - r_kh**2)
+    spread = 2 - 2 * overlap / (1 - square) ** 2
+    distance = math.atanh(r_jk) - math.atanh(r_jh)
+    z = distance * math.sqrt((n - 3) / spread) if spread > 0 else 0.0
+    p = 2 * NormalDist().cdf(-abs(z))
+    return DependentTest(r_jk - r_jh, z, p, None, n, "Steiger's Z")
+
+
+def zou_interval(r_jk: float, r_jh: float, r_kh: float, n: int, *, level: float = 0.95) -> Estimate:
+    """Return r_jk less r_jh with the interval of Zou (2007) out of those of the two.
+
+    Args, Raises: as for :func:`williams_t`.
+    """
+    check_level(level)
+    _determinant(r_jk, r_jh, r_kh, n)
+    if max(abs(r_jk), abs(r_jh)) == 1:
+        raise InputError("a correlation of -1 or 1 has no Fisher z: no interval of Zou")
+    half = NormalDist().inv_cdf(0.5 + level / 2) / math.sqrt(n - 3)
+    bounds = [(math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))
+              for r in (r_jk, r_jh)]  # fmt: skip
+    (low_k, high_k), (low_h, high_h) = bounds
+    shared = (r_kh - r_jk * r_jh / 2) * (1 - r_jk**2 - r_jh**2 - r_kh**2) + r_kh**3
+    shared /= (1 - r_jk**2) * (1 - r_jh**2)
+    difference = r_jk - r_jh
+    low = _mover(r_jk - low_k, high_h - r_jh, shared)
+    high = _mover(high_k - r_jk, r_jh - low_h, shared)
+    return Estimate(difference, difference - low, difference + high, level, n, "Zou (2007)")
+
+
+def _mover(a: float, b: float, shared: float) -> float:
+    return math.sqrt(max(0.0, a**2 + b**2 - 2 * shared * a * b))
+
+
+def _determinant(r_jk: float, r_jh: float, r_kh: float, n: int) -> float:
+    if n < 4:
+        raise InputError(f"n={n}: comparing two correlations takes at least four items")
+    if max(abs(r_jk), abs(r_jh), abs(r_kh)) > 1:
+        raise InputError(f"correlations lie between -1 and 1, found {r_jk}, {r_jh}, {r_kh}")
+    determinant = 1 - r_jk**2 - r_jh**2 - r_kh**2 + 2 * r_jk * r_jh * r_kh
+    if determinant < -1e-9:
+        raise InputError(
+            f"no three columns have the correlations {r_jk}, {r_jh} and {r_kh} with each other"
+        )
+    return max(0.0, determinant)
+
+
+class CorrelationComparison(msgspec.Struct, frozen=True):
+    """How several metrics correlate with the same ratings on the same items.
+
+    Attributes:
+        correlations: Correlation of each metric, by name.
+        comparisons: Every pair, or each with the baseline.
+        clusters: Metrics in groups that cannot be told apart, best first; empty if only a
+            baseline was compared.
+        n: Number of items with all values.
+        dropped: Number of items left out because a value was missing.
+    """
+
+    correlations: dict[str, Estimate]
+    comparisons: tuple[Comparison, ...]
+    clusters: tuple[tuple[str, ...], ...]
+    n: int
+    dropped: int
+
+
+def compare_correlations(
+    metrics: Mapping[str, Values],
+    human: Values,
+    *,
+    kind: Kind = "spearman",
+    groups: Groups | None = None,
+    baseline: str | None = None,
+    test: Test = "permutation",
+    correction: Correction = "holm",
+    interval: BootstrapKind = "bca",
+    level: float = 0.95,
+    resamples: int = 2000,
+    permutations: int | None = None,
+    seed: int = 0,
+) -> CorrelationComparison:
+    """Return the correlations of metrics with human ratings, compared on the same items.
+
+    Intervals of correlations and of differences come from the same bootstrap resamples. The
+    permutation test swaps the (ranked, for Spearman and Kendall; standardised) values of two
+    metrics on random items, or random conversations (Deutsch et al. 2021).
+
+    Args:
+        metrics: One column per metric, by name; higher is better in all of them.
+        human: The ratings.
+        kind: As in :func:`~grice.stats.correlation`.
+        groups: Conversation of each item; its items are drawn and swapped together.
+        baseline: Compare each metric with this one alone.
+        test: ``permutation``, or the formulas ``williams`` and ``steiger`` for independent
+            items (for rank correlations an approximation).
+        correction: ``holm``, ``benjamini-hochberg`` or ``none``.
+        interval: ``bca`` or ``percentile``.
+        level: Confidence level; one less it is the level of the tests.
+        resamples: How many bootstrap resamples.
+        permutations: How many swaps; by default as many as the correction asks for.
+        seed: Seed of draws and swaps.
+
+    Raises:
+        InputError: If there are fewer than two metrics or four complete items, or a column is
+            constant.
+    """
+    check_level(level)
+    names = list(metrics)
+    pairs = pairs_of(names, baseline)
+    if test != "permutation" and groups is not None:
+        raise InputError(f"test={test!r} takes items as independent; give 'permutation' for groups")
+    columns, codes = complete({"human": human, **metrics}, groups, least=4)
+    target, scores = columns[0], np.stack(columns[1:], axis=1)
+    n = len(target)
+    drawn = resample(
+        weighted.correlations(scores, target, kind),
+        n,
+        groups=codes,
+        kind=interval,
+        resamples=resamples,
+        seed=seed,
+    )
+    values = [correlation_value(column, target, kind) for column in scores.T]
+    found = {
+        name: estimate(drawn, i, level=level, what=NAMES[kind], value=values[i])
+        for i, name in enumerate(names)
+    }
+    swaps = permutations or permutations_needed(len(pairs), level)
+    if test == "permutation":
+        p_values, how = _permuted(scores, target, codes, pairs, kind, swaps, seed)
+    else:
+        p_values, how = _formulas(scores, values, pairs, kind, n, test)
+    comparisons = []
+    gaps = differences(drawn, pairs)
+    for i, ((a, b), p) in enumerate(zip(pairs, adjusted_p(p_values, correction), strict=True)):
+        difference = estimate(
+            gaps,
+            i,
+            level=level,
+            what=f"difference of {NAMES[kind]}",
+            value=values[a] - values[b],
+        )
+        comparisons.append(
+            Comparison(
+                names[a],
+                names[b],
+                difference,
+                p,
+                p_values[i],
+                how,
+                correction,
+                verdict(difference.value, p, level),
+            )
+        )
+    clusters = () if baseline else significance_clusters(names, values, comparisons)
+    return CorrelationComparison(found, tuple(comparisons), clusters, n, len(human) - n)
+
+
+def _formulas(
+    scores: Floats,
+    values: list[float],
+    pairs: list[tuple[int, int]],
+    kind: Kind,
+    n: int,
+    test: Test,
+) -> tuple[list[float], str]:
+    formula = williams_t if test == "williams" else steiger_z
+    found = [
+        formula(values[a], values[b], correlation_value(scores[:, a], scores[:, b], kind), n)
+        for a, b in pairs
+    ]
+    return [one.p_value for one in found], found[0].method
+
+
+def _permuted(
+    scores: Floats,
+    target: Floats,
+    codes: Integers | None,
+    pairs: list[tuple[int, int]],
+    kind: Kind,
+    permutations: int,
+    seed: int,
+) -> tuple[list[float], str]:
+    """Return two-sided p-values of swapping the two columns of each pair."""
+    if kind != "pearson":
+        ranks = scipy_module("stats").rankdata
+        scores, target = ranks(scores, axis=0), ranks(target)
+    scores = (scores - scores.mean(axis=0)) / scores.std(axis=0)
+    target = (target - target.mean()) / target.std()
+    units = len(target) if codes is None else int(codes.max()) + 1
+    p_values = []
+    how = ""
+    for a, b in pairs:
+        x, z = scores[:, a], scores[:, b]
+        if kind in ("pearson", "spearman"):
+            statistic = _swapped_moments(x, z, target, codes, units)
+        else:
+            statistic = _swapped_kendall(x, z, target, codes, kind)
+        values, how = random_signs(statistic, units, permutations=permutations, seed=seed)
+        extreme = np.abs(values[:, 0]) >= np.abs(values[0, 0]) - 1e-12
+        p_values.append(float(extreme.mean()))
+    unit = "items" if codes is None else "conversations"
+    return p_values, f"paired permutation, {how} of {unit}"
+
+
+def _swapped_moments(
+    x: Floats, z: Floats, target: Floats, codes: Integers | None, units: int
+) -> Statistic:
+    """Return the difference of the two correlations under swaps, from sums per unit.
+
+    With total s and difference d of the columns, a swapped column is (s + sign d) / 2: all its
+    moments are linear in the signs.
+    """
+    total, gap = x + z, x - z
+    per_item = np.stack([gap * target, gap, total * gap], axis=1)
+    if codes is None:
+        sums = per_item
+    else:
+        sums = np.zeros((units, 3))
+        np.add.at(sums, codes, per_item)
+    n = len(target)
+    base = np.array([total @ target, total.sum(), (total @ total + gap @ gap) / 2]) / n
+
+    def statistic(signs: Floats) -> Floats:
+        moved = (signs @ sums) / n
+        correlation = []
+        for side in (1, -1):
+            product = (base[0] + side * moved[:, 0]) / 2
+            mean = (base[1] + side * moved[:, 1]) / 2
+            square = (base[2] + side * moved[:, 2]) / 2
+            correlation.append(product / np.sqrt(np.maximum(square - mean**2, 1e-12)))
+        return np.asarray(correlation[0] - correlation[1])[:, None]
+
+    return statistic
+
+
+def _swapped_kendall(
+    x: Floats, z: Floats, target: Floats, codes: Integers | None, kind: Kind
+) -> Statistic:
+    def statistic(signs: Floats) -> Floats:
+        values = np.empty((len(signs), 1))
+        for row, sign in enumerate(signs):
+            keep = (sign if codes is None else sign[codes]) > 0
+            one, other = np.where(keep, x, z), np.where(keep, z, x)
+            values[row, 0] = correlation_value(one, target, kind) - correlation_value(
+                other, target, kind
+            )
+        return values
+
+    return statistic

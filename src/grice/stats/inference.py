@@ -1,0 +1,142 @@
+"""A mean rating from few labels and many metric values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.stats.estimate import (
+    FEW,
+    Estimate,
+    Floats,
+    Groups,
+    Integers,
+    Values,
+    check_level,
+    columns_of,
+    group_codes,
+    scipy_module,
+)
+
+__all__ = ["PoweredMean", "prediction_powered_mean"]
+
+
+class PoweredMean(msgspec.Struct, frozen=True):
+    """A mean rating helped by a metric.
+
+    Attributes:
+        mean: The estimate with its interval.
+        labels_only: What the labels alone give.
+        weight: How much a step of the metric moved the mean: 0 if it was not used, 1 if it was
+            taken as a rating (``lambda`` in the papers).
+        worth: The number of labels that alone would give an interval of this width.
+    """
+
+    mean: Estimate
+    labels_only: Estimate
+    weight: float
+    worth: float
+
+
+def prediction_powered_mean(
+    labels: Values,
+    predicted: Values,
+    unlabelled: Values,
+    *,
+    groups: Groups | None = None,
+    unlabelled_groups: Groups | None = None,
+    weight: float | None = None,
+    level: float = 0.95,
+) -> PoweredMean:
+    """Return the mean rating of all items from the ratings of a few and a metric on all.
+
+    The mean of the metric on the unlabelled items, corrected by its mean error on the labelled
+    ones (Angelopoulos et al. 2023), with the weight that makes the interval shortest (PPI++,
+    Angelopoulos, Duchi and Zrnic 2023). Right for any metric, however poor: a poor one is used
+    little. The labelled items must be a random sample of all.
+
+    Args:
+        labels: Ratings of the labelled items.
+        predicted: The metric on the same items, on any scale.
+        unlabelled: The metric on the other items.
+        groups: Conversation of each labelled item.
+        unlabelled_groups: Conversation of each other item; a conversation may have both.
+        weight: A fixed weight, such as 1 for the method without tuning; None for the best.
+        level: Confidence level.
+
+    Raises:
+        InputError: If there are fewer than three labels (or conversations with labels; two with
+            a fixed weight), no unlabelled item, or only one of the two groups.
+    """
+    check_level(level)
+    y, f = columns_of(labels=labels, predicted=predicted)
+    (other,) = columns_of(unlabelled=unlabelled)
+    codes, other_codes = _codes(groups, unlabelled_groups, len(y), len(other))
+    kept = ~(np.isnan(y) | np.isnan(f))
+    y, f, codes = y[kept], f[kept], codes[kept]
+    held = ~np.isnan(other)
+    other, other_codes = other[held], other_codes[held]
+    units = len(np.unique(codes))
+    # The weight is fitted to the labels and takes one degree of freedom.
+    freedom = units - (1 if weight is not None else 2)
+    if freedom < 1 or not len(other):
+        raise InputError(
+            f"{units} labelled {'items' if groups is None else 'conversations'} and {len(other)} "
+            "unlabelled items; at least three (two with a fixed weight) and one are needed"
+        )
+    total = int(max(codes.max(), other_codes.max())) + 1
+    # What each conversation adds to the error of the three means; conversations add up.
+    share_y = np.bincount(codes, y - y.mean(), total) / len(y)
+    share_f = np.bincount(codes, f - f.mean(), total) / len(f)
+    share_other = np.bincount(other_codes, other - other.mean(), total) / len(other)
+    used = _best_weight(share_y, share_f - share_other) if weight is None else float(weight)
+    value = float(y.mean() + used * (other.mean() - f.mean()))
+    error = _error(share_y - used * (share_f - share_other), units, freedom)
+    alone = _error(share_y, units, units - 1)
+    clusters = None if groups is None else units
+    note = None
+    if units < FEW:
+        unit = "labels" if groups is None else "labelled conversations"
+        note = f"fewer than {FEW} {unit}: the interval is a rough guide"
+
+    def found(value: float, error: float, freedom: int, what: str) -> Estimate:
+        half = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2)) * error
+        return Estimate(value, value - half, value + half, level, len(y), what, clusters, note)
+
+    return PoweredMean(
+        found(value, error, freedom, f"prediction-powered mean with {len(other)} unlabelled items"),
+        found(float(y.mean()), alone, units - 1, "mean of the labels, Student's t"),
+        used,
+        len(y) * (alone / error) ** 2 if error > 0 else math.inf,
+    )
+
+
+def _codes(
+    groups: Groups | None, unlabelled_groups: Groups | None, n: int, others: int
+) -> tuple[Integers, Integers]:
+    if groups is None and unlabelled_groups is None:
+        return np.arange(n), np.arange(n, n + others)
+    if groups is None or unlabelled_groups is None:
+        raise InputError("give both groups and unlabelled_groups, or neither")
+    labels: Sequence[Hashable] = [*groups, *unlabelled_groups]
+    if len(list(groups)) != n or len(list(unlabelled_groups)) != others:
+        raise InputError(
+            f"one conversation per item is needed: {n} labelled and {others} unlabelled items, "
+            f"{len(list(groups))} and {len(list(unlabelled_groups))} conversations"
+        )
+    codes = group_codes(labels, n + others)
+    return codes[:n], codes[n:]
+
+
+def _best_weight(share_y: Floats, share_gap: Floats) -> float:
+    """Return the weight of least variance: the regression of the labels' error on the gap's."""
+    square = float(share_gap @ share_gap)
+    return float(share_y @ share_gap) / square if square > 0 else 0.0
+
+
+def _error(shares: Floats, units: int, freedom: int) -> float:
+    return math.sqrt(units / freedom * float(shares @ shares))

@@ -1,0 +1,193 @@
+"""How reliable is a mean rating, and how high can a metric's correlation with it be?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from grice.errors import InputError, did_you_mean
+from grice.stats.agreement import interval_alpha
+from grice.stats.estimate import Estimate, Floats, Groups, check_level
+from grice.stats.ratings import Ratings, arranged, flatten, matrix
+from grice.stats.resample import BootstrapKind, estimate, resample
+
+if TYPE_CHECKING:
+    from grice.stats.ratings import Flat
+    from grice.stats.resample import Statistic
+
+__all__ = ["IntraclassForm", "ceiling", "intraclass", "reliability_of_mean"]
+
+IntraclassForm: TypeAlias = Literal["1,1", "1,k", "2,1", "2,k", "3,1", "3,k"]
+FORMS = ("1,1", "1,k", "2,1", "2,k", "3,1", "3,k")
+
+
+def intraclass(
+    ratings: Ratings,
+    *,
+    form: IntraclassForm = "1,k",
+    groups: Groups | None = None,
+    interval: BootstrapKind = "bca",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return an intraclass correlation of Shrout and Fleiss (1979), at most 1.
+
+    Args:
+        ratings: One list of ratings per item, all complete and of one length.
+        form: ``1`` judges drawn anew for each item, ``2`` the same judges throughout, ``3`` these
+            judges and no others; then ``1`` for a single rating or ``k`` for their mean.
+        groups: Conversation of each item, resampled together.
+        interval: ``bca`` or ``percentile``.
+        level: Confidence level.
+        resamples: How many bootstrap resamples.
+        seed: Seed of the draws.
+
+    Raises:
+        InputError: If a rating is missing, there is one judge or one item, or all are the same.
+    """
+    check_level(level)
+    if form not in FORMS:
+        raise InputError(f"form={form!r}{did_you_mean(form, FORMS)}")
+    full = matrix(ratings)
+    if np.isnan(full).any():
+        place = [int(i) for i in np.argwhere(np.isnan(full))[0]]
+        raise InputError(
+            f"ratings[{place[0]}] has no rating {place[1]}: an intraclass correlation needs all "
+            "of them; reliability_of_mean takes missing ones"
+        )
+    table, codes = arranged(full, groups)
+    if len(table) < 2 or np.ptp(table) == 0:
+        raise InputError("at least two items and two different ratings are needed")
+    drawn = resample(
+        _intraclass(table, form),
+        len(table),
+        groups=codes,
+        kind=interval,
+        resamples=resamples,
+        seed=seed,
+    )
+    return estimate(drawn, level=level, what=f"ICC({form})")
+
+
+def _intraclass(table: Floats, form: IntraclassForm) -> Statistic:
+    table = table - table.mean()
+    k = table.shape[1]
+    row_sums = table.sum(axis=1)
+    moments = np.stack([row_sums, row_sums**2, (table**2).sum(axis=1)], axis=1)
+
+    def statistic(weights: Floats) -> Floats:
+        n = weights.sum(axis=1)
+        total, square_rows, square_all = (weights @ moments).T
+        grand = total**2 / (n * k)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            between = (square_rows / k - grand) / (n - 1)
+            inside = square_all - square_rows / k
+            within = inside / (n * (k - 1))
+            judges = ((weights @ table) ** 2).sum(axis=1) / n - grand
+            error = (inside - judges) / ((n - 1) * (k - 1))
+            judges = judges / (k - 1)
+            if form == "1,1":
+                value = (between - within) / (between + (k - 1) * within)
+            elif form == "1,k":
+                value = (between - within) / between
+            elif form == "2,1":
+                spread = between + (k - 1) * error + k * (judges - error) / n
+                value = (between - error) / spread
+            elif form == "2,k":
+                value = (between - error) / (between + (judges - error) / n)
+            elif form == "3,1":
+                value = (between - error) / (between + (k - 1) * error)
+            else:
+                value = (between - error) / between
+        return np.asarray(np.where(between > 1e-12, value, np.nan))[:, None]
+
+    return statistic
+
+
+def reliability_of_mean(
+    ratings: Ratings,
+    *,
+    judges: int | None = None,
+    groups: Groups | None = None,
+    interval: BootstrapKind = "bca",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return how far the mean of several judges would agree with that of as many others, 0 to 1.
+
+    Krippendorff's interval alpha, stepped up to the number of judges (Spearman-Brown); 0 where
+    alpha is not positive. Takes missing ratings.
+
+    Args:
+        ratings: One list of ratings per item.
+        judges: Number of judges per mean; by default the longest list.
+        groups: Conversation of each item, resampled together.
+        interval: ``bca`` or ``percentile``.
+        level: Confidence level.
+        resamples: How many bootstrap resamples.
+        seed: Seed of the draws.
+
+    Raises:
+        InputError: If no item has two ratings, or all ratings are the same.
+    """
+    check_level(level)
+    flat = _varied(ratings, groups)
+    k = int(flat.sizes.max()) if judges is None else judges
+    if k < 1:
+        raise InputError(f"judges={judges}: at least one is needed")
+    alpha = interval_alpha(flat)
+    drawn = resample(
+        lambda weights: _stepped_up(alpha(weights), k),
+        flat.items,
+        groups=flat.groups,
+        kind=interval,
+        resamples=resamples,
+        seed=seed,
+    )
+    return estimate(drawn, level=level, what=f"reliability of the mean of {k} judges")
+
+
+def ceiling(
+    ratings: Ratings,
+    *,
+    judges: int | None = None,
+    groups: Groups | None = None,
+    interval: BootstrapKind = "bca",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return the Pearson correlation with the mean ratings that a perfect metric would have.
+
+    The root of :func:`reliability_of_mean` (Spearman 1904), 0 to 1.
+
+    Args, Raises: as there.
+    """
+    check_level(level)
+    flat = _varied(ratings, groups)
+    k = int(flat.sizes.max()) if judges is None else judges
+    alpha = interval_alpha(flat)
+    drawn = resample(
+        lambda weights: np.sqrt(_stepped_up(alpha(weights), k)),
+        flat.items,
+        groups=flat.groups,
+        kind=interval,
+        resamples=resamples,
+        seed=seed,
+    )
+    return estimate(drawn, level=level, what=f"ceiling for the mean of {k} judges")
+
+
+def _varied(ratings: Ratings, groups: Groups | None) -> Flat:
+    flat = flatten(*arranged(matrix(ratings), groups))
+    if np.ptp(flat.value) == 0:
+        raise InputError("all ratings are the same: their reliability is not defined")
+    return flat
+
+
+def _stepped_up(alpha: Floats, judges: int) -> Floats:
+    positive = np.maximum(alpha, 0.0)
+    return np.asarray(judges * positive / (1 + (judges - 1) * positive))

@@ -1,0 +1,250 @@
+"""The one resampling engine: bootstrap, jackknife, intervals, random swaps.
+
+A resample is a row of weights, how often each item was drawn. A statistic maps a block of such
+rows to one row of numbers each, so that thousands of resamples are a few matrix products, and a
+block never holds more than :data:`BLOCK` weights, whatever the number of items. Drawing whole
+conversations instead of items keeps what their items share.
+
+Every resample has the size of the data; the spread of the resampled values is the standard
+error as it is and is never divided by anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.stats.estimate import FEW, Estimate, Floats, Integers, check_level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "BootstrapKind",
+    "Resampled",
+    "Statistic",
+    "bootstrap",
+    "differences",
+    "estimate",
+    "random_signs",
+    "resample",
+]
+
+Statistic: TypeAlias = Callable[[Floats], Floats]
+"""Maps weights of shape (rows, items) to values of shape (rows, k); NaN where undefined."""
+BootstrapKind: TypeAlias = Literal["percentile", "bca"]
+
+BLOCK = 1 << 20
+"""Most weights in one block: 8 MiB."""
+BATCHES = 500
+"""Most parts left out in turn by the jackknife; more do not change the acceleration."""
+
+
+class Resampled(NamedTuple):
+    """What the statistic gives on the data and on resamples of it.
+
+    Attributes:
+        values: On the data, shape (k,).
+        draws: On each resample, shape (resamples, k); NaN where undefined.
+        left_out: With each part left out, shape (parts, k); None if it was not asked for.
+        n: Number of items.
+        groups: Number of conversations drawn; None if items were drawn.
+        seed: Seed of the draws.
+    """
+
+    values: Floats
+    draws: Floats
+    left_out: Floats | None
+    n: int
+    groups: int | None
+    seed: int
+
+
+def resample(
+    statistic: Statistic,
+    n: int,
+    *,
+    groups: Integers | None = None,
+    kind: BootstrapKind = "bca",
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Resampled:
+    """Return the statistic on the data and on resamples of items, or of whole groups.
+
+    Args:
+        statistic: Maps rows of weights to rows of values.
+        n: Number of items.
+        groups: For each item the number of its conversation, 0 to one less than their number.
+        kind: ``bca`` also leaves parts out in turn.
+        resamples: How many.
+        seed: Seed of the draws.
+    """
+    if resamples < 100:
+        raise InputError(f"resamples={resamples}: at least 100 are needed for an interval")
+    left_out = jackknife(statistic, n, groups=groups, seed=seed) if kind == "bca" else None
+    return Resampled(
+        statistic(np.ones((1, n)))[0],
+        bootstrap(statistic, n, groups=groups, resamples=resamples, seed=seed),
+        left_out,
+        n,
+        None if groups is None else int(groups.max()) + 1,
+        seed,
+    )
+
+
+def differences(drawn: Resampled, pairs: Sequence[tuple[int, int]]) -> Resampled:
+    """Return the difference of each pair of columns on the very same resamples."""
+    first, second = (list(side) for side in zip(*pairs, strict=True))
+    left_out = drawn.left_out
+    if left_out is not None:
+        left_out = left_out[:, first] - left_out[:, second]
+    return drawn._replace(
+        values=drawn.values[first] - drawn.values[second],
+        draws=drawn.draws[:, first] - drawn.draws[:, second],
+        left_out=left_out,
+    )
+
+
+def bootstrap(
+    statistic: Statistic, n: int, *, groups: Integers | None, resamples: int, seed: int
+) -> Floats:
+    """Return the statistic on so many resamples, shape (resamples, k)."""
+    rng = np.random.default_rng(seed)
+    units = n if groups is None else int(groups.max()) + 1
+
+    def draw() -> Floats:
+        drawn = np.bincount(rng.integers(0, units, units), minlength=units)
+        return np.asarray(drawn if groups is None else drawn[groups], np.float64)
+
+    return np.concatenate(
+        [statistic(np.stack([draw() for _ in rows])) for rows in _blocks(resamples, n)]
+    )
+
+
+def jackknife(statistic: Statistic, n: int, *, groups: Integers | None, seed: int) -> Floats:
+    """Return the statistic with each item, conversation or batch of them left out in turn."""
+    units = n if groups is None else int(groups.max()) + 1
+    parts = min(units, BATCHES)
+    # Which units share a batch is left to chance: neighbours in a sorted list are alike.
+    batch = np.random.default_rng(seed).permutation(units) % parts
+    part = batch if groups is None else batch[groups]
+    return np.concatenate(
+        [
+            statistic((part[None, :] != np.asarray(rows)[:, None]).astype(np.float64))
+            for rows in _blocks(parts, n)
+        ]
+    )
+
+
+def _blocks(rows: int, n: int) -> Iterator[range]:
+    step = max(1, BLOCK // max(1, n))
+    for start in range(0, rows, step):
+        yield range(start, min(rows, start + step))
+
+
+def estimate(
+    resampled: Resampled,
+    column: int = 0,
+    *,
+    level: float = 0.95,
+    what: str,
+    n: int | None = None,
+    value: float | None = None,
+) -> Estimate:
+    """Return one column of the resampled values as an estimate.
+
+    Args:
+        resampled: What :func:`resample` gave.
+        column: Which of the k values.
+        level: Confidence level.
+        what: Name of the statistic, for ``method``.
+        n: Number of items to state, if not that of the resampled rows.
+        value: The value on the data, if another function computed it.
+    """
+    check_level(level)
+    value = float(resampled.values[column]) if value is None else value
+    draws = resampled.draws[:, column]
+    defined = draws[np.isfinite(draws)]
+    units = resampled.n if resampled.groups is None else resampled.groups
+    unit = "items" if resampled.groups is None else "conversations"
+    kind = "percentile" if resampled.left_out is None else "BCa"
+    low, high, notes = _bounds(resampled, column, value, defined, level)
+    if units < FEW:
+        notes.append(f"fewer than {FEW} {unit}: the interval is a rough guide")
+    if 0 < len(defined) < len(draws):
+        notes.append(f"undefined on {len(draws) - len(defined)} of {len(draws)} resamples")
+    return Estimate(
+        value,
+        low,
+        high,
+        level,
+        resampled.n if n is None else n,
+        f"{what}, {kind} bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}",
+        resampled.groups,
+        "; ".join(notes) or None,
+    )
+
+
+def _bounds(
+    resampled: Resampled, column: int, value: float, defined: Floats, level: float
+) -> tuple[float | None, float | None, list[str]]:
+    units = resampled.n if resampled.groups is None else resampled.groups
+    if units < 2:
+        return None, None, ["one conversation alone says nothing of the spread"]
+    if len(defined) < len(resampled.draws) / 2:
+        return None, None, ["undefined on most resamples: no interval"]
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    if resampled.left_out is not None:
+        tails = _corrected(tails, value, defined, resampled.left_out[:, column])
+    low, high = (float(bound) for bound in np.quantile(defined, tails))
+    # A resampled sum can miss the value by rounding; the bounds never exclude it for that.
+    if np.ptp(defined) <= 1e-9 * max(1.0, abs(value)):
+        return value, value, ["every resample gives the same value: the interval has no width"]
+    return low, high, []
+
+
+def _corrected(tails: list[float], value: float, draws: Floats, left_out: Floats) -> list[float]:
+    """Return the tails of the BCa interval (Efron 1987; DiCiccio and Efron 1996)."""
+    normal = NormalDist()
+    rounding = 1e-12 * max(1.0, abs(value))
+    below = np.mean(draws < value - rounding) + np.mean(np.abs(draws - value) <= rounding) / 2
+    edge = 0.5 / len(draws)
+    bias = normal.inv_cdf(min(1 - edge, max(edge, float(below))))
+    left_out = left_out[np.isfinite(left_out)]
+    distance = left_out.mean() - left_out if len(left_out) else np.zeros(1)
+    squares = float(np.sum(distance**2))
+    acceleration = float(np.sum(distance**3)) / (6 * squares**1.5) if squares > 0 else 0.0
+    corrected = []
+    for tail in tails:
+        shifted = bias + normal.inv_cdf(tail)
+        corrected.append(normal.cdf(bias + shifted / (1 - acceleration * shifted)))
+    return corrected
+
+
+def random_signs(
+    statistic: Statistic, units: int, *, permutations: int, seed: int
+) -> tuple[Floats, str]:
+    """Return the statistic under random signs per unit, and how they were made.
+
+    A sign of -1 swaps the two systems on a unit. With few units all patterns are gone through,
+    which makes the test exact; otherwise the data as they came count as one of the patterns.
+
+    Args:
+        statistic: Maps signs of shape (rows, units) to values of shape (rows, k).
+        units: Number of items, or of conversations whose items are swapped together.
+        permutations: How many random patterns.
+        seed: Seed of the patterns.
+    """
+    if units <= 60 and 2**units <= permutations:
+        patterns = (np.arange(2**units)[:, None] >> np.arange(units)[None, :]) & 1
+        return statistic(np.where(patterns, -1.0, 1.0)), f"all {2**units} swaps"
+    rng = np.random.default_rng(seed)
+    values = [statistic(np.ones((1, units)))]
+    for rows in _blocks(permutations, units):
+        signs = rng.integers(0, 2, (len(rows), units), dtype=np.int8)
+        values.append(statistic(np.where(signs, -1.0, 1.0)))
+    return np.concatenate(values), f"{permutations} random swaps, seed {seed}"

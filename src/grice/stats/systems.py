@@ -1,0 +1,326 @@
+"""Is system A better than system B? Means over the same items, compared in pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import NormalDist
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError, did_you_mean
+from grice.stats import weighted
+from grice.stats.comparison import (
+    Comparison,
+    Correction,
+    adjusted_p,
+    pairs_of,
+    permutations_needed,
+    significance_clusters,
+    verdict,
+)
+from grice.stats.estimate import (
+    FEW,
+    Estimate,
+    Floats,
+    Groups,
+    Integers,
+    Values,
+    check_level,
+    columns_of,
+    group_codes,
+    joined,
+    ordered,
+    scipy_module,
+)
+from grice.stats.resample import BootstrapKind, differences, estimate, random_signs, resample
+
+__all__ = [
+    "Power",
+    "SystemComparison",
+    "cliffs_delta",
+    "compare_systems",
+    "items_needed",
+    "mean",
+]
+
+
+class SystemComparison(msgspec.Struct, frozen=True):
+    """Several systems on the same items.
+
+    Attributes:
+        means: Mean of each system, by name.
+        comparisons: Every pair, or each with the baseline.
+        clusters: Systems in groups that cannot be told apart, best first; empty if only a
+            baseline was compared.
+        n: Number of items with all values.
+        dropped: Number of items left out because a value was missing.
+    """
+
+    means: dict[str, Estimate]
+    comparisons: tuple[Comparison, ...]
+    clusters: tuple[tuple[str, ...], ...]
+    n: int
+    dropped: int
+
+
+def mean(
+    values: Values,
+    *,
+    groups: Groups | None = None,
+    interval: Literal["student", "percentile", "bca"] = "student",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Return the mean of the values that are there.
+
+    >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
+    '5.500, 95 % [3.334, 7.666], n 10'
+
+    Args:
+        values: One value per item; None or NaN where there is none.
+        groups: Conversation of each item.
+        interval: ``student`` (clustered by conversation, if groups are given), or a bootstrap.
+        level: Confidence level.
+        resamples: How many bootstrap resamples.
+        seed: Seed of the draws.
+
+    Raises:
+        InputError: If there is no value.
+    """
+    check_level(level)
+    columns, codes, _ = _complete({"values": values}, groups, least=1)
+    n = len(columns)
+    if interval in ("percentile", "bca"):
+        drawn = resample(
+            weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
+        )
+        return estimate(drawn, level=level, what="mean")
+    if interval != "student":
+        known = ("student", "percentile", "bca")
+        raise InputError(f"interval={interval!r}{did_you_mean(interval, known)}")
+    value = float(columns.mean())
+    units = n if codes is None else int(codes.max()) + 1
+    unit = "items" if codes is None else "conversations"
+    clusters = None if codes is None else units
+    what = f"mean, Student's t over {unit}"
+    if units < 2:
+        nothing = "one alone says nothing of the spread"
+        return Estimate(value, None, None, level, n, what, clusters, nothing)
+    error = clustered_error(columns[:, 0], codes)[1]
+    half = float(scipy_module("special").stdtrit(units - 1, 0.5 + level / 2)) * error
+    note = f"fewer than {FEW} {unit}: the interval is a rough guide" if units < FEW else None
+    return Estimate(value, value - half, value + half, level, n, what, clusters, note)
+
+
+def compare_systems(
+    scores: Mapping[str, Values],
+    *,
+    groups: Groups | None = None,
+    baseline: str | None = None,
+    correction: Correction = "holm",
+    interval: BootstrapKind = "bca",
+    level: float = 0.95,
+    resamples: int = 2000,
+    permutations: int | None = None,
+    seed: int = 0,
+) -> SystemComparison:
+    """Return the mean of each system and whether the means can be told apart.
+
+    Intervals come from a paired bootstrap: all systems on the same resamples. The test swaps
+    the values of two systems on random items, or random conversations.
+
+    Args:
+        scores: One column per system, by name, over the same items in the same order.
+        groups: Conversation of each item; its items are drawn and swapped together.
+        baseline: Compare each system with this one alone.
+        correction: ``holm``, ``benjamini-hochberg`` or ``none``.
+        interval: ``bca`` or ``percentile``.
+        level: Confidence level; one less it is the level of the tests.
+        resamples: How many bootstrap resamples.
+        permutations: How many swaps; by default as many as the correction asks for.
+        seed: Seed of draws and swaps.
+
+    Raises:
+        InputError: If there are fewer than two systems or two complete items.
+    """
+    check_level(level)
+    names = list(scores)
+    pairs = pairs_of(names, baseline)
+    columns, codes, total = _complete(scores, groups)
+    n = len(columns)
+    drawn = resample(
+        weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
+    )
+    means = {name: estimate(drawn, i, level=level, what="mean") for i, name in enumerate(names)}
+    swaps = permutations or permutations_needed(len(pairs), level)
+    p_values, how = _permuted(columns, codes, pairs, swaps, seed)
+    gaps = differences(drawn, pairs)
+    comparisons = []
+    for i, ((a, b), p) in enumerate(zip(pairs, adjusted_p(p_values, correction), strict=True)):
+        gap = columns[:, a] - columns[:, b]
+        difference = estimate(gaps, i, level=level, what="difference of means")
+        spread = float(gap.std(ddof=1))
+        comparisons.append(
+            Comparison(
+                names[a],
+                names[b],
+                difference,
+                p,
+                p_values[i],
+                how,
+                correction,
+                verdict(difference.value, p, level),
+                difference.value / spread if spread > 0 else None,
+                float(np.sign(gap).mean()),
+            )
+        )
+    values = [float(one) for one in columns.mean(axis=0)]
+    clusters = () if baseline else significance_clusters(names, values, comparisons)
+    return SystemComparison(means, tuple(comparisons), clusters, n, total - n)
+
+
+def _complete(
+    scores: Mapping[str, Values], groups: Groups | None, *, least: int = 2
+) -> tuple[Floats, Integers | None, int]:
+    columns = np.stack(columns_of(**scores), axis=1)
+    total = len(columns)
+    codes = None if groups is None else group_codes(groups, total)
+    kept = ~np.isnan(columns).any(axis=1)
+    if kept.sum() < least:
+        raise InputError(
+            f"{int(kept.sum())} of {total} items have a value of {' and '.join(scores)}; "
+            f"at least {least} needed"
+        )
+    columns = columns[kept]
+    if codes is not None:
+        codes = joined(codes[kept])
+    order = ordered(list(columns.T), codes)
+    return columns[order], None if codes is None else codes[order], total
+
+
+def _permuted(
+    columns: Floats,
+    codes: Integers | None,
+    pairs: list[tuple[int, int]],
+    permutations: int,
+    seed: int,
+) -> tuple[list[float], str]:
+    gaps = np.stack([columns[:, a] - columns[:, b] for a, b in pairs], axis=1)
+    if codes is not None:
+        sums = np.zeros((int(codes.max()) + 1, len(pairs)))
+        np.add.at(sums, codes, gaps)
+        gaps = sums
+    values, how = random_signs(
+        lambda signs: signs @ gaps, len(gaps), permutations=permutations, seed=seed
+    )
+    observed = np.abs(values[0])
+    # Sums of the same terms in another order differ by rounding alone.
+    extreme = np.abs(values) >= observed - 1e-9 * np.maximum(1.0, observed)
+    unit = "items" if codes is None else "conversations"
+    return [float(p) for p in extreme.mean(axis=0)], f"paired permutation, {how} of {unit}"
+
+
+def cliffs_delta(first: Values, second: Values) -> float:
+    """Return Cliff's delta of two samples: how often a value of the first is higher, less lower.
+
+    Over all pairs across the samples, so it needs no shared items; -1 to 1.
+
+    >>> cliffs_delta([3, 4, 5], [1, 2, 3])
+    0.8888888888888888
+    """
+    (a,), (b,) = columns_of(first=first), columns_of(second=second)
+    a, b = a[~np.isnan(a)], np.sort(b[~np.isnan(b)])
+    if not len(a) or not len(b):
+        raise InputError("each sample needs at least one value")
+    below = np.searchsorted(b, a, side="left").sum()
+    above = (len(b) - np.searchsorted(b, a, side="right")).sum()
+    return float(below - above) / (len(a) * len(b))
+
+
+class Power(msgspec.Struct, frozen=True):
+    """How many conversations it takes to tell two systems apart.
+
+    Attributes:
+        difference: The difference asked about.
+        power: Probability to find it.
+        level: One less it is the level of the test.
+        now: Conversations (or items) at hand.
+        total: Conversations (or items) needed.
+        more: How many more; 0 if there are enough.
+        detectable: The difference found with this power at the number at hand.
+        unit: ``conversations`` or ``items``.
+    """
+
+    difference: float
+    power: float
+    level: float
+    now: int
+    total: int
+    more: int
+    detectable: float
+    unit: str
+
+    def __str__(self) -> str:
+        stated = f"a difference of {self.difference:g} ({100 * self.power:g} % power)"
+        if self.more == 0:
+            return f"the {self.now} {self.unit} are enough for {stated}"
+        return f"about {self.more} more {self.unit} are needed for {stated}"
+
+
+def items_needed(
+    first: Values,
+    second: Values,
+    *,
+    difference: float,
+    groups: Groups | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+) -> Power:
+    """Return how many conversations tell two systems apart that differ by so much.
+
+    From the standard error of the mean difference at hand, clustered by conversation, which
+    falls with the square root of their number (normal approximation). State a difference that
+    would matter; with the observed one the answer only repeats the p-value.
+
+    Args:
+        first: Values of the one system.
+        second: Values of the other on the same items.
+        difference: The smallest difference worth finding, above 0.
+        groups: Conversation of each item.
+        power: Probability to find it, between 0 and 1.
+        level: One less it is the level of the test.
+
+    Raises:
+        InputError: If the difference or power is out of range, or there are fewer than two
+            conversations.
+    """
+    check_level(level)
+    if not difference > 0:
+        raise InputError(f"difference={difference}: give the difference worth finding, above 0")
+    if not 0 < power < 1:
+        raise InputError(f"power={power}: a probability between 0 and 1 is needed, such as 0.8")
+    columns, codes, _ = _complete({"first": first, "second": second}, groups)
+    gap = columns[:, 0] - columns[:, 1]
+    units, error = clustered_error(gap, codes)
+    reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power)
+    total = max(2, math.ceil(units * (reach * error / difference) ** 2))
+    unit = "items" if groups is None else "conversations"
+    more = max(0, total - units)
+    return Power(difference, power, level, units, total, more, reach * error, unit)
+
+
+def clustered_error(values: Floats, codes: Integers | None) -> tuple[int, float]:
+    """Return the number of clusters and the standard error of the mean of all values.
+
+    The variance of a ratio of cluster sums to cluster sizes (Cochran 1977, section 2.11).
+    """
+    codes = np.arange(len(values)) if codes is None else codes
+    sums = np.bincount(codes, weights=values - values.mean())
+    units = len(sums)
+    if units < 2:
+        raise InputError("one conversation alone says nothing of the spread; at least two needed")
+    return units, math.sqrt(units / (units - 1) * float(sums @ sums)) / len(values)
