@@ -77,7 +77,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     below = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     chosen = next((word for word in words if not word.startswith("-")), None)
     for name in _command_names():
-        command = cast("Command", import_module(f"{commands.__name__}.{name}"))
+        module = name.replace("-", "_")
+        command = cast("Command", import_module(f"{commands.__name__}.{module}"))
         one = below.add_parser(name, help=command.HELP, description=command.HELP)
         one.add_argument("--debug", action="store_true", help="show the trace of an error")
         one.set_defaults(run=command.run)
@@ -88,7 +89,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _command_names() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    modules = pkgutil.iter_modules(commands.__path__)
+    return sorted(module.name.replace("_", "-") for module in modules)
 
 
 if __name__ == "__main__":

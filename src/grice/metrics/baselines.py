@@ -6,6 +6,8 @@ They are metrics like any other, so that every table can hold them as rows.
 from __future__ import annotations
 
 import math
+import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
@@ -14,11 +16,25 @@ from grice.records import Conversation, FeatureEvidence, Judgement, Response
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.records import Turn
     from grice.runtime.protocols import Encoder
 
-__all__ = ["cosine_last_turn", "log_length", "turn_count"]
+__all__ = [
+    "cosine_last_turn",
+    "distinct_words",
+    "log_length",
+    "mean_adjacent_cosine",
+    "mean_cosine_to_user",
+    "mean_system_words",
+    "mean_user_words",
+    "overlap_last_turn",
+    "turn_count",
+]
 
 SOURCE = "No method: a floor."
+WORD = re.compile(r"[a-z0-9']+")
+USERS = frozenset({"human", "user"})
+SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 
 
 @metric(
@@ -73,3 +89,181 @@ def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list
 def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
     """Return the number of turns."""
     return [Judgement(float(len(conversation.turns))) for conversation in conversations]
+
+
+@metric(
+    "overlap_last_turn",
+    version="1",
+    summary="How many words of the reply stand in the turn before it? (a floor, not a quality)",
+    judges="response",
+    source=SOURCE,
+    neutral=0.0,
+    example=Example(["Do you like tea?", "I like tea."], low=0.66, high=0.67),
+)
+def overlap_last_turn(responses: Sequence[Response]) -> list[Judgement]:
+    """Return the share of the reply's different words that the turn before it holds."""
+    return [_overlap(response) for response in responses]
+
+
+def _overlap(response: Response) -> Judgement:
+    words = set(_words(response.text))
+    if not words:
+        return Judgement(0.0, "abstained", "the reply has no word")
+    if not response.history:
+        return Judgement(0.0, "abstained", "no turn before it")
+    return Judgement(len(words.intersection(_words(response.history[-1].text))) / len(words))
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.lower())
+
+
+@metric(
+    "mean_adjacent_cosine",
+    version="1",
+    summary="How alike are neighbouring turns? (a floor, not a quality)",
+    judges="conversation",
+    models={"encoder": "bundle:encoder"},
+    source=SOURCE,
+    low=-1.0,
+    neutral=0.0,
+    example=Example(["Do you like tea?", "I like green tea.", "Green tea is good."], 0.5, 0.9),
+)
+def mean_adjacent_cosine(
+    conversations: Sequence[Conversation], *, encoder: Encoder
+) -> list[Judgement]:
+    """Return the mean cosine of each turn with the turn before it."""
+    pairs = [list(pairwise(conversation.turns)) for conversation in conversations]
+    return _mean_cosines(pairs, encoder, "no turn has one before it")
+
+
+@metric(
+    "mean_cosine_to_user",
+    version="1",
+    summary="How alike are system turns and the user turn before them? (a floor, not a quality)",
+    judges="conversation",
+    models={"encoder": "bundle:encoder"},
+    source=SOURCE,
+    low=-1.0,
+    neutral=0.0,
+    example=Example(["Do you like tea?", "I like green tea."], low=0.5, high=0.9),
+)
+def mean_cosine_to_user(
+    conversations: Sequence[Conversation], *, encoder: Encoder
+) -> list[Judgement]:
+    """Return the mean cosine of each system turn with the user turn right before it.
+
+    The user is a speaker of that name or role, otherwise whoever opens the conversation.
+    """
+    pairs = []
+    for conversation in conversations:
+        by_user = _by_user(conversation)
+        marked = pairwise(zip(conversation.turns, by_user, strict=True))
+        pairs.append([(user, reply) for (user, a), (reply, b) in marked if a and not b])
+    return _mean_cosines(pairs, encoder, "no system turn follows a user turn")
+
+
+def _mean_cosines(
+    pairs: Sequence[Sequence[tuple[Turn, Turn]]], encoder: Encoder, nothing: str
+) -> list[Judgement]:
+    """Return the mean cosine of the pairs of turns of each conversation."""
+    texts = [turn.text for group in pairs for pair in group for turn in pair]
+    vectors = iter(encoder.encode(texts))
+    found = []
+    for group in pairs:
+        cosines = [float(next(vectors) @ next(vectors)) for _ in group]
+        if cosines:
+            # Rounding may carry the cosine of equal texts past 1.
+            mean = math.fsum(cosines) / len(cosines)
+            found.append(Judgement(min(1.0, max(-1.0, mean))))
+        else:
+            found.append(Judgement(0.0, "abstained", nothing))
+    return found
+
+
+@metric(
+    "mean_user_words",
+    version="1",
+    summary="How long are the user's turns? (a floor, not a quality)",
+    judges="conversation",
+    source=SOURCE,
+    high=math.inf,
+    neutral=0.0,
+    example=Example(["How was your day?", "Fine.", "Good to hear."], low=3.5, high=3.5),
+)
+def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
+    """Return the mean number of words of the user's turns.
+
+    The user is a speaker of that name or role, otherwise whoever opens the conversation.
+    """
+    return [_mean_words(_said(conversation, user=True)) for conversation in conversations]
+
+
+@metric(
+    "mean_system_words",
+    version="1",
+    summary="How long are the system's turns? (a floor, not a quality)",
+    judges="conversation",
+    source=SOURCE,
+    high=math.inf,
+    neutral=0.0,
+    example=Example(["How was your day?", "Fine."], low=1.0, high=1.0),
+)
+def mean_system_words(conversations: Sequence[Conversation]) -> list[Judgement]:
+    """Return the mean number of words of the system's turns, which are all but the user's."""
+    return [_mean_words(_said(conversation, user=False)) for conversation in conversations]
+
+
+@metric(
+    "distinct_words",
+    version="1",
+    summary="How many of the system's words are new ones? (a floor, not a quality)",
+    judges="conversation",
+    source=SOURCE,
+    neutral=0.0,
+    example=Example(["Are you there?", "Yes, yes, yes, I am."], low=0.6, high=0.6),
+)
+def distinct_words(conversations: Sequence[Conversation]) -> list[Judgement]:
+    """Return the share of different words among all words of the system's turns."""
+    found = []
+    for conversation in conversations:
+        words = [word for text in _said(conversation, user=False) for word in _words(text)]
+        if words:
+            found.append(Judgement(len(set(words)) / len(words)))
+        else:
+            found.append(Judgement(0.0, "abstained", "the system says no word"))
+    return found
+
+
+def _mean_words(texts: Sequence[str]) -> Judgement:
+    if not texts:
+        return Judgement(0.0, "abstained", "no turn of this speaker")
+    return Judgement(sum(len(text.split()) for text in texts) / len(texts))
+
+
+def _said(conversation: Conversation, *, user: bool) -> list[str]:
+    by_user = _by_user(conversation)
+    return [
+        turn.text
+        for turn, is_user in zip(conversation.turns, by_user, strict=True)
+        if is_user is user
+    ]
+
+
+def _by_user(conversation: Conversation) -> list[bool]:
+    """Return of each turn whether it is the user's."""
+    named = [_side(turn) for turn in conversation.turns]
+    if "user" in named or "system" in named:
+        # Where only one side is named, the rest is the other.
+        default = "system" if "user" in named else "user"
+        return [(side or default) == "user" for side in named]
+    return [turn.speaker == conversation.turns[0].speaker for turn in conversation.turns]
+
+
+def _side(turn: Turn) -> str | None:
+    for name in (turn.role, turn.speaker):
+        if name is not None and name.lower() in USERS:
+            return "user"
+        if name is not None and name.lower() in SYSTEMS:
+            return "system"
+    return None
