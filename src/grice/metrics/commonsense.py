@@ -81,6 +81,7 @@ class Candidate(NamedTuple):
     },
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
+    default=True,
     example=Example(
         ["What do you do?", "I just got fired because I made a mistake at work."], 0.5, 1.0
     ),

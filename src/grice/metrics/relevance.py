@@ -65,14 +65,17 @@ def relevance(
         positions = response.positions[-history:]
         # With one turn only there is no history left without it to compare with.
         effects = [value - next(without) for _ in positions] if len(positions) > 1 else []
-        yield Judgement(
-            value,
-            flags=("truncated",) if next(truncated) else (),
-            evidence=tuple(
-                TurnEvidence(turn, effect)
-                for turn, effect in zip(positions, effects, strict=bool(effects))
-            ),
-        )
+        evidence = tuple(map(TurnEvidence, positions, effects))
+        flags = ("truncated",) if next(truncated) else ()
+        yield Judgement(value, "ok", _reason(evidence), flags, evidence)
+
+
+def _reason(evidence: Sequence[TurnEvidence]) -> str | None:
+    if not evidence:
+        return None
+    most = max(evidence, key=lambda item: abs(item.effect))
+    verb = "supports" if most.effect > 0 else "speaks against"
+    return f"turn {most.turn} {verb} it most ({most.effect:+.2f})"
 
 
 def _nothing_to_judge(response: Response) -> str | None:
