@@ -1,0 +1,123 @@
+"""``grice compare``: two files of scores over the same items."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from grice.evaluation.compare import CompareResult, MetricDifference, MovedConversation
+
+HELP = "compare two files of scores: what changed, how surely, where and why"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the arguments."""
+    parser.add_argument("baseline", metavar="A.jsonl", help="scores to compare with")
+    parser.add_argument("other", metavar="B.jsonl", help="scores of the same items, changed")
+    parser.add_argument(
+        "--across-signatures",
+        action="store_true",
+        help="compare also scores of different versions, models or options of a metric",
+    )
+    parser.add_argument(
+        "--difference",
+        type=float,
+        metavar="D",
+        help="smallest difference worth finding; default: the one that was found",
+    )
+    parser.add_argument(
+        "--moved", type=int, default=5, metavar="N", help="conversations to name (default 5)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and swaps")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--html", type=Path, metavar="OUT.html", help="write a page to look at")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the comparison."""
+    from grice.evaluation.compare import compare
+    from grice.records import to_json
+
+    result = compare(
+        arguments.baseline,
+        arguments.other,
+        across_signatures=arguments.across_signatures,
+        difference=arguments.difference,
+        moved=arguments.moved,
+        seed=arguments.seed,
+    )
+    if arguments.html is not None:
+        from grice.report.difference import write_difference
+
+        write_difference(arguments.html, result)
+    if arguments.json:
+        sys.stdout.write(to_json(result) + "\n")
+    else:
+        _print(result)
+    return 0
+
+
+def _print(result: CompareResult) -> None:
+    from grice.cli._tables import print_lines, print_table
+
+    print_lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
+    columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
+    print_table(columns, map(_row, result.metrics))
+    for metric in result.metrics:
+        print_lines([metric.says])
+        print_lines(uneven(metric), style="yellow", indent=2)
+    print_lines((f"not compared: {line}" for line in result.left_out), style="yellow")
+    for metric in result.metrics:
+        if metric.moved:
+            print_lines(["", f"moved most in {metric.metric}"], style="bold")
+            for moved in metric.moved:
+                _print_moved(moved)
+
+
+def _row(metric: MetricDifference) -> Sequence[str]:
+    from grice.cli._tables import bounds, number
+
+    one = metric.comparison
+    if one is None or metric.baseline is None or metric.other is None:
+        return (metric.metric, *"––––––", str(metric.pairs))
+    return (
+        metric.metric,
+        number(metric.baseline.value),
+        number(metric.other.value),
+        number(one.difference.value, "+.3f"),
+        bounds(one.difference, "+.3f"),
+        number(one.p_value, ".2g"),
+        number(one.d_z, "+.2f"),
+        f"{one.difference.n:,}",
+    )
+
+
+def uneven(metric: MetricDifference) -> list[str]:
+    """Return what was left out of a metric, in words."""
+    lines = [f"{n:,} items {statuses}: left out" for statuses, n in metric.unpaired.items()]
+    if metric.only_baseline or metric.only_other:
+        lines.append(
+            f"{metric.only_baseline:,} items only in the baseline, {metric.only_other:,} only in "
+            "the other: left out"
+        )
+        lines += metric.named
+    return lines
+
+
+def _print_moved(moved: MovedConversation) -> None:
+    from grice.cli._tables import number, print_lines
+
+    print_lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
+    for item in moved.items:
+        place = "whole conversation" if item.turn is None else f"turn {item.turn}"
+        print_lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
+        said = (
+            f"{change.measure} {number(change.baseline)} → {number(change.other)}: {change.what}"
+            for change in item.changes
+        )
+        print_lines(said, style="dim", indent=12)

@@ -1,0 +1,25 @@
+"""Files of scores and labels for tests."""
+
+from __future__ import annotations
+
+import json
+
+
+def line(conversation, turn, value, metric="relevance", status="ok", **more):
+    row = {
+        "conversation": conversation,
+        "turn": turn,
+        "metric": metric,
+        "value": value,
+        "status": status,
+        "reason": None,
+        "flags": [],
+        "evidence": [],
+        "signature": f"{metric}:1",
+    }
+    return {**row, **more}
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return str(path)

@@ -1,0 +1,214 @@
+"""Two files of scores, compared as a user compares them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from score_files import line, write
+
+from grice.cli import main
+from grice.errors import InputError, RecordError
+from grice.evaluation.compare import compare
+from grice.stats import compare_systems
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two files: relevance rises by 0.1 everywhere but for noise, length hardly at all."""
+    draw = random.Random(3)
+    sides = ([], [])
+    for c in range(20):
+        for t in range(3):
+            value, noise = draw.random() * 0.8, draw.gauss(0, 0.03)
+            sides[0].append(line(f"c{c}", t, value))
+            sides[1].append(line(f"c{c}", t, value + 0.1 + noise))
+            length, step = draw.random(), draw.gauss(0, 0.3)
+            sides[0].append(line(f"c{c}", t, length, "log_length"))
+            sides[1].append(line(f"c{c}", t, length + step, "log_length"))
+    return [write(tmp_path / f"{name}.jsonl", rows) for name, rows in zip("AB", sides, strict=True)]
+
+
+def by_name(result):
+    return {metric.metric: metric for metric in result.metrics}
+
+
+def rows_of(file):
+    return [json.loads(row) for row in Path(file).read_text().splitlines()]
+
+
+def test_a_rise_is_found_and_a_draw_is_not_called_equal(pair):
+    result = by_name(compare(*pair))
+    rise = result["relevance"]
+    assert rise.comparison.verdict == "first higher"
+    assert rise.comparison.difference.value == pytest.approx(0.1, abs=0.02)
+    assert rise.comparison.difference.low > 0.08
+    assert rise.comparison.difference.groups == 20
+    assert "higher than the baseline" in rise.says
+    draw = result["log_length"]
+    assert draw.comparison.verdict == "not told apart at this n"
+    assert "equal" not in draw.says
+    assert re.search(r"about [\d,]+ more conversations would be needed", draw.says)
+
+
+def test_the_first_file_is_the_baseline(pair):
+    back = by_name(compare(*reversed(pair)))["relevance"]
+    assert back.comparison.difference.value < 0
+    assert "lower than the baseline" in back.says
+
+
+def test_p_values_are_corrected_over_the_metrics(pair):
+    metrics = compare(*pair).metrics
+    single = sorted(m.comparison.p_single for m in metrics)
+    corrected = sorted(m.comparison.p_value for m in metrics)
+    assert corrected[0] == pytest.approx(2 * single[0])
+
+
+def test_interval_and_test_are_those_of_the_stats_room(pair):
+    found = by_name(compare(*pair))["relevance"].comparison
+    columns = [[r["value"] for r in rows_of(f) if r["metric"] == "relevance"] for f in pair]
+    groups = [r["conversation"] for r in rows_of(pair[0]) if r["metric"] == "relevance"]
+    own = compare_systems({"a": columns[0], "b": columns[1]}, groups=groups, baseline="a")
+    [one] = own.comparisons
+    assert found.difference.value == pytest.approx(one.difference.value)
+    assert found.difference.low == pytest.approx(one.difference.low, abs=0.01)
+
+
+def test_the_order_of_lines_does_not_matter(pair, tmp_path):
+    rows = rows_of(pair[1])
+    random.Random(0).shuffle(rows)
+    shuffled = write(tmp_path / "shuffled.jsonl", rows)
+    for one, other in zip(compare(*pair).metrics, compare(pair[0], shuffled).metrics, strict=True):
+        assert one.comparison.difference.value == other.comparison.difference.value
+        assert one.comparison.p_value == other.comparison.p_value
+        assert one.moved == other.moved
+
+
+def test_moved_conversations_come_with_what_changed_in_the_evidence(tmp_path):
+    def triple(value, tail):
+        triple = {"head": "X is tired", "relation": "xWant", "tail": tail}
+        return {"kind": "triple", "triple": triple, "plausibility": value}
+
+    before = [line(f"c{c}", 0, 0.5, evidence=[triple(0.5, "sleep")]) for c in range(12)]
+    after = [dict(row) for row in before]
+    after[7] = line("c7", 0, 0.1, evidence=[triple(0.1, "sleep"), triple(0.2, "a car")])
+    files = [write(tmp_path / n, rows) for n, rows in (("a", before), ("b", after))]
+    [metric] = compare(*files).metrics
+    [moved] = metric.moved
+    assert moved.conversation == "c7"
+    assert moved.difference == pytest.approx(-0.4)
+    [item] = moved.items
+    assert [(c.what, c.baseline, c.other) for c in item.changes] == [
+        ("X is tired —xWant→ sleep", 0.5, 0.1),
+        ("X is tired —xWant→ a car", None, 0.2),
+    ]
+
+
+def test_unlike_signatures_are_refused_unless_asked_for(pair, tmp_path):
+    rows = [{**row, "signature": row["signature"] + "|new"} for row in rows_of(pair[1])]
+    other = write(tmp_path / "new.jsonl", rows)
+    with pytest.raises(InputError, match=r"not computed alike[\s\S]*--across-signatures"):
+        compare(pair[0], other)
+    found = by_name(compare(pair[0], other, across_signatures=True))["relevance"]
+    assert found.signatures == (("relevance:1",), ("relevance:1|new",))
+
+
+def test_items_of_one_file_only_and_other_statuses_are_named_not_counted(tmp_path):
+    a = [line(f"c{c}", 1, c / 20) for c in range(12)]
+    b = [line(f"c{c}", 1, c / 20 + 0.01) for c in range(1, 13)]
+    b[3] = line("c4", 1, 0.5, status="abstained")
+    files = [write(tmp_path / n, rows) for n, rows in (("a", a), ("b", b))]
+    [metric] = compare(*files).metrics
+    assert (metric.pairs, metric.only_baseline, metric.only_other) == (10, 1, 1)
+    assert metric.unpaired == {"ok/abstained": 1}
+    assert metric.named[0].startswith("conversation 'c0', turn 1 only in")
+    assert metric.named[1].startswith("conversation 'c12', turn 1 only in")
+
+
+def test_a_file_against_itself_shows_no_difference_and_no_nan(pair, capsys):
+    assert main(["compare", pair[0], pair[0], "--json"]) == 0
+    out = capsys.readouterr().out
+    for metric in json.loads(out)["metrics"]:
+        assert metric["comparison"]["difference"]["value"] == 0
+        assert metric["comparison"]["p_value"] == 1
+        assert metric["moved"] == []
+    assert "NaN" not in out
+
+
+@pytest.mark.parametrize("turns", [1, 4])
+def test_one_conversation_says_that_nothing_can_be_said(tmp_path, turns, capsys):
+    files = [
+        write(tmp_path / n, [line("c", t, 0.1 * t + s) for t in range(turns)])
+        for n, s in (("a", 0), ("b", 0.2))
+    ]
+    [metric] = compare(*files).metrics
+    assert metric.comparison is None
+    assert "nothing can be said" in metric.says
+    assert main(["compare", *files, "--html", str(tmp_path / "p.html")]) == 0
+    assert "nothing can be said" in " ".join(capsys.readouterr().out.split())
+
+
+def test_few_conversations_are_called_a_rough_guide(tmp_path):
+    files = [
+        write(tmp_path / n, [line(f"c{c}", 0, 0.1 * c + s) for c in range(4)])
+        for n, s in (("a", 0), ("b", 0.2))
+    ]
+    [metric] = compare(*files).metrics
+    assert "fewer than 10 conversations: a rough guide" in metric.says
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("not json", r"b.jsonl:2: not a JSON object on one line"),
+        ('{"conversation": 3}', r"b.jsonl:2: conversation: Expected `str`, got `int`"),
+        (json.dumps(line("c", 1, None)), r"b.jsonl:2: value: .*needs a value"),
+        (json.dumps(line("c", -1, 0.1)), r"b.jsonl:2: turn: a turn is counted from 0"),
+        (json.dumps(line("c", 0, 0.4)), r"scores conversation 'c', turn 0 more than once"),
+    ],
+)
+def test_a_broken_file_is_named_with_line_and_field(tmp_path, bad, message):
+    good = write(tmp_path / "a.jsonl", [line("c", 0, 0.4)])
+    (tmp_path / "b.jsonl").write_text(json.dumps(line("c", 0, 0.4)) + "\n" + bad + "\n")
+    with pytest.raises((RecordError, InputError), match=message):
+        compare(good, str(tmp_path / "b.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ([line("c", 0, 0.4, "coherence")], "no metric in common: .* has relevance, .* coherence"),
+        ([line("d", 0, 0.4)], "share no item"),
+        ([], "there is no line in it"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused(tmp_path, other, message):
+    one = write(tmp_path / "a.jsonl", [line("c", 0, 0.4)])
+    with pytest.raises(InputError, match=message):
+        compare(one, write(tmp_path / "b.jsonl", other))
+
+
+def test_the_command_prints_reads_gzip_and_writes_a_page_that_loads_nothing(pair, tmp_path, capsys):
+    packed = tmp_path / "B.jsonl.gz"
+    packed.write_bytes(gzip.compress(Path(pair[1]).read_bytes()))
+    page = tmp_path / "page.html"
+    assert main(["compare", pair[0], str(packed), "--html", str(page)]) == 0
+    shown = capsys.readouterr().out
+    assert "moved most in relevance" in shown
+    html = page.read_text("utf-8")
+    assert "default-src 'none'" in html
+    assert not re.search(r"<script|https?://|\bsrc=", html)
+    assert "higher than the baseline" in html
+
+
+def test_text_of_the_files_is_data_on_the_page_and_the_terminal(tmp_path, capsys):
+    evil = "<script>alert(1)</script>\x1b[31m"
+    rows = [[line(evil + str(c), 0, v) for c in range(11)] for v in (0.1, 0.2)]
+    files = [write(tmp_path / n, r) for n, r in zip("ab", rows, strict=True)]
+    assert main(["compare", *files, "--html", str(tmp_path / "p.html")]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert "<script>" not in (tmp_path / "p.html").read_text()
