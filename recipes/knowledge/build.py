@@ -45,7 +45,7 @@ def main() -> None:
     known, dropped = training_triples(arguments.data, barrier(arguments.data))
     kept = chosen(known)
     print(f"{len(known):,} triples may be learned from, {len(kept):,} are kept; dropped: {dropped}")
-    heads = write_triples(arguments.out / "triples.sqlite", kept)
+    heads = write_triples(arguments.out, kept)
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
     axes = main_axes(vectors, KEPT)
@@ -128,7 +128,7 @@ def recalls(axes: Axes, vectors: np.ndarray, asked: np.ndarray, width: int) -> l
 
 def write_card(out: Path, kept: list[Triple], heads: int, dropped: dict, quality: list) -> None:
     sources = Counter(triple.source for triple in kept)
-    files = ("axes.npz", "heads.npy", "triples.sqlite")
+    files = ("axes.npz", "having.npy", "heads.npy", "triples.sqlite")
     lines = [
         'name = "atomic"',
         'kind = "knowledge"',

@@ -29,7 +29,7 @@ def build(tmp_path, encoder, write_card):
     def make(triples):
         folder = tmp_path / "tiny"
         folder.mkdir()
-        heads = write_triples(folder / "triples.sqlite", triples)
+        heads = write_triples(folder, triples)
         vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
         axes = Axes(np.eye(encoder.dimensions, dtype=np.float32), 1 / 127)
         np.save(folder / "heads.npy", axes.pack(vectors))

@@ -15,6 +15,7 @@ import numpy as np
 from grice.errors import BundleError, InputError, did_you_mean
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
+from grice.runtime.blas import single_threaded
 from grice.runtime.heads import Mlp, sigmoid, softmax
 
 if TYPE_CHECKING:
@@ -103,9 +104,10 @@ class Bilinear:
         The bits of a row depend on that row alone.
         """
         # Row by row: in a product of many rows, BLAS rounds a row by its place among them.
-        products = np.stack(
-            [(h @ self._head) * (t @ self._tail) for h, t in zip(head, tail, strict=True)]
-        )
+        with single_threaded():
+            products = np.stack(
+                [(h @ self._head) * (t @ self._tail) for h, t in zip(head, tail, strict=True)]
+            )
         own = products[:, self._shared :].reshape(len(products), len(self.scale), -1)
         shared = products[:, : self._shared].sum(axis=1, keepdims=True)
         cosines = (head * tail).sum(axis=1, keepdims=True)
@@ -201,13 +203,8 @@ class TripleHead:
         heads = [event_text(head) for head, _ in pairs]
         tails = [event_text(tail) for _, tail in pairs]
         names = (*self.typed, NO_RELATION)
-        scores = self._scores(self._relation_scores, heads, tails)
+        scores = self._scores(lambda h, t: self._relations(triple_features(h, t)), heads, tails)
         return [dict(zip(names, row.tolist(), strict=True)) for row in softmax(scores)]
-
-    def _relation_scores(self, head: Array, tail: Array) -> Array:
-        features = triple_features(head, tail)
-        # One row at a time, for the reason given in Bilinear.
-        return np.concatenate([self._relations(row[None]) for row in features])
 
     def _column(self, relation: str) -> int:
         try:

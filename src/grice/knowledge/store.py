@@ -1,6 +1,7 @@
 """Known triples in one read-only file, and the known heads nearest to any event.
 
-A store is a folder with two files. ``triples.sqlite`` holds heads, tails, relations and sources;
+A store is a folder. ``triples.sqlite`` holds heads, tails, relations and sources; ``having.npy``
+tells which heads have a tail under which relation;
 ``heads.npy`` holds one int8 vector per head: the encoder's vector of its worded text, projected
 on the main axes (``axes.npz``). Nothing is read before it is asked for, and vectors are mapped
 from disk.
@@ -19,6 +20,7 @@ from grice.errors import BundleError
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
 from grice.records import KnownTail, Triple
+from grice.runtime.blas import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,10 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Axes", "KnowledgeStore", "NearHead", "write_triples"]
 
-CHUNK = 4096
-"""Heads compared at once."""
 QUERIES = 64
-"""Queries answered per pass over the heads."""
+"""Queries compared at once."""
+SPARE = 8
+"""Heads looked at beyond those wanted, so that rounding cannot keep a nearest one out."""
 
 TABLES = """
 CREATE TABLE relations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -106,11 +108,16 @@ class KnowledgeStore:
         self._heads: NDArray[np.int8] = np.load(bundle.path("heads.npy"), mmap_mode="r")
         with np.load(bundle.path("axes.npz"), allow_pickle=False) as stored:
             self._axes = Axes(stored["axes"].astype(np.float32), float(stored["scale"]))
-        self._having: dict[str, NDArray[np.int64]] = {}
+        self._having: NDArray[np.bool_] = np.load(bundle.path("having.npy"), mmap_mode="r")
         self._check(bundle)
 
     def _check(self, bundle: Bundle) -> None:
         (count,) = self._connection.execute("SELECT count(*) FROM heads").fetchone()
+        if self._having.shape != (count, len(self._relations)):
+            raise BundleError(
+                f"bundle {bundle.card.name!r}: having.npy has the shape {self._having.shape}, "
+                f"triples.sqlite has {count} heads and {len(self._relations)} relations"
+            )
         if self._heads.shape != (count, self._axes.axes.shape[1]):
             raise BundleError(
                 f"bundle {bundle.card.name!r}: heads.npy has the shape {self._heads.shape}, "
@@ -157,7 +164,7 @@ class KnowledgeStore:
         ]
 
     def best_known(
-        self, triples: Sequence[Triple], *, encoder: Encoder, heads: int = 4, tails: int = 4
+        self, triples: Sequence[Triple], *, encoder: Encoder, heads: int = 2, tails: int = 2
     ) -> list[KnownTail | None]:
         """Return for each triple the known tail most like its tail, under heads like its head.
 
@@ -201,35 +208,27 @@ class KnowledgeStore:
     ) -> list[list[tuple[int, float]]]:
         """Return numbers of known heads with their similarities, best first."""
         vectors = _encoded(texts, encoder)
+        rows = self._heads[among].astype(np.float32)
         found: list[list[tuple[int, float]]] = []
         for start in range(0, len(texts), QUERIES):
-            asked = [vectors[text] for text in texts[start : start + QUERIES]]
-            shares = self._similarities([self._axes.shorten(vector) for vector in asked], among)
-            found += [
-                [(int(among[i]), float(row[i]) * self._axes.scale) for i in _largest(row, count)]
-                for row in shares
-            ]
+            asked = [self._axes.shorten(vectors[text]) for text in texts[start : start + QUERIES]]
+            with single_threaded():
+                shares = np.stack(asked) @ rows.T
+            for query, share in zip(asked, shares, strict=True):
+                # BLAS rounds a product by its place among the others, so it only picks; what is
+                # picked is multiplied again, each row by itself.
+                picked = _largest(share, 2 * count + SPARE)
+                exact = (rows[picked] * query).sum(axis=1, dtype=np.float64) * self._axes.scale
+                best = sorted(zip((-exact).tolist(), among[picked].tolist(), strict=True))
+                found.append([(number, -value) for value, number in best[:count]])
         return found
-
-    def _similarities(self, queries: Sequence[Array], among: NDArray[np.int64]) -> Array:
-        """Return inner products in short coordinates, shape ``(queries, len(among))``."""
-        shares = np.empty((len(queries), len(among)), np.float32)
-        for start in range(0, len(among), CHUNK):
-            rows = self._heads[among[start : start + CHUNK]].astype(np.float32)
-            # One query at a time: in a product of many, BLAS rounds each by its place.
-            for share, query in zip(shares, queries, strict=True):
-                share[start : start + CHUNK] = rows @ query
-        return shares
 
     def _heads_with(self, relation: str) -> NDArray[np.int64]:
         """Return the numbers of the heads that have a tail under a relation, in order."""
-        if relation not in self._having:
-            found = self._connection.execute(
-                "SELECT DISTINCT head FROM triples WHERE relation = ? ORDER BY head",
-                (self._known_relation(relation),),
-            )
-            self._having[relation] = np.fromiter((number for (number,) in found), np.int64)
-        return self._having[relation]
+        number = self._known_relation(relation)
+        if number is None:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(self._having[:, number])
 
     def _known_relation(self, relation: str) -> int | None:
         _ = self.schema[relation]
@@ -255,11 +254,12 @@ class KnowledgeStore:
         return str(text)
 
 
-def write_triples(path: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
-    """Write ``triples.sqlite`` anew and return the heads in the order of their numbers.
+def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
+    """Write ``triples.sqlite`` and ``having.npy``; return the heads in order of their numbers.
 
     Repeated triples are written once, with the source that came first.
     """
+    path = folder / "triples.sqlite"
     path.unlink(missing_ok=True)
     connection = sqlite3.connect(path)
     numbers: dict[str, dict[str, int]] = {"heads": {}, "relations": {}, "tails": {}, "sources": {}}
@@ -291,6 +291,10 @@ def write_triples(path: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
         connection.execute("CREATE INDEX heads_by_text ON heads (text COLLATE NOCASE)")
     connection.execute("VACUUM")
     connection.close()
+    having = np.zeros((len(numbers["heads"]), len(numbers["relations"])), np.bool_)
+    for head, relation, _, _ in rows:
+        having[head, relation] = True
+    np.save(folder / "having.npy", having)
     return tuple(numbers["heads"])
 
 
