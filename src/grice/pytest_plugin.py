@@ -1,0 +1,110 @@
+"""For pytest: score conversations in a test and hold the scores against thresholds.
+
+    def test_the_bot_stays_relevant(grice_score):
+        scores = grice_score(conversations, "relevance")
+        assert_scores(scores, minimum={"relevance": 0.6}, max_failed=0.0)
+
+Metrics are loaded once per session. The plugin is found by pytest when grice is installed; it
+imports nothing of weight before a test asks for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.evaluation.gate import GateResult
+    from grice.records import Conversation, Score
+    from grice.scoring.api import Grader, Talk
+
+__all__ = ["ScoreTalk", "assert_scores", "grice_score"]
+
+
+class ScoreTalk(Protocol):
+    """What the fixture :func:`grice_score` gives."""
+
+    def __call__(
+        self,
+        talk: Talk | Iterable[Conversation],
+        *metrics: str,
+        options: Mapping[str, Mapping[str, object]] | None = None,
+        plugins: Sequence[Path] = (),
+    ) -> list[Score]:
+        """Return the scores of a conversation or of several.
+
+        Args:
+            talk: See :meth:`grice.scoring.Grader.score`.
+            metrics: Names of metrics; without any, those that ``grice score`` runs.
+            options: Options and model references by metric name.
+            plugins: Python files that declare further metrics.
+        """
+        ...
+
+
+@pytest.fixture(scope="session")
+def grice_score() -> Iterator[ScoreTalk]:
+    """Score conversations with metrics that are loaded once per session."""
+    graders: dict[str, Grader] = {}
+
+    def score(
+        talk: Talk | Iterable[Conversation],
+        *metrics: str,
+        options: Mapping[str, Mapping[str, object]] | None = None,
+        plugins: Sequence[Path] = (),
+    ) -> list[Score]:
+        from grice.scoring import load
+
+        key = repr((metrics, options, plugins))
+        if key not in graders:
+            graders[key] = load(*metrics, options=options, plugins=plugins)
+        return graders[key].score(talk)
+
+    yield score
+    for grader in graders.values():
+        grader.close()
+
+
+def assert_scores(
+    scores: Iterable[Score],
+    *,
+    minimum: Mapping[str, float] | None = None,
+    max_share_below: Mapping[tuple[str, float], float] | None = None,
+    max_failed: float | None = None,
+    max_abstained: float | None = None,
+    allow_uncertain: bool = False,
+) -> GateResult:
+    """Fail the test unless the scores hold the thresholds; the rules are those of ``grice gate``.
+
+    Args:
+        scores: Scores of conversations with different ids.
+        minimum: Least mean by metric, held against the low end of its 95 % interval.
+        max_share_below: Largest share of items below a value, by metric and value, held against
+            the high end of its interval.
+        max_failed: Largest share of failed scores.
+        max_abstained: Largest share of abstained scores.
+        allow_uncertain: Let checks pass that are good, but not surely so at this n.
+
+    Raises:
+        AssertionError: With one line per check, if one of them failed.
+        InputError: If a metric has no scores, or there is no threshold.
+    """
+    from grice.evaluation.gate import EVERY, Bar, Rules, gate
+
+    __tracebackhide__ = True
+    rules = Rules(
+        dict(minimum or {}),
+        tuple(Bar(*place, share) for place, share in (max_share_below or {}).items()),
+        {} if max_failed is None else {EVERY: max_failed},
+        {} if max_abstained is None else {EVERY: max_abstained},
+        allow_uncertain,
+    )
+    result = gate(scores, rules)
+    if not result.passed:
+        lines = (f"  {check.verdict}  {check.metric}: {check.says}" for check in result.checks)
+        raise AssertionError("scores do not hold the thresholds\n" + "\n".join(lines))
+    return result

@@ -1,0 +1,156 @@
+"""Thresholds on the interval, on shares and on statuses; what a build is told."""
+
+from __future__ import annotations
+
+import json
+import random
+from xml.etree import ElementTree
+
+import pytest
+from score_files import line, write
+
+from grice.cli import main
+from grice.errors import InputError
+from grice.evaluation.gate import EVERY, Bar, Rules, gate_file
+
+
+def scores(conversations, mean, spread=0.1, replies=4):
+    draw = random.Random(5)
+    return [
+        line(f"c{c}", t, draw.gauss(mean, spread))
+        for c in range(conversations)
+        for t in range(replies)
+    ]
+
+
+@pytest.fixture
+def good(tmp_path):
+    return write(tmp_path / "out.jsonl", scores(50, 0.7))
+
+
+def verdicts(file, rules):
+    return [check.verdict for check in gate_file(file, rules).checks]
+
+
+def test_the_low_end_is_held_against_the_bar_not_the_point(good):
+    [check] = gate_file(good, Rules({"relevance": 0.6})).checks
+    assert check.verdict == "passed"
+    between = (check.low + check.value) / 2
+    above = check.value + 0.001
+    assert verdicts(good, Rules({"relevance": between})) == ["uncertain"]
+    assert verdicts(good, Rules({"relevance": above})) == ["failed"]
+
+
+def test_an_uncertain_check_fails_unless_allowed_and_a_bad_one_always(good):
+    [check] = gate_file(good, Rules({"relevance": 0.6})).checks
+    between = {"relevance": (check.low + check.value) / 2}
+    assert not gate_file(good, Rules(between)).passed
+    assert gate_file(good, Rules(between, allow_uncertain=True)).passed
+    assert not gate_file(good, Rules({"relevance": 0.9}, allow_uncertain=True)).passed
+
+
+@pytest.mark.parametrize("conversations", [1, 2, 9])
+def test_a_small_sample_says_so(tmp_path, conversations):
+    file = write(tmp_path / "out.jsonl", scores(conversations, 0.9, 0.01))
+    [check] = gate_file(file, Rules({"relevance": 0.1})).checks
+    assert check.verdict == "uncertain"
+    assert f"{conversations} conversations are too few" in check.says
+
+
+def test_the_share_below_is_held_by_its_high_end(good):
+    def rules(share):
+        return Rules(share_below=(Bar("relevance", 0.6, share),))
+
+    [check] = gate_file(good, rules(0.5)).checks
+    assert check.verdict == "passed"
+    assert 0.1 < check.value < 0.25  # a normal deviate lies below -1 in 16 % of cases
+    assert verdicts(good, rules((check.value + check.high) / 2)) == ["uncertain"]
+    assert verdicts(good, rules(check.value / 2)) == ["failed"]
+
+
+def test_failed_and_abstained_scores_are_counted_as_they_are(tmp_path):
+    rows = scores(25, 0.7)
+    rows[3] = line("c0", 3, None, status="failed")
+    rows[4] = line("c1", 0, 0.5, status="abstained")
+    file = write(tmp_path / "out.jsonl", rows)
+    assert verdicts(file, Rules(max_failed={EVERY: 0.01})) == ["passed"]
+    assert verdicts(file, Rules(max_failed={EVERY: 0.009})) == ["failed"]
+    assert verdicts(file, Rules(max_abstained={"relevance": 0.0})) == ["failed"]
+
+
+def test_nothing_judged_never_passes(tmp_path):
+    file = write(tmp_path / "o", [line(f"c{c}", 0, 0.5, status="abstained") for c in range(20)])
+    rules = Rules(
+        {"relevance": 0.1},
+        share_below=(Bar("relevance", 0.1, 1.0),),
+        allow_uncertain=True,
+    )
+    assert verdicts(file, rules) == ["failed", "failed"]
+
+
+def test_conversations_that_stand_apart_are_refused_those_of_two_inputs_are_not(tmp_path):
+    rows = [line("a", 0, 0.1), line("b", 0, 0.1), line("a", 1, 0.1)]
+    with pytest.raises(InputError, match=r"out.jsonl:3: conversation 'a' began earlier"):
+        gate_file(write(tmp_path / "out.jsonl", rows), Rules({"relevance": 0.1}))
+    rows = [line(c, 0, 0.1, meta={"file": f}) for f in "xy" for c in "ab"]
+    [check] = gate_file(write(tmp_path / "two.jsonl", rows), Rules({"relevance": 0})).checks
+    assert check.conversations == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["--min", "relevance=0.6"], 0),
+        (["--min", "relevance=0.9"], 1),
+        (["--max-share-below", "relevance:0.3=0.1", "--max-failed", "0.01"], 0),
+        (["--max-failed", "relevance=0", "--max-abstained", "0"], 0),
+    ],
+)
+def test_exit_status(good, words, status, capsys):
+    assert main(["gate", good, *words]) == status
+    assert ("failed" in capsys.readouterr().out.split("\n")[0].split()[:1]) == bool(status)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "nothing to check"),
+        (["--min", "relevnce=0.6"], "did you mean 'relevance'"),
+        (["--max-failed", "7"], "a share lies between 0 and 1, found 7"),
+        (["--min", "relevance=nan"], "a bar is a finite number"),
+    ],
+)
+def test_a_mistake_is_exit_status_2(good, words, message, capsys):
+    assert main(["gate", good, *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--min", "relevance"], ["--max-share-below", "relevance=0.3"]])
+def test_a_rule_that_cannot_be_read_says_how_to_write_it(good, words, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["gate", good, *words])
+    assert end.value.code == 2
+    assert "write METRIC" in capsys.readouterr().err
+
+
+def test_junit_markdown_and_json_tell_the_same(tmp_path, capsys):
+    evil = 'rele<b>|vance"\x1b'
+    file = write(tmp_path / "out.jsonl", [line(f"c{c}", 0, 0.5, evil) for c in range(12)])
+    xml, md = tmp_path / "r.xml", tmp_path / "r.md"
+    words = ["--min", f"{evil}=0.4", "--max-share-below", f"{evil}:0.6=0.2"]
+    words += ["--junit", str(xml), "--markdown", str(md), "--json"]
+    assert main(["gate", file, *words]) == 1
+    [suite] = ElementTree.fromstring(xml.read_text())
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert [case.find("failure") is not None for case in suite] == [False, True]
+    table = md.read_text().splitlines()
+    assert "failed" in table[0]
+    assert [row.split("|")[-2].strip() for row in table[4:]] == ["passed", "failed"]
+    found = json.loads(capsys.readouterr().out)
+    assert [check["verdict"] for check in found["checks"]] == ["passed", "failed"]
+    assert found["passed"] is False
+
+
+def test_a_page_that_cannot_be_written_is_an_error(good, capsys):
+    assert main(["gate", good, "--min", "relevance=0.1", "--junit", "/nowhere/r.xml"]) == 2
+    assert "/nowhere/r.xml: cannot be written" in capsys.readouterr().err
