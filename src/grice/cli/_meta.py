@@ -1,0 +1,143 @@
+"""A meta-evaluation on the terminal, 80 columns wide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from grice.cli._terminal import console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from grice.evaluation.confounds import Confound
+    from grice.evaluation.meta import Block, Row
+    from grice.stats.estimate import Estimate
+
+__all__ = ["print_block"]
+
+
+def print_block(block: Block) -> None:
+    """Print one set and aspect: correlations, what is left of them, systems."""
+    out = console()
+    out.print(f"{block.data} · {block.aspect}", style="bold")
+    out.print(Text(_about(block), style="dim"))
+    _print_rows(out, block)
+    _print_notes(out, block)
+    _print_kept(out, block)
+    _print_systems(out, block)
+    out.print()
+
+
+def _about(block: Block) -> str:
+    parts = [f"{block.level} level, {block.items:,} items"]
+    if block.groups:
+        parts[0] += f" in {block.groups} groups"
+    if block.ceiling is not None:
+        parts.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
+    if block.judge is not None:
+        parts.append(f"one judge (Spearman) {block.judge.value:.2f}")
+    parts.append(f"floor: {block.baseline}; in brackets 95 % intervals")
+    return "; ".join(parts) + (f"\n{block.note}" if block.note else "")
+
+
+def _print_rows(out: Console, block: Block) -> None:
+    table = _table("metric (floors dim)", "Spearman", "Pearson", "to floor", "rank", "abst.")
+    for row in block.rows:
+        style = "dim" if row.trivial else ""
+        if row.spearman is None or row.pearson is None:
+            table.add_row(row.metric, "–", "–", "", "", str(row.abstained), style=style)
+            continue
+        table.add_row(
+            row.metric,
+            _estimate(row.spearman),
+            f"{row.pearson.value:.3f}",
+            _versus(row),
+            str(row.cluster or ""),
+            str(row.abstained or ""),
+            style=style,
+        )
+    out.print(table)
+    out.print()
+
+
+def _table(first: str, *titles: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column(first, overflow="fold")
+    for title in titles:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def _versus(row: Row) -> Text:
+    if row.versus is None:
+        return Text("")
+    low, high = row.versus.low, row.versus.high
+    clear = low is not None and high is not None and (low > 0 or high < 0)
+    text = f"{row.versus.value:+.3f}{_bounds(row.versus)}"
+    return Text(text, style="bold" if clear and not row.trivial else "")
+
+
+def _print_notes(out: Console, block: Block) -> None:
+    for row in block.rows:
+        left = [f"{count} {what}" for count, what in
+                ((row.failed, "failed"), (row.missing, "without a score")) if count]  # fmt: skip
+        if left or row.why:
+            out.print(f"  {row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])]))
+    how = {row.reduced for row in block.rows if row.reduced}
+    if how:
+        out.print(Text(f"  scores of single replies: {', '.join(how)} per conversation"))
+    if block.unrated:
+        out.print(f"  {block.unrated} items have no rating of {block.aspect}")
+    if block.problems:
+        out.print(f"  {block.problems} records could not be read")
+
+
+def _print_kept(out: Console, block: Block) -> None:
+    rows = [row for row in block.rows if row.confounds and not row.trivial]
+    if not rows:
+        return
+    table = _table("left without", *(one.given for one in rows[0].confounds))
+    for row in rows:
+        table.add_row(row.metric, *(_kept(one) for one in row.confounds))
+    out.print(table)
+
+
+def _kept(one: Confound) -> str:
+    if one.partial is None:
+        return "–"
+    share = "" if one.kept is None else f" {100 * one.kept:.0f} %"
+    return f"{one.partial.value:.2f}{share}"
+
+
+def _print_systems(out: Console, block: Block) -> None:
+    rows = [row for row in block.systems if row.spearman is not None]
+    if not rows:
+        return
+    if block.system_count < 4:
+        out.print(Text(f"  {block.system_count} systems bound no correlation of systems"))
+        return
+    title = f"between {block.system_count} systems"
+    table = _table(title, "Spearman", "Pearson", "pairs in order")
+    for row in rows:
+        table.add_row(row.metric, _estimate(row.spearman), _estimate(row.pearson),
+                      _estimate(row.accuracy))  # fmt: skip
+    out.print(table)
+
+
+def _estimate(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else f"{estimate.value:.3f}{_bounds(estimate)}"
+
+
+def _bounds(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f" [{_short(estimate.low)}, {_short(estimate.high)}]"
+
+
+def _short(value: float) -> str:
+    """Return two decimals without the leading zero, as tables of the field write them."""
+    return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"

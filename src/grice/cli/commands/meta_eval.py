@@ -1,0 +1,172 @@
+"""``grice meta-eval``: how far metrics agree with people, beside trivial floors."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._options import add_metric_options, load_grader
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from grice.evaluation.columns import Scores
+    from grice.evaluation.datasets import RatedSet
+    from grice.evaluation.meta import Block
+
+HELP = "correlate metrics with human ratings, beside trivial floors"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "names", nargs="*", metavar="METRIC", help="metrics to judge; the floors are always there"
+    )
+    parser.add_argument(
+        "--on",
+        nargs="+",
+        metavar="SET[:ASPECT]",
+        help="rated sets (see --sets), files of your own, or all; aspects after a colon: "
+        "fed_turn:relevant,fluent or fed_turn:all",
+    )
+    parser.add_argument("--sets", action="store_true", help="list the rated sets and stop")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the rated sets; default GRICE_DATA"
+    )
+    parser.add_argument(
+        "--scores",
+        action="append",
+        default=[],
+        metavar="[SET=]FILE",
+        help="take scores from here (what grice score wrote) instead of computing them",
+    )
+    parser.add_argument(
+        "--reduce",
+        choices=("mean", "min", "last"),
+        default="mean",
+        help="how scores of replies become one of their conversation",
+    )
+    parser.add_argument("--baseline", metavar="METRIC", help="the floor to compare with")
+    parser.add_argument("--kendall", action="store_true", help="Kendall's tau-b too")
+    parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+    for form in ("csv", "latex", "html"):
+        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"write {form.upper()}")
+    add_metric_options(parser, words)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the tables, and write them where asked."""
+    from grice.cli._terminal import warn
+    from grice.errors import InputError
+    from grice.evaluation.datasets import data_folder, wanted_sets
+    from grice.evaluation.grid import Plan, blocks, scores_from
+    from grice.evaluation.meta import shared_evidence
+
+    if arguments.sets:
+        return _list_sets()
+    if not arguments.on:
+        raise InputError("say what to judge on: --on SET …, --on FILE or --on all (see --sets)")
+    wanted = wanted_sets(arguments.on)
+    known = [want.set for want in wanted if not isinstance(want.set, Path)]
+    files = [scores_from(word, [entry.name for entry in known]) for word in arguments.scores]
+    found: list[Block] = []
+    with ExitStack() as stack:
+
+        def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+            arguments.metrics = ",".join(names)
+            grader = stack.enter_context(load_grader(arguments))
+            return grader, grader.signatures
+
+        plan = Plan(
+            _names(arguments), loaded, files, arguments.reduce, arguments.baseline,
+            arguments.kendall,
+        )  # fmt: skip
+        for rated, block in blocks(wanted, data_folder(arguments.data), plan):
+            for problem in rated.problems[:3]:
+                warn(problem)
+            found.append(block)
+            if not arguments.json:
+                _print(block)
+    _write(arguments, found, shared_evidence(known))
+    return 1 if any(row.failed for block in found for row in block.rows) else 0
+
+
+def _names(arguments: argparse.Namespace) -> list[str]:
+    """Return the metrics asked for, by position or with ``--metrics``."""
+    words = [*arguments.names, *((arguments.metrics or "").split(","))]
+    return list(dict.fromkeys(name.strip() for word in words for name in word.split(",")
+                              if name.strip()))  # fmt: skip
+
+
+def _print(block: Block) -> None:
+    from grice.cli._meta import print_block
+
+    print_block(block)
+
+
+def _list_sets() -> int:
+    from rich import box
+    from rich.table import Table
+
+    from grice.cli._terminal import console
+    from grice.evaluation.datasets import known_sets
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("set", "level", "aspects", "licence"):
+        table.add_column(title)
+    entry: RatedSet
+    for entry in known_sets().values():
+        aspects = [f"{name}*" if name == entry.default else name for name in entry.all_aspects]
+        table.add_row(entry.name, entry.level, ", ".join(aspects), entry.licence)
+    out = console()
+    out.print(table)
+    out.print("* taken unless told otherwise")
+    return 0
+
+
+def _write(arguments: argparse.Namespace, found: list[Block], shared: list[str]) -> None:
+    from datetime import UTC, datetime
+
+    import grice
+    from grice.cli._terminal import warn
+    from grice.errors import OutputError
+
+    for line in shared:
+        warn(line)
+    if arguments.json:
+        sys.stdout.write(_as_json(found) + "\n")
+    texts: dict[Path, str] = {}
+    if arguments.csv or arguments.latex:
+        from grice.evaluation.export import as_csv, as_latex
+
+        texts |= {arguments.csv: as_csv(found)} if arguments.csv else {}
+        texts |= {arguments.latex: as_latex(found)} if arguments.latex else {}
+    if arguments.html:
+        from grice.evaluation.page import as_html
+
+        texts[arguments.html] = as_html(
+            found,
+            title="Metrics against human ratings",
+            command=shlex.join(["grice", *sys.argv[1:]]),
+            made=f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}",
+            shared=shared,
+        )
+    for path, text in texts.items():
+        try:
+            path.write_text(text, "utf-8", errors="replace")
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _as_json(found: list[Block]) -> str:
+    import msgspec
+    from msgspec.structs import replace
+
+    # The points are for plots; whoever wants single values has the scores.
+    rows = ([replace(row, points=()) for row in block.rows] for block in found)
+    plain = [replace(block, rows=tuple(kept)) for block, kept in zip(found, rows, strict=True)]
+    return msgspec.json.encode(plain).decode()

@@ -1,0 +1,117 @@
+"""The page of a meta-evaluation: one file that asks for nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+import jinja2
+
+from grice.evaluation.scatter import Scatter, scatter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.evaluation.confounds import Confound
+    from grice.evaluation.meta import Block, Row, SystemRow
+    from grice.stats.estimate import Estimate
+
+__all__ = ["as_html"]
+
+
+class Kept(NamedTuple):
+    """What is left of one metric's correlation, as the page words it."""
+
+    metric: str
+    plain: str
+    given: tuple[str, ...]
+    cells: tuple[str, ...]
+
+
+class Plot(NamedTuple):
+    """One scatter plot with what stands above it."""
+
+    metric: str
+    spearman: Estimate
+    shape: Scatter
+
+
+class Section(NamedTuple):
+    """A block as the template shows it: its own fields, then what is drawn."""
+
+    data: str
+    aspect: str
+    level: str
+    items: int
+    unrated: int
+    groups: int | None
+    baseline: str
+    ceiling: Estimate | None
+    judge: Estimate | None
+    rows: tuple[Row, ...]
+    systems: tuple[SystemRow, ...]
+    system_count: int
+    note: str
+    kept: tuple[Kept, ...]
+    plots: tuple[Plot, ...]
+
+
+def as_html(
+    blocks: Sequence[Block], *, title: str, command: str, made: str, shared: Sequence[str]
+) -> str:
+    """Return the page.
+
+    Args:
+        blocks: Tables of all sets.
+        title: Title of the page.
+        command: The command that makes it again.
+        made: Date and version.
+        shared: What to keep in mind about sets that overlap.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("grice.evaluation", "assets"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style = (resources.files("grice.evaluation") / "assets" / "meta.css").read_text("utf-8")
+    style = style.replace("\r\n", "\n")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return environment.get_template("meta.html.j2").render(
+        title=title,
+        command=command,
+        made=made,
+        shared=shared,
+        style=style,
+        style_hash=f"'sha256-{digest}'",
+        blocks=[_shown(block) for block in blocks],
+        signatures={row.metric: row.signature for block in blocks for row in block.rows},
+    )
+
+
+def _shown(block: Block) -> Section:
+    fields = {name: getattr(block, name) for name in Section._fields if hasattr(block, name)}
+    plots = tuple(
+        Plot(row.metric, row.spearman, scatter(row.points)) for row in block.rows if row.spearman
+    )
+    kept = tuple(
+        Kept(
+            row.metric,
+            f"{row.spearman.value:.3f}",
+            tuple(one.given for one in row.confounds),
+            tuple(_kept(one) for one in row.confounds),
+        )
+        for row in block.rows
+        if row.spearman and row.confounds
+    )
+    return Section(**fields, kept=kept, plots=plots)
+
+
+def _kept(confound: Confound) -> str:
+    if confound.partial is None:
+        return "–"
+    share = "" if confound.kept is None else f" ({100 * confound.kept:.0f} %)"
+    return f"{confound.partial.value:.3f}{share}"
