@@ -1,0 +1,33 @@
+"""Conversations of the files a command names, one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.errors import RecordError
+    from grice.records import Conversation
+
+__all__ = ["conversations"]
+
+
+def conversations(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
+    """Yield the conversations of all files; the ids of a later file carry its name."""
+    from msgspec.structs import replace
+
+    from grice.cli._terminal import warn
+    from grice.errors import RecordError
+    from grice.formats import read
+
+    readings = [read(file, format=form) for file in files]
+    for reading in readings:
+        warn(f"{reading.source}: read as {reading.format}")
+    for place, reading in enumerate(readings):
+        for record in reading:
+            if place and not isinstance(record, RecordError):
+                # Ids are unique within a file only.
+                yield replace(record, id=f"{reading.source}#{record.id}")
+            else:
+                yield record

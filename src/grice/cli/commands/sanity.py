@@ -1,0 +1,81 @@
+"""``grice sanity``: metrics against variants of your conversations that are known to be bad."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from grice.cli._options import _positive as positive
+from grice.cli._options import add_metric_options, load_grader
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from grice.evaluation.sanity import SanityResult, SanityRow
+
+HELP = "check that metrics do not reward known-bad variants of your conversations"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="ordinary conversations")
+    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+    parser.add_argument(
+        "--speaker", action="append", default=[], metavar="NAME", help="judge only this speaker"
+    )
+    parser.add_argument(
+        "--most", type=positive, default=500, metavar="N", help="conversations (default 500)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of every choice (default 0)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_metric_options(parser, words)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table; the exit status is 2 if records could not be read, else 0."""
+    from grice.cli._reading import conversations
+    from grice.evaluation.sanity import sanity
+    from grice.records import to_json
+
+    records = conversations(arguments.files, arguments.format)
+    with load_grader(arguments, arguments.speaker) as grader:
+        result = sanity(records, grader.scorer, most=arguments.most, seed=arguments.seed)
+    if arguments.json:
+        sys.stdout.write(to_json(result) + "\n")
+    else:
+        _print(result)
+    return 2 if result.broken else 0
+
+
+def _print(result: SanityResult) -> None:
+    from grice.cli._tables import print_lines, print_table
+
+    print_lines(
+        [f"{result.conversations:,} of {result.of:,} conversations, one reply each"], style="bold"
+    )
+    columns = ("variant", "rate", "interval", "≤", "<", "=", ">", "abst", "verdict")
+    for metric in result.signatures:
+        print_lines([f"\n{metric}"], style="bold")
+        print_table(columns, (_row(row) for row in result.rows if row.metric == metric))
+        if missing := result.unjudged[metric]:
+            print_lines([f"{missing:,} replies are not judged as they are: left out"], indent=2)
+    print_lines(
+        [
+            "rate: how often the bad variant scores lower, ties half; chance is 0.5",
+            "≤: share that scores lower or equal, as every bad variant should",
+            "told apart: the interval of the rate lies above chance; rewarded: below it;",
+            "blind: it holds chance",
+        ],
+        style="dim",
+    )
+    print_lines(result.problems, style="yellow")
+
+
+def _row(row: SanityRow) -> Sequence[str]:
+    from grice.cli._tables import bounds, number
+
+    counts = (f"{n:,}" for n in (row.lower, row.tied, row.higher, row.abstained))
+    rate = row.rate.value if row.rate else None
+    held = number(row.held.value if row.held else None, ".0%")
+    return (row.variant, number(rate), bounds(row.rate, ".2f"), held, *counts, row.verdict)
