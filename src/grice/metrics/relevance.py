@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["relevance"]
 
 NEUTRAL = 0.5
+NOTICEABLE = 0.005
+"""An effect below this would be printed as nothing."""
 
 
 @metric(
@@ -74,6 +76,8 @@ def _reason(evidence: Sequence[TurnEvidence]) -> str | None:
     if not evidence:
         return None
     most = max(evidence, key=lambda item: abs(item.effect))
+    if abs(most.effect) < NOTICEABLE:
+        return "no earlier turn makes a difference"
     verb = "supports" if most.effect > 0 else "speaks against"
     return f"turn {most.turn} {verb} it most ({most.effect:+.2f})"
 

@@ -73,7 +73,8 @@ def _find(arguments: argparse.Namespace) -> Conversation:
     from grice.formats import read
     from grice.records import Conversation
 
-    for record in read(arguments.file, format=arguments.format):
-        if isinstance(record, Conversation) and arguments.id in (None, record.id):
-            return record
+    with read(arguments.file, format=arguments.format) as reading:
+        for record in reading:
+            if isinstance(record, Conversation) and arguments.id in (None, record.id):
+                return record
     raise InputError(f"{arguments.file}: no conversation with the id {arguments.id!r}")

@@ -72,8 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.formats import read
     from grice.scoring.run import run as run_scoring
 
-    readings = [read(file, format=arguments.format) for file in arguments.files]
     with ExitStack() as stack:
+        readings = [
+            stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
+        ]
         scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
         report = None if arguments.report is None else _open_report(arguments, scorer, stack)
         listeners: list[Listener] = [] if report is None else [report]
