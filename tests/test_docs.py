@@ -13,6 +13,7 @@ import grice
 import grice.records
 import grice.scoring.api
 import grice.stats.clusters
+import grice.text.script
 from grice.cli import main
 from grice.metrics.registry import find_metrics
 from grice.testing import check_metric
@@ -32,7 +33,9 @@ def test_generated_pages_are_current(path):
     assert path.read_text("utf-8") == generated_pages()[path], "run make docs"
 
 
-@pytest.mark.parametrize("module", [grice, grice.records, grice.scoring.api, grice.stats.clusters])
+@pytest.mark.parametrize(
+    "module", [grice, grice.records, grice.scoring.api, grice.stats.clusters, grice.text.script]
+)
 def test_docstring_examples_run(module):
     assert doctest.testmod(module).failed == 0
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, Response, TurnEvidence
 from grice.runtime.protocols import Pair
+from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,9 +86,12 @@ def _reason(evidence: Sequence[TurnEvidence]) -> str | None:
 def _nothing_to_judge(response: Response) -> str | None:
     if not response.text.strip():
         return "the reply is empty"
-    if not any(turn.text.strip() for turn in response.history):
+    if reason := unreadable(response.text):
+        return f"the reply {reason}"
+    reasons = [unreadable(turn.text) for turn in response.history]
+    if not reasons:
         return "no turn before it"
-    return None
+    return f"what was said before {reasons[-1]}" if all(reasons) else None
 
 
 def _truncated(model: PairClassifier, pairs: Sequence[Pair]) -> list[bool]:

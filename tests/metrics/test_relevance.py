@@ -1,0 +1,95 @@
+"""Relevance as a function, with a classifier whose answers are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from grice.errors import MetricError
+from grice.metrics.relevance import relevance
+from grice.records import Response, Turn, TurnEvidence
+from grice.scoring import load
+
+
+class SharedWords:
+    """Answers with the share of the reply's words that the history holds."""
+
+    identity = "shared-words"
+
+    def classify(self, pairs):
+        return [self._share(*pair) for pair in pairs]
+
+    def _share(self, left, right):
+        said = {word for text in left for word in text.split()}
+        words = right.split()
+        return sum(word in said for word in words) / len(words)
+
+    def truncated(self, texts):
+        return [len(text) > 100 for text in texts]
+
+
+def judge(*texts, **options):
+    history = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts[:-1]))
+    response = Response("t", len(history), texts[-1], "A", history, tuple(range(len(history))))
+    [judgement] = relevance.function([response], model=SharedWords(), **options)
+    return judgement
+
+
+def test_evidence_is_what_each_turn_does():
+    judgement = judge("red green", "blue", "red blue")
+    assert judgement.value == 1.0
+    assert judgement.evidence == (TurnEvidence(0, 0.5), TurnEvidence(1, 0.5))
+    assert judgement.reason == "turn 0 supports it most (+0.50)"
+
+
+def test_only_so_many_turns_are_read():
+    assert judge("red", "blue", "red", history=1).value == 0
+    assert judge("red", "blue", "red", history=2).value == 1
+
+
+def test_a_single_turn_has_nothing_to_be_compared_with():
+    judgement = judge("red", "red")
+    assert (judgement.value, judgement.evidence, judgement.reason) == (1.0, (), None)
+
+
+def test_turns_that_do_nothing_are_no_reason():
+    assert judge("red", "blue", "green").reason == "no earlier turn makes a difference"
+
+
+def test_a_text_that_is_read_in_part_is_flagged():
+    assert judge("red " * 40, "red").flags == ("truncated",)
+    assert judge("red", "red").flags == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (["Hello."], "no turn before it"),
+        (["Hello.", "  "], "the reply is empty"),
+        (["Hello.", "?!"], "the reply holds no word"),
+        (["Hello.", "Привет, как дела?"], "the reply is not in Latin letters"),
+        (["你好吗", "Fine."], "what was said before is not in Latin letters"),
+        (["", "Fine."], "what was said before holds no word"),
+    ],
+)
+def test_it_abstains_where_there_is_nothing_to_judge(texts, reason):
+    judgement = judge(*texts)
+    assert (judgement.status, judgement.value, judgement.reason) == ("abstained", 0.5, reason)
+
+
+def test_a_number_is_an_answer():
+    assert judge("How many 12 or 13", "12").value == 1.0
+
+
+def test_options_are_checked():
+    with pytest.raises(
+        MetricError, match=r"relevance: no option 'histroy'; did you mean 'history'"
+    ):
+        load("relevance", options={"relevance": {"histroy": 2}})
+
+
+def test_a_fitting_reply_scores_above_one_that_is_out_of_place():
+    before = ["Do you have any plans for the weekend?", "We might go hiking if the rain stops."]
+    with load("relevance") as grader:
+        [fits] = grader.score([*before, "Which mountains do you want to walk in?"])
+        [odd] = grader.score([*before, "My printer needs a new cartridge of ink."])
+    assert fits.value > odd.value + 0.2
