@@ -44,6 +44,9 @@ __all__ = [
 
 IntervalKind: TypeAlias = Literal["analytic", "percentile", "bca"]
 
+HEAVY = 6.0
+"""Kurtosis above which Fisher's interval for Pearson is marked; normal data have 3."""
+
 NAMES: dict[str, str] = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -66,7 +69,7 @@ def correlation(
     """Return the correlation of two columns over the items that have both values, -1 to 1.
 
     >>> str(correlation([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [2, 1, 4, 3, 6, 5, 8, 7, 10, 9]))
-    '0.939, 95 % [0.709, 0.988], n 10'
+    '0.939, 95 % [0.688, 0.990], n 10'
 
     Args:
         x: One value per item, such as those of a metric; None or NaN where there is none.
@@ -98,9 +101,10 @@ def correlation(
                 "give interval='bca' or 'percentile', or leave groups out"
             )
         low, high, how = analytic_interval(a, b, kind=kind, value=value, level=level)
-        return Estimate(
-            value, low, high, level, len(a), f"{NAMES[kind]}, {how}", note=_small(len(a), value)
-        )
+        note = _small(len(a), value)
+        if kind == "pearson" and note is None and max(_kurtosis(a), _kurtosis(b)) > HEAVY:
+            note = "heavy tails: Fisher's interval is too narrow; give interval='percentile'"
+        return Estimate(value, low, high, level, len(a), f"{NAMES[kind]}, {how}", note=note)
     drawn = resample(
         weighted.correlations(a[:, None], b, kind),
         len(a),
@@ -152,12 +156,14 @@ def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
     """Return the bare coefficient of two columns without gaps."""
     stats = scipy_module("stats")
     if kind == "pearson":
-        # scipy warns of columns that are constant but for rounding; ours are checked.
-        return float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    if kind == "spearman":
-        return float(stats.spearmanr(x, y).statistic)
-    variant = "b" if kind == "kendall" else "c"
-    return float(stats.kendalltau(x, y, variant=variant).statistic)
+        value = float(np.corrcoef(x, y)[0, 1])
+    elif kind == "spearman":
+        value = float(stats.spearmanr(x, y).statistic)
+    else:
+        variant = "b" if kind == "kendall" else "c"
+        value = float(stats.kendalltau(x, y, variant=variant).statistic)
+    # A perfect correlation is one, however its sums were rounded.
+    return math.copysign(1.0, value) if abs(value) > 1 - 1e-12 else value
 
 
 def analytic_interval(
@@ -349,6 +355,11 @@ def _bootstrap_kind(interval: str) -> BootstrapKind:
         return "bca"
     known = ("analytic", "percentile", "bca")
     raise InputError(f"interval={interval!r}{did_you_mean(interval, known)}")
+
+
+def _kurtosis(column: Floats) -> float:
+    centred = column - column.mean()
+    return float((centred**4).mean() / (centred**2).mean() ** 2)
 
 
 def _small(n: int, value: float) -> str | None:

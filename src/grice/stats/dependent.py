@@ -31,15 +31,14 @@ from grice.stats.estimate import (
     Estimate,
     Floats,
     Groups,
-    Integers,
     Values,
     check_level,
     scipy_module,
 )
-from grice.stats.resample import BootstrapKind, differences, estimate, random_signs, resample
+from grice.stats.resample import BootstrapKind, differences, estimate, resample
+from grice.stats.swaps import swapped_correlations
 
 if TYPE_CHECKING:
-    from grice.stats.resample import Statistic
     from grice.stats.weighted import Kind
 
 __all__ = [
@@ -89,11 +88,11 @@ def williams_t(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
     determinant = _determinant(r_jk, r_jh, r_kh, n)
     mean = (r_jk + r_jh) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r_kh) ** 3
-    difference = r_jk - r_jh
-    above = difference * math.sqrt((n - 1) * (1 + r_kh))
-    t = above / math.sqrt(below) if below > 0 else math.copysign(math.inf, above) * bool(above)
+    above = (r_jk - r_jh) * math.sqrt((n - 1) * (1 + r_kh))
+    # Two metrics that are the same column make both 0: no difference at all.
+    t = 0.0 if above == 0 else above / math.sqrt(below) if below > 0 else math.inf
     p = 2 * float(scipy_module("special").stdtr(n - 3, -abs(t)))
-    return DependentTest(difference, t, p, n - 3, n, "Williams' t")
+    return DependentTest(r_jk - r_jh, t, p, n - 3, n, "Williams' t")
 
 
 def steiger_z(r_jk: float, r_jh: float, r_kh: float, n: int) -> DependentTest:
@@ -189,7 +188,7 @@ def compare_correlations(
     """Return the correlations of metrics with human ratings, compared on the same items.
 
     Intervals of correlations and of differences come from the same bootstrap resamples. The
-    permutation test swaps the (ranked, for Spearman and Kendall; standardised) values of two
+    permutation test swaps the standardised (for Spearman and Kendall: ranked) values of two
     metrics on random items, or random conversations (Deutsch et al. 2021).
 
     Args:
@@ -234,7 +233,9 @@ def compare_correlations(
     }
     swaps = permutations or permutations_needed(len(pairs), level)
     if test == "permutation":
-        p_values, how = _permuted(scores, target, codes, pairs, kind, swaps, seed)
+        p_values, how = swapped_correlations(
+            scores, target, codes, pairs, kind=kind, permutations=swaps, seed=seed
+        )
     else:
         p_values, how = _formulas(scores, values, pairs, kind, n, test)
     comparisons = []
@@ -277,81 +278,3 @@ def _formulas(
         for a, b in pairs
     ]
     return [one.p_value for one in found], found[0].method
-
-
-def _permuted(
-    scores: Floats,
-    target: Floats,
-    codes: Integers | None,
-    pairs: list[tuple[int, int]],
-    kind: Kind,
-    permutations: int,
-    seed: int,
-) -> tuple[list[float], str]:
-    """Return two-sided p-values of swapping the two columns of each pair."""
-    if kind != "pearson":
-        ranks = scipy_module("stats").rankdata
-        scores, target = ranks(scores, axis=0), ranks(target)
-    scores = (scores - scores.mean(axis=0)) / scores.std(axis=0)
-    target = (target - target.mean()) / target.std()
-    units = len(target) if codes is None else int(codes.max()) + 1
-    p_values = []
-    how = ""
-    for a, b in pairs:
-        x, z = scores[:, a], scores[:, b]
-        if kind in ("pearson", "spearman"):
-            statistic = _swapped_moments(x, z, target, codes, units)
-        else:
-            statistic = _swapped_kendall(x, z, target, codes, kind)
-        values, how = random_signs(statistic, units, permutations=permutations, seed=seed)
-        extreme = np.abs(values[:, 0]) >= np.abs(values[0, 0]) - 1e-12
-        p_values.append(float(extreme.mean()))
-    unit = "items" if codes is None else "conversations"
-    return p_values, f"paired permutation, {how} of {unit}"
-
-
-def _swapped_moments(
-    x: Floats, z: Floats, target: Floats, codes: Integers | None, units: int
-) -> Statistic:
-    """Return the difference of the two correlations under swaps, from sums per unit.
-
-    With total s and difference d of the columns, a swapped column is (s + sign d) / 2: all its
-    moments are linear in the signs.
-    """
-    total, gap = x + z, x - z
-    per_item = np.stack([gap * target, gap, total * gap], axis=1)
-    if codes is None:
-        sums = per_item
-    else:
-        sums = np.zeros((units, 3))
-        np.add.at(sums, codes, per_item)
-    n = len(target)
-    base = np.array([total @ target, total.sum(), (total @ total + gap @ gap) / 2]) / n
-
-    def statistic(signs: Floats) -> Floats:
-        moved = (signs @ sums) / n
-        correlation = []
-        for side in (1, -1):
-            product = (base[0] + side * moved[:, 0]) / 2
-            mean = (base[1] + side * moved[:, 1]) / 2
-            square = (base[2] + side * moved[:, 2]) / 2
-            correlation.append(product / np.sqrt(np.maximum(square - mean**2, 1e-12)))
-        return np.asarray(correlation[0] - correlation[1])[:, None]
-
-    return statistic
-
-
-def _swapped_kendall(
-    x: Floats, z: Floats, target: Floats, codes: Integers | None, kind: Kind
-) -> Statistic:
-    def statistic(signs: Floats) -> Floats:
-        values = np.empty((len(signs), 1))
-        for row, sign in enumerate(signs):
-            keep = (sign if codes is None else sign[codes]) > 0
-            one, other = np.where(keep, x, z), np.where(keep, z, x)
-            values[row, 0] = correlation_value(one, target, kind) - correlation_value(
-                other, target, kind
-            )
-        return values
-
-    return statistic

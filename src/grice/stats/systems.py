@@ -35,7 +35,8 @@ from grice.stats.estimate import (
     ordered,
     scipy_module,
 )
-from grice.stats.resample import BootstrapKind, differences, estimate, random_signs, resample
+from grice.stats.resample import BootstrapKind, differences, estimate, resample
+from grice.stats.swaps import swapped_means
 
 __all__ = [
     "Power",
@@ -157,7 +158,7 @@ def compare_systems(
     )
     means = {name: estimate(drawn, i, level=level, what="mean") for i, name in enumerate(names)}
     swaps = permutations or permutations_needed(len(pairs), level)
-    p_values, how = _permuted(columns, codes, pairs, swaps, seed)
+    p_values, how = swapped_means(columns, codes, pairs, permutations=swaps, seed=seed)
     gaps = differences(drawn, pairs)
     comparisons = []
     for i, ((a, b), p) in enumerate(zip(pairs, adjusted_p(p_values, correction), strict=True)):
@@ -200,28 +201,6 @@ def _complete(
         codes = joined(codes[kept])
     order = ordered(list(columns.T), codes)
     return columns[order], None if codes is None else codes[order], total
-
-
-def _permuted(
-    columns: Floats,
-    codes: Integers | None,
-    pairs: list[tuple[int, int]],
-    permutations: int,
-    seed: int,
-) -> tuple[list[float], str]:
-    gaps = np.stack([columns[:, a] - columns[:, b] for a, b in pairs], axis=1)
-    if codes is not None:
-        sums = np.zeros((int(codes.max()) + 1, len(pairs)))
-        np.add.at(sums, codes, gaps)
-        gaps = sums
-    values, how = random_signs(
-        lambda signs: signs @ gaps, len(gaps), permutations=permutations, seed=seed
-    )
-    observed = np.abs(values[0])
-    # Sums of the same terms in another order differ by rounding alone.
-    extreme = np.abs(values) >= observed - 1e-9 * np.maximum(1.0, observed)
-    unit = "items" if codes is None else "conversations"
-    return [float(p) for p in extreme.mean(axis=0)], f"paired permutation, {how} of {unit}"
 
 
 def cliffs_delta(first: Values, second: Values) -> float:

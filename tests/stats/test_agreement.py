@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from grice import stats
+from grice.errors import InputError
+
+# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C: four observers,
+# twelve units, missing values.
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+UNITS = [list(unit) for unit in zip(*OBSERVERS, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("scale", "published"),
+    [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)],
+)
+def test_alpha_of_krippendorffs_example(scale, published):
+    found = stats.krippendorff_alpha(UNITS, scale=scale)
+    assert found.value == pytest.approx(published, abs=5e-4)
+    assert found.n == 11  # the last unit has one rating
+    assert found.low < found.value < found.high <= 1
+
+
+def test_alpha_of_krippendorffs_smaller_examples():
+    # Section A: two observers, binary. Section B: two observers, nominal.
+    meg, owen = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    found = stats.krippendorff_alpha(list(zip(meg, owen, strict=True)), scale="nominal")
+    assert found.value == pytest.approx(0.095, abs=5e-4)
+    ben, gerry = "aabbdcccedda", "babbbcccedda"
+    found = stats.krippendorff_alpha(list(zip(ben, gerry, strict=True)), scale="nominal")
+    assert found.value == pytest.approx(reference_alpha(zip(ben, gerry, strict=True), "nominal"))
+    ben, gerry = "aabbdcccedda", "babbbccceddd"
+    found = stats.krippendorff_alpha(list(zip(ben, gerry, strict=True)), scale="nominal")
+    assert found.value == pytest.approx(0.692, abs=5e-4)
+
+
+def reference_alpha(units, scale):
+    """Observed and expected disagreement over all pairs of values, from the definition."""
+    units = [[v for v in unit if v is not None] for unit in units]
+    units = [unit for unit in units if len(unit) > 1]
+    pool = [v for unit in units for v in unit]
+
+    def apart(a, b):
+        if scale == "nominal":
+            return float(a != b)
+        if scale == "interval":
+            return (a - b) ** 2
+        if scale == "ratio":
+            return ((a - b) / (a + b)) ** 2 if a + b else 0.0
+        low, high = min(a, b), max(a, b)
+        between = sum(low <= v <= high for v in pool)
+        ends = (pool.count(a) + pool.count(b)) / 2
+        return (between - ends) ** 2 if a != b else 0.0
+
+    observed = sum(
+        sum(apart(a, b) for a, b in itertools.permutations(unit, 2)) / (len(unit) - 1)
+        for unit in units
+    )
+    expected = sum(apart(a, b) for a, b in itertools.permutations(pool, 2)) / (len(pool) - 1)
+    return 1 - observed / expected
+
+
+ratings = st.lists(
+    st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=2, max_size=4),
+    min_size=2,
+    max_size=8,
+)
+
+
+@given(ratings, st.sampled_from(["nominal", "ordinal", "interval", "ratio"]))
+def test_alpha_is_that_of_its_definition(units, scale):
+    paired = [[v for v in unit if v is not None] for unit in units]
+    pool = [v for unit in paired if len(unit) > 1 for v in unit]
+    if len(set(pool)) < 2:
+        with pytest.raises(InputError, match=r"no agreement to measure|ratings are the same|none"):
+            stats.krippendorff_alpha(units, scale=scale)
+        return
+    found = stats.krippendorff_alpha(units, scale=scale, resamples=100, interval="percentile")
+    assert found.value == pytest.approx(reference_alpha(units, scale), abs=1e-9)
+
+
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval", "ratio"])
+def test_resampled_alpha_is_the_alpha_of_the_resample(scale):
+    from grice.stats import agreement
+    from grice.stats.ratings import arranged, flatten, matrix
+
+    units = UNITS[:11]
+    table, _ = arranged(matrix(units), None)
+    statistic = getattr(agreement, {"interval": "interval_alpha"}.get(scale, f"_{scale}_alpha"))(
+        flatten(table, None)
+    )
+    weights = np.random.default_rng(0).multinomial(11, [1 / 11] * 11, size=4)
+    found = statistic(weights.astype(float))[:, 0]
+    for row, value in zip(weights, found, strict=True):
+        copies = [
+            [None if math.isnan(v) else v for v in unit]
+            for unit, count in zip(table, row, strict=True)
+            for _ in range(count)
+        ]
+        assert value == pytest.approx(reference_alpha(copies, scale))
+
+
+def test_alpha_says_what_it_cannot():
+    with pytest.raises(InputError, match="none of 2 items has two ratings"):
+        stats.krippendorff_alpha([[1, None], [None, 2]])
+    with pytest.raises(InputError, match="all 4 ratings are the same"):
+        stats.krippendorff_alpha([[1, 1], [1, 1]])
+    with pytest.raises(InputError, match="did you mean 'ordinal'"):
+        stats.krippendorff_alpha([[1, 2], [1, 1]], scale="ordnal")
+    with pytest.raises(InputError, match=r"ratings\[0\]\[1\].*found 'good'"):
+        stats.krippendorff_alpha([[1, "good"], [1, 1]])
+    with pytest.raises(InputError, match="one sign"):
+        stats.krippendorff_alpha([[1, -2], [1, 1]], scale="ratio")
+
+
+# Kappa
+
+COHEN = [[0.44, 0.07, 0.09], [0.05, 0.20, 0.05], [0.01, 0.03, 0.06]]
+
+
+def test_kappa_of_cohens_examples():
+    # Cohen 1968, Psychological Bulletin 70: 200 diagnoses, disagreements weighted 1, 3 and 6;
+    # then with weights that are not symmetric.
+    assert stats.kappa_of_table(COHEN, "none") == pytest.approx(0.492, abs=5e-4)
+    symmetric = np.array([[0, 1, 3], [1, 0, 6], [3, 6, 0]], float)
+    assert stats.kappa_of_table(COHEN, symmetric) == pytest.approx(0.348, abs=5e-4)
+    other = np.array([[0, 1, 4], [1, 0, 6], [2, 2, 0]], float)
+    assert stats.kappa_of_table(COHEN, other) == pytest.approx(0.353, abs=5e-4)
+    with pytest.raises(InputError, match="square"):
+        stats.kappa_of_table([[1, 2]], "none")
+    with pytest.raises(InputError, match="single category"):
+        stats.kappa_of_table([[5, 0], [0, 0]], "none")
+
+
+@pytest.mark.parametrize("weights", ["none", "linear", "quadratic"])
+def test_kappa_of_ratings_is_that_of_their_table(weights):
+    counts = np.round(np.array(COHEN) * 200).astype(int)
+    pairs = [(i, j) for i in range(3) for j in range(3) for _ in range(counts[i, j])]
+    first, second = zip(*pairs, strict=True)
+    found = stats.cohen_kappa(first, second, weights=weights)
+    assert found.value == pytest.approx(stats.kappa_of_table(COHEN, weights))
+    assert found.low < found.value < found.high
+    if weights == "none":
+        # Cohen 1960, formula 7: standard error of kappa with p_o .70 and p_e .41.
+        error = math.sqrt(0.7 * 0.3 / (200 * (1 - 0.41) ** 2))
+        assert (found.high - found.low) / 2 == pytest.approx(1.96 * error, rel=0.1)
+
+
+def test_kappa_of_gaps_and_constants():
+    found = stats.cohen_kappa([1, 2, None, 2, 1], [1, 2, 2, None, 2])
+    assert found.n == 3
+    with pytest.raises(InputError, match="kappa is not defined"):
+        stats.cohen_kappa([1, 1], [1, 1])
+    with pytest.raises(InputError, match="none of 2 items has both"):
+        stats.cohen_kappa([1, None], [None, 1])
+    with pytest.raises(InputError, match="did you mean 'linear'"):
+        stats.cohen_kappa([1, 2], [2, 1], weights="linaer")
+
+
+# Fleiss 1971, Psychological Bulletin 76, table 1: 30 patients, 6 psychiatrists, 5 diagnoses.
+FLEISS = """
+00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031
+00501 30012 51000 02040 10203 00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
+"""
+
+
+def test_kappa_of_fleiss_example():
+    patients = [
+        [d for d, count in enumerate(row) for _ in range(int(count))] for row in FLEISS.split()
+    ]
+    found = stats.fleiss_kappa(patients)
+    assert found.value == pytest.approx(0.430, abs=5e-4)
+    assert found.n == 30
+    assert found.low < 0.430 < found.high
+    labels = [[f"diagnosis {d % 3}" for d in row] for row in patients]
+    assert -1 <= stats.fleiss_kappa(labels).value <= 1
+
+
+def test_fleiss_kappa_needs_full_tables():
+    with pytest.raises(InputError, match=r"found \[2, 3\]; krippendorff_alpha"):
+        stats.fleiss_kappa([["a", "b", "a"], ["a", "b"]])
+    with pytest.raises(InputError, match="kappa is not defined"):
+        stats.fleiss_kappa([["a", "a"], ["a", "a"]])
+
+
+# Reliability
+
+# Shrout and Fleiss 1979, Psychological Bulletin 86, table 2: six targets, four judges.
+SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+
+
+@pytest.mark.parametrize(
+    ("form", "published"),
+    [("1,1", 0.17), ("2,1", 0.29), ("3,1", 0.71), ("1,k", 0.44), ("2,k", 0.62), ("3,k", 0.91)],
+)
+def test_intraclass_correlations_of_shrout_and_fleiss(form, published):
+    found = stats.intraclass(SHROUT, form=form)
+    assert found.value == pytest.approx(published, abs=5e-3)
+    assert "rough guide" in found.note
+    if form[0] in "12":  # moving all of a judge's ratings is no error to the third form alone
+        moved = [[a + 3, b, c, d] for a, b, c, d in SHROUT]
+        assert stats.intraclass(moved, form=form).value < found.value
+
+
+def test_intraclass_takes_full_tables_only():
+    with pytest.raises(InputError, match=r"ratings\[1\] has no rating 1"):
+        stats.intraclass([[1, 2], [3, None]])
+    with pytest.raises(InputError, match="known: 1,1"):
+        stats.intraclass(SHROUT, form="ICC2")
+    with pytest.raises(InputError, match="two different ratings"):
+        stats.intraclass([[2, 2], [2, 2]])
+
+
+def judged(items, judges, noise, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=items)[:, None] + noise * rng.normal(size=(items, judges))
+
+
+def test_reliability_is_what_two_panels_agree_to():
+    panels = judged(4000, 6, 1.5)
+    one, other = panels[:, :3], panels[:, 3:]
+    found = stats.reliability_of_mean(one)
+    together = np.corrcoef(one.mean(axis=1), other.mean(axis=1))[0, 1]
+    assert found.value == pytest.approx(together, abs=0.03)
+    assert found.value == pytest.approx(stats.intraclass(one).value, abs=0.01)
+    six = stats.reliability_of_mean(one, judges=6)
+    assert six.value == pytest.approx(stats.reliability_of_mean(panels).value, abs=0.02)
+
+
+def test_no_metric_beats_the_ceiling():
+    rng = np.random.default_rng(1)
+    true = rng.normal(size=3000)
+    given = true[:, None] + 1.2 * rng.normal(size=(3000, 3))
+    found = stats.ceiling(given)
+    assert np.corrcoef(true, given.mean(axis=1))[0, 1] == pytest.approx(found.value, abs=0.02)
+    assert found.low < found.value < found.high < 1
+
+
+def test_judges_who_do_not_agree_have_no_ceiling():
+    noise = np.random.default_rng(0).normal(size=(50, 3))
+    noise -= noise.mean(axis=1, keepdims=True)
+    assert stats.reliability_of_mean(noise).value == 0
+    assert stats.ceiling(noise).value == 0
+    with pytest.raises(InputError, match="reliability is not defined"):
+        stats.ceiling([[1, 1], [1, 1]])
+    with pytest.raises(InputError, match="judges=0"):
+        stats.reliability_of_mean(noise, judges=0)
+
+
+# Judges as metrics
+
+
+def test_leave_one_judge_out_and_pairs_by_hand():
+    table = judged(40, 3, 1.0, seed=3)
+    rest = [(table.sum(axis=1) - table[:, j]) / 2 for j in range(3)]
+    expected = np.mean([scipy_stats.spearmanr(table[:, j], rest[j]).statistic for j in range(3)])
+    found = stats.leave_one_judge_out(table)
+    assert found.value == pytest.approx(expected)
+    pooled = stats.leave_one_judge_out(table, pool="pairs", kind="pearson")
+    assert pooled.value == pytest.approx(np.corrcoef(table.T.ravel(), np.concatenate(rest))[0, 1])
+    assert pooled.n == 40
+    a, b, c = table.T
+    expected = np.mean([scipy_stats.kendalltau(*two).statistic for two in ((a, b), (a, c), (b, c))])
+    assert stats.pairwise_agreement(table, kind="kendall").value == pytest.approx(expected)
+    for estimate in (found, pooled):
+        assert estimate.low < estimate.value < estimate.high
+
+
+def test_absent_judges_are_left_out():
+    table = [[1, 2, None], [2, 3, 1], [3, 3, 2], [4, 5, 5], [None, 4, 4], [5, None, None]]
+    found = stats.leave_one_judge_out(table, resamples=100)
+    judges = [
+        scipy_stats.spearmanr([1, 2, 3, 4], [2, 2, 2.5, 5]).statistic,
+        scipy_stats.spearmanr([2, 3, 3, 5, 4], [1, 1.5, 2.5, 4.5, 4]).statistic,
+        scipy_stats.spearmanr([1, 2, 5, 4], [2.5, 3, 4.5, 4]).statistic,
+    ]
+    assert found.value == pytest.approx(np.mean(judges))
+    assert found.n == 5
+    with pytest.raises(InputError, match="vary on common items"):
+        stats.pairwise_agreement([[1, 1], [1, 1]])
+    with pytest.raises(InputError, match="did you mean 'judges'"):
+        stats.leave_one_judge_out(table, pool="judge")
+
+
+@pytest.mark.parametrize("measure", ["krippendorff_alpha", "ceiling", "intraclass"])
+def test_agreement_intervals_cover_and_honour_conversations(measure):
+    truth = {"krippendorff_alpha": 0.5, "ceiling": math.sqrt(0.75), "intraclass": 0.75}[measure]
+    held = 0
+    for seed in range(100):
+        found = getattr(stats, measure)(judged(60, 3, 1.0, seed), resamples=300, seed=seed)
+        held += found.low <= truth <= found.high
+    assert held >= 87
+    table = judged(30, 3, 1.0)
+    alone = getattr(stats, measure)(table)
+    copied = getattr(stats, measure)(
+        np.repeat(table, 5, axis=0), groups=np.repeat(np.arange(30), 5)
+    )
+    assert copied.groups == 30
+    assert copied.high - copied.low == pytest.approx(alone.high - alone.low, rel=0.15)

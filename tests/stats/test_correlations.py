@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from grice import stats
+from grice.errors import InputError
+from grice.stats import kendall, weighted
+
+KINDS = ("pearson", "spearman", "kendall", "kendall_c")
+SCIPY = {
+    "pearson": lambda x, y: scipy_stats.pearsonr(x, y).statistic,
+    "spearman": lambda x, y: scipy_stats.spearmanr(x, y).statistic,
+    "kendall": lambda x, y: scipy_stats.kendalltau(x, y).statistic,
+    "kendall_c": lambda x, y: scipy_stats.kendalltau(x, y, variant="c").statistic,
+}
+
+
+def sample(n=60, seed=0, ties=True):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    y = 0.6 * x + rng.normal(size=n)
+    return (x, np.round(y)) if ties else (x, y)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_are_those_of_scipy(kind):
+    x, y = sample()
+    assert stats.correlation(x, y, kind=kind).value == pytest.approx(SCIPY[kind](x, y))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sorting", [False, True])
+def test_weights_are_copies_of_items(kind, sorting, monkeypatch):
+    if sorting:
+        monkeypatch.setattr(weighted, "PAIRS", 0)
+    rng = np.random.default_rng(3)
+    x, y = sample(40)
+    x = np.round(x, 1)
+    weights = rng.multinomial(40, [1 / 40] * 40, size=6).astype(float)
+    found = weighted.correlations(x[:, None], y, kind)(weights)[:, 0]
+    for row, value in zip(weights.astype(int), found, strict=True):
+        a, b = np.repeat(x, row), np.repeat(y, row)
+        if kind == "kendall_c":  # the number of levels stays that of the data
+            levels = min(len(set(x)), len(set(y)))
+            here = min(len(set(a)), len(set(b)))
+            expected = SCIPY[kind](a, b) * (here - 1) / here * levels / (levels - 1)
+        else:
+            expected = SCIPY[kind](a, b)
+        assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_fisher_interval_is_that_of_scipy():
+    x, y = sample(30, ties=False)
+    low, high = scipy_stats.pearsonr(x, y).confidence_interval(0.9)
+    found = stats.correlation(x, y, kind="pearson", interval="analytic", level=0.9)
+    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_spearman_interval_of_bonett_and_wright():
+    # Bonett, Statistical Methods for Psychologists, 2021: the example of ci.spear in statpsych.
+    y = [21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19]
+    x = [67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51]
+    found = stats.correlation(x, y)
+    assert found.value == pytest.approx(0.8699639, abs=1e-7)
+    assert found.low == pytest.approx(0.5840951, abs=1e-7)
+    assert found.high == pytest.approx(0.9638297, abs=1e-7)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40),
+)
+def test_agreeing_pairs_per_item_are_those_counted_one_by_one(pairs):
+    x, y = np.array(pairs, float).T
+    signs = np.sign(x[:, None] - x[None, :]) * np.sign(y[:, None] - y[None, :])
+    assert kendall.agreeing(x, y).tolist() == signs.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("variant", ["kendall", "kendall_c"])
+def test_error_of_kendall_is_that_of_leaving_items_out(variant):
+    x, y = sample(400, 5)
+    tau = SCIPY[variant](x, y)
+    left = [SCIPY[variant](np.delete(x, i), np.delete(y, i)) for i in range(400)]
+    jackknife = math.sqrt(399 / 400 * np.sum((np.array(left) - np.mean(left)) ** 2))
+    found = kendall.standard_error(x, y, tau=tau, variant=variant)
+    assert found == pytest.approx(jackknife, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("interval", ["analytic", "percentile", "bca"])
+def test_intervals_agree_with_each_other_on_plenty_of_data(kind, interval):
+    x, y = sample(1500, 8)
+    found = stats.correlation(x, y, kind=kind, interval=interval, resamples=500)
+    reference = stats.correlation(x, y, kind=kind, interval="analytic")
+    width = reference.high - reference.low
+    assert found.low == pytest.approx(reference.low, abs=0.25 * width)
+    assert found.high == pytest.approx(reference.high, abs=0.25 * width)
+    assert found.low < found.value < found.high
+
+
+def test_bca_is_that_of_scipy():
+    x, y = sample(40, 2, ties=False)
+    ours = stats.correlation(x, y, kind="pearson", interval="bca", resamples=20_000)
+    theirs = scipy_stats.bootstrap(
+        (x, y),
+        lambda a, b: scipy_stats.pearsonr(a, b).statistic,
+        paired=True, vectorized=False, method="BCa", n_resamples=4000, rng=1,
+    ).confidence_interval  # fmt: skip
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("n", [8, 40])
+def test_analytic_intervals_cover(kind, n):
+    # Slightly conservative at n 8 for Spearman; bench/coverage.py has the long table.
+    rng = np.random.default_rng(11)
+    truth = {"pearson": 0.5, "spearman": 6 / np.pi * np.arcsin(0.25), "kendall": 1 / 3}[kind]
+    held = 0
+    for _ in range(300):
+        x = rng.normal(size=n)
+        y = 0.5 * x + math.sqrt(0.75) * rng.normal(size=n)
+        found = stats.correlation(x, y, kind=kind, interval="analytic")
+        held += found.low <= truth <= found.high
+    assert 0.91 <= held / 300 <= 0.995
+
+
+def test_conversations_that_resemble_themselves_widen_the_interval():
+    # Ten copies of each item bring nothing new: the interval is that of the items alone.
+    x, y = sample(50, 4)
+    alone = stats.correlation(x, y, interval="percentile", resamples=4000)
+    copies = stats.correlation(
+        np.repeat(x, 10), np.repeat(y, 10), groups=np.repeat(np.arange(50), 10),
+        interval="percentile", resamples=4000,
+    )  # fmt: skip
+    assert copies.value == pytest.approx(alone.value)
+    assert (copies.low, copies.high) == pytest.approx((alone.low, alone.high), abs=0.02)
+    assert (copies.n, copies.groups) == (500, 50)
+    naive = stats.correlation(np.repeat(x, 10), np.repeat(y, 10))
+    assert naive.high - naive.low < 0.5 * (copies.high - copies.low)
+
+
+def test_heavy_tails_mark_the_interval_of_fisher():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=200)
+    y = x + rng.normal(size=200)
+    assert stats.correlation(x, y, kind="pearson").note is None
+    heavy = stats.correlation(np.exp(2 * x), y, kind="pearson")
+    assert "interval='percentile'" in heavy.note
+    assert stats.correlation(np.exp(2 * x), y, kind="spearman").note is None
+
+
+def test_clustered_bootstrap_covers_and_items_as_independent_do_not():
+    rng = np.random.default_rng(2)
+    held = naive = 0
+    for seed in range(120):
+        shared = rng.normal(size=(40, 2)) @ np.linalg.cholesky([[1, 0.5], [0.5, 1]]).T
+        own = rng.normal(size=(240, 2)) @ np.linalg.cholesky([[1, 0.3], [0.3, 1]]).T
+        code = np.repeat(np.arange(40), 6)
+        x, y = ((shared[code] + own) / math.sqrt(2)).T
+        found = stats.correlation(
+            x, y, kind="pearson", groups=code, interval="percentile", resamples=300, seed=seed
+        )
+        held += found.low <= 0.4 <= found.high
+        found = stats.correlation(x, y, kind="pearson", interval="analytic")
+        naive += found.low <= 0.4 <= found.high
+    assert held / 120 > 0.88
+    assert naive < held - 5
+
+
+def test_order_of_items_and_names_of_groups_do_not_matter():
+    x, y = sample(80)
+    groups = np.repeat(np.arange(20), 4)
+    shuffled = np.random.default_rng(1).permutation(80)
+    found = stats.correlation(x, y, groups=groups, seed=3)
+    again = stats.correlation(x[shuffled], y[shuffled], groups=groups[shuffled], seed=3)
+    assert found == again
+    assert stats.correlation(x, y, interval="bca") == stats.correlation(
+        x[shuffled], y[shuffled], interval="bca"
+    )
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4)), min_size=4, max_size=30),
+    st.sampled_from(["analytic", "percentile", "bca"]),
+    st.sampled_from(KINDS),
+)
+def test_an_interval_or_a_reason_but_never_nan(pairs, interval, kind):
+    x, y = zip(*pairs, strict=True)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        with pytest.raises(InputError, match="never changes"):
+            stats.correlation(x, y, kind=kind, interval=interval, resamples=100)
+        return
+    found = stats.correlation(x, y, kind=kind, interval=interval, resamples=100)
+    assert -1 <= found.value <= 1
+    if found.low is None:
+        assert found.note
+    else:
+        assert -1 <= found.low <= found.high <= 1
+    assert (found.note is not None) or found.n >= 10
+
+
+def test_missing_values_leave_the_pair_out_and_n_says_so():
+    x, y = sample(30)
+    gaps = [None if i % 3 == 0 else float(v) for i, v in enumerate(x)]
+    other = [float("nan") if i == 1 else float(v) for i, v in enumerate(y)]
+    kept = [i for i in range(30) if i % 3 and i != 1]
+    found = stats.correlation(gaps, other)
+    assert found == stats.correlation(x[kept], y[kept])
+    assert found.n == len(kept) == 19
+
+
+def test_a_handful_of_systems_gets_a_wide_interval():
+    assert stats.correlation([1, 2], [3, 4]).note.startswith("2 items bound no correlation")
+    for n in (2, 3):
+        found = stats.correlation(range(n), range(n))
+        assert (found.value, found.low, found.high) == (1, -1, 1)
+        found = stats.correlation(range(n), range(n), interval="bca")
+        assert (found.low, found.high) == (-1, 1)
+    for kind, n in itertools.product(KINDS, (5, 8)):
+        found = stats.correlation(range(n), range(n), kind=kind, interval="analytic")
+        assert found.value == pytest.approx(1)
+        assert found.low < 0.97
+        assert "rough guide" in found.note
+    five = stats.correlation(range(5), range(5))
+    eight = stats.correlation(range(8), range(8))
+    assert five.low < eight.low
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "options", "message"),
+    [
+        ([1, 1, 1], [1, 2, 3], {}, "x is 1 on all 3 items"),
+        ([1, 2, 3], [None, 2, None], {}, "1 of 3 items have a value of x and y"),
+        ([1, 2, 3], [1, 2], {}, "x 3, y 2"),
+        ([1, 2, float("inf")], [1, 2, 3], {}, r"x\[2\] is infinite"),
+        ([1, 2, "three"], [1, 2, 3], {}, "found 'three'"),
+        ([1, 2, 3], [1, 3, 2], {"kind": "spearmann"}, "did you mean 'spearman'"),
+        ([1, 2, 3], [1, 3, 2], {"interval": "normal"}, "known: analytic, bca, percentile"),
+        ([1, 2, 3], [1, 3, 2], {"level": 95}, "between 0 and 1"),
+        ([1, 2, 3], [1, 3, 2], {"groups": [1, 2]}, "found 2 for 3 items"),
+        ([1, 2, 3], [1, 3, 2], {"groups": ["a", None, "b"]}, r"groups\[1\] is None"),
+        ([1, 2, 3], [1, 3, 2], {"groups": "aab", "interval": "analytic"}, "cannot honour"),
+        ([1, 2, 3], [1, 3, 2], {"interval": "bca", "resamples": 10}, "at least 100"),
+        ([[1], [2]], [[1], [2]], {}, "one number per item"),
+    ],
+)
+def test_bad_input_is_named(x, y, options, message):
+    with pytest.raises(InputError, match=message):
+        stats.correlation(x, y, **options)
+
+
+def test_one_conversation_gives_no_interval():
+    found = stats.correlation([1, 2, 3, 4], [2, 1, 4, 3], groups=["a"] * 4)
+    assert found.low is None
+    assert "nothing of the spread" in found.note
+    assert "no interval" in str(found)
+
+
+def test_what_an_estimate_prints():
+    x, y = sample(12)
+    shown = str(stats.correlation(x, y, groups=[i // 2 for i in range(12)]))
+    assert re.fullmatch(
+        r"0\.\d{3}, 95 % \[-?0\.\d{3}, 0\.\d{3}\], n 12 in 6 conversations; fewer than 10 "
+        r"conversations: the interval is a rough guide.*",
+        shown,
+    )
+
+
+# Partial correlation
+
+
+def residual_correlation(columns):
+    design = np.column_stack([np.ones(len(columns)), columns[:, 2:]])
+    left = [c - design @ np.linalg.lstsq(design, c, rcond=None)[0] for c in columns[:, :2].T]
+    return np.corrcoef(*left)[0, 1]
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+def test_partial_correlation_is_that_of_residuals(kind):
+    rng = np.random.default_rng(6)
+    columns = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
+    found = stats.partial_correlation(
+        columns[:, 0], columns[:, 1], [columns[:, 2], columns[:, 3]], kind=kind
+    )
+    if kind == "spearman":
+        columns = scipy_stats.rankdata(columns, axis=0)
+    assert found.value == pytest.approx(residual_correlation(columns))
+    assert found.low < found.value < found.high
+    assert "given 2 covariates" in found.method
+
+
+def test_partial_correlation_of_what_length_explains_is_nothing():
+    rng = np.random.default_rng(7)
+    length = rng.normal(size=400)
+    metric, human = length + rng.normal(size=400), length + rng.normal(size=400)
+    whole = stats.correlation(metric, human)
+    left = stats.partial_correlation(metric, human, [length], groups=np.arange(400) // 4)
+    assert whole.low > 0.3
+    assert left.low < 0 < left.high
+    assert left.groups == 100
+
+
+def test_partial_correlation_takes_enough_items():
+    with pytest.raises(InputError, match="determined by the others"):
+        stats.partial_correlation([1, 2, 3, 4, 5, 7], [1, 3, 2, 5, 4, 9], [[1, 2, 3, 4, 5, 7]])
+    with pytest.raises(InputError, match="at least 5 are needed"):
+        stats.partial_correlation([1, 2, 3], [1, 3, 2], [[1, 4, 2]])
+    with pytest.raises(InputError, match="'pearson' or 'spearman'"):
+        stats.partial_correlation([1, 2, 3], [1, 3, 2], [[1, 4, 2]], kind="kendall")
+
+
+# Within contexts
+
+
+def test_correlation_within_contexts_leaves_constant_ones_out():
+    x = [1, 2, 3, 3, 2, 1, 5, 5, 5, 1]
+    y = [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
+    found = stats.correlation_within(x, y, list("aaabbbcccd"))
+    assert found.value == pytest.approx(0)
+    assert (found.n, found.groups) == (6, 2)
+    assert "2 of 4 contexts left out" in found.note
+    with pytest.raises(InputError, match="none of 1 contexts"):
+        stats.correlation_within([1, 1], [1, 2], ["a", "a"])
+    alone = stats.correlation_within([1, 2, 3], [1, 3, 2], ["a"] * 3)
+    assert alone.low is None
+    assert "nothing of the spread" in alone.note

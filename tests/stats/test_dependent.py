@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from grice import stats
+from grice.errors import InputError
+from grice.stats.swaps import moments_of_swaps
+
+
+def test_williams_t_of_published_examples():
+    # Silver, Hittner and May 2006, program depcor.
+    found = stats.williams_t(0.3, 0.4, 0.5, 100)
+    assert found.statistic == pytest.approx(-1.0767, abs=5e-5)
+    assert found.p_value == pytest.approx(0.2843, abs=5e-5)
+    assert found.freedom == 97
+    # The correlations of Steiger 1980, case A, in the documentation of r.test in psych.
+    found = stats.williams_t(0.4, 0.5, 0.1, 103)
+    assert found.statistic == pytest.approx(-0.89, abs=5e-3)
+    assert found.p_value == pytest.approx(0.37, abs=5e-3)
+
+
+def test_steiger_z_of_published_examples():
+    # Steiger 1980, case A: printed -.8913 from rounded terms; exactly -0.8887185.
+    found = stats.steiger_z(0.4, 0.5, 0.1, 103)
+    assert found.statistic == pytest.approx(-0.8887185, abs=1e-7)
+    assert found.statistic == pytest.approx(-0.8913, abs=3e-3)
+    # Silver, Hittner and May 2006.
+    found = stats.steiger_z(0.3, 0.4, 0.5, 100)
+    assert found.statistic == pytest.approx(-1.0718, abs=5e-5)
+    assert found.p_value == pytest.approx(0.2838, abs=5e-5)
+    assert found.freedom is None
+
+
+def test_zou_interval_of_its_paper():
+    # Zou 2007, Psychological Methods 12: overlapping correlations of 66 women.
+    found = stats.zou_interval(0.396, 0.179, 0.088, 66)
+    assert found.value == pytest.approx(0.217)
+    assert (found.low, found.high) == pytest.approx((-0.093, 0.517), abs=5e-4)
+
+
+@pytest.mark.parametrize("test", [stats.williams_t, stats.steiger_z, stats.zou_interval])
+def test_impossible_correlations_are_refused(test):
+    with pytest.raises(InputError, match="no three columns"):
+        test(0.9, -0.9, 0.9, 50)
+    with pytest.raises(InputError, match="between -1 and 1"):
+        test(1.2, 0.5, 0.5, 50)
+    with pytest.raises(InputError, match="at least four"):
+        test(0.5, 0.4, 0.3, 3)
+
+
+def test_perfect_correlations():
+    assert stats.williams_t(0.5, 0.5, 1.0, 30).p_value == 1
+    assert stats.williams_t(1.0, 0.5, 0.5, 30).p_value < 1e-6
+    with pytest.raises(InputError, match="williams_t"):
+        stats.steiger_z(1.0, 0.5, 0.5, 30)
+    with pytest.raises(InputError, match="no interval"):
+        stats.zou_interval(1.0, 0.5, 0.5, 30)
+
+
+MIX = np.linalg.cholesky([[1, 0.6, 0.3], [0.6, 1, 0.5], [0.3, 0.5, 1]]).T
+
+
+def three(n, seed):
+    human, good, weak = (np.random.default_rng(seed).normal(size=(n, 3)) @ MIX).T
+    return human, {"good": good, "weak": weak}
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_better_metric_is_told_apart(kind):
+    human, metrics = three(200, 1)
+    found = stats.compare_correlations(metrics, human, kind=kind, resamples=400, permutations=800)
+    [one] = found.comparisons
+    assert one.verdict == "first higher"
+    assert one.difference.low > 0
+    assert one.p_value < 0.01
+    assert found.clusters == (("good",), ("weak",))
+    assert one.difference.value == pytest.approx(
+        found.correlations["good"].value - found.correlations["weak"].value
+    )
+    assert "good is higher than weak" in str(one)
+
+
+def test_permutation_agrees_with_the_formulas():
+    human, metrics = three(60, 8)
+    permuted, williams, steiger = (
+        stats.compare_correlations(
+            metrics, human, kind="pearson", test=test, permutations=20_000, resamples=100
+        ).comparisons[0]
+        for test in ("permutation", "williams", "steiger")
+    )
+    assert permuted.p_value == pytest.approx(williams.p_value, abs=0.025)
+    assert steiger.p_value == pytest.approx(williams.p_value, abs=0.01)
+
+
+def test_linear_moments_of_swaps_are_those_of_swapped_columns():
+    # The fast path must give what swapping the columns one by one gives.
+    rng = np.random.default_rng(0)
+    x, z, y = (c - c.mean() for c in rng.normal(size=(3, 30)))
+    code = np.repeat(np.arange(10), 3)
+    signs = rng.choice([-1.0, 1.0], (5, 10))
+    x, z, y = x / x.std(), z / z.std(), y / y.std()
+    found = moments_of_swaps(x[:, None], z[:, None], y, code)(signs)[:, 0]
+    for row, value in zip(signs, found, strict=True):
+        keep = row[code] > 0
+        one = np.where(keep, x, z)
+        other = np.where(keep, z, x)
+        expected = np.corrcoef(one, y)[0, 1] - np.corrcoef(other, y)[0, 1]
+        assert value == pytest.approx(expected)
+
+
+def test_equally_good_metrics_are_not_told_apart_too_often():
+    rejected = 0
+    mix = np.linalg.cholesky([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]]).T
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        human, a, b = (rng.normal(size=(40, 3)) @ mix).T
+        found = stats.compare_correlations(
+            {"a": a, "b": b}, human, resamples=100, permutations=200, interval="percentile"
+        )
+        rejected += found.comparisons[0].verdict != "not told apart at this n"
+    assert rejected / 200 < 0.09
+
+
+def test_clusters_of_conversations_count_once():
+    human, metrics = three(40, 3)
+    repeated = {name: np.repeat(column, 8) for name, column in metrics.items()}
+    alone = stats.compare_correlations(metrics, human, permutations=4000)
+    copied = stats.compare_correlations(
+        repeated, np.repeat(human, 8), groups=np.repeat(np.arange(40), 8), permutations=4000
+    )
+    assert copied.comparisons[0].p_value == pytest.approx(alone.comparisons[0].p_value, abs=0.03)
+    assert "of conversations" in copied.comparisons[0].test
+
+
+def test_items_without_a_value_are_dropped_for_all():
+    human, metrics = three(50, 2)
+    metrics["good"][:5] = math.nan
+    found = stats.compare_correlations(metrics, human, resamples=200, permutations=200)
+    assert (found.n, found.dropped) == (45, 5)
+    assert found.correlations["weak"].n == 45
+
+
+def test_baseline_alone_is_compared():
+    human, metrics = three(50, 2)
+    metrics["third"] = metrics["good"] + metrics["weak"]
+    found = stats.compare_correlations(
+        metrics, human, baseline="weak", resamples=200, permutations=200
+    )
+    assert [(c.first, c.second) for c in found.comparisons] == [
+        ("good", "weak"),
+        ("third", "weak"),
+    ]
+    assert found.clusters == ()
+
+
+def test_wrong_use_is_named():
+    human, metrics = three(20, 2)
+    with pytest.raises(InputError, match="did you mean 'good'"):
+        stats.compare_correlations(metrics, human, baseline="god")
+    with pytest.raises(InputError, match="at least two"):
+        stats.compare_correlations({"good": metrics["good"]}, human)
+    with pytest.raises(InputError, match="takes items as independent"):
+        stats.compare_correlations(metrics, human, test="williams", groups=[0] * 20)
+    with pytest.raises(InputError, match="did you mean 'holm'"):
+        stats.compare_correlations(
+            metrics, human, correction="holmes", resamples=100, permutations=100
+        )
+    with pytest.raises(InputError, match="human is 3 on all 20 items"):
+        stats.compare_correlations(metrics, [3.0] * 20)

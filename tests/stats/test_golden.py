@@ -1,0 +1,302 @@
+"""Published and released figures, recomputed from the released ratings and scores.
+
+The data sets are no part of the project: these tests run where GRICE_DATA names them, with the
+recomputed figures in the folder ``golden`` beside.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+from statistics import fmean
+
+import pytest
+
+from grice import stats
+from grice.errors import InputError
+
+pytestmark = pytest.mark.data
+
+
+@pytest.fixture(scope="module")
+def golden(data_folder):
+    folder = data_folder.parent / "golden"
+    if not folder.is_dir():
+        pytest.skip("there is no folder golden beside GRICE_DATA")
+    return lambda name: json.loads((folder / f"{name}.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def rows(data_folder):
+    def read(name):
+        path = data_folder / name
+        if name.endswith(".gz"):
+            with gzip.open(path, "rt", encoding="utf-8") as lines:
+                return [json.loads(line) for line in lines]
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def released(data_folder):
+    with gzip.open(data_folder / "rated" / "released_scores.json.gz", "rt") as file:
+        return json.load(file)
+
+
+def human(row, aspect):
+    rating = row["ratings"].get(aspect)
+    if isinstance(rating, list):
+        given = [value for value in rating if value is not None]
+        return fmean(given) if given else None
+    return rating
+
+
+def agrees(x, y, expected):
+    """Compare n and the three coefficients to four decimals."""
+    for kind in ("pearson", "spearman", "kendall"):
+        found = stats.correlation(x, y, kind=kind)
+        assert found.value == pytest.approx(expected[kind], abs=5e-5), kind
+        assert found.low < found.value < found.high
+        assert found.n == expected["n"]
+
+
+RELEASED = [
+    ("dstc9_dialogue", "flow_score", "overall", "overall"),
+    ("dstc9_dialogue", "flow_score", "coherent", "coherent"),
+    ("grade_dailydialog", "grade_reimplementation", "coherence", "coherence"),
+    ("grade_empatheticdialogues", "grade_reimplementation", "coherence", "coherence"),
+]
+
+
+@pytest.mark.parametrize(("name", "scorer", "key", "aspect"), RELEASED)
+def test_released_scores(name, scorer, key, aspect, rows, released, golden):
+    data = rows(f"rated/{name}.jsonl.gz")
+    scores = [released[name][scorer].get(row["id"]) for row in data]
+    expected = golden("released_metrics_golden")["values"][f"{name}/{scorer}"]
+    agrees(scores, [human(row, aspect) for row in data], expected[key])
+
+
+@pytest.mark.parametrize("name", ["fed_dialogue", "fed_turn"])
+def test_replicated_fed_metric(name, rows, released, golden):
+    data = rows(f"rated/{name}.jsonl.gz")
+    values = golden("released_metrics_golden")["values"][f"{name}/fed_metric_replication"]
+    for aspect, expected in values.items():
+        if isinstance(expected, dict) and "n" in expected:
+            scores = [released[name][f"fed_metric_{aspect}"].get(row["id"]) for row in data]
+            agrees(scores, [human(row, aspect) for row in data], expected)
+
+
+UNIEVAL = {
+    "naturalness": "natural",
+    "coherence": "maintains_context",
+    "engagingness": "engaging",
+    "groundedness": "uses_knowledge",
+    "understandability": "understandable",
+    "overall": "overall",
+}
+
+
+@pytest.mark.parametrize(("dimension", "aspect"), UNIEVAL.items())
+def test_unieval_over_items_and_within_contexts(dimension, aspect, rows, released, golden):
+    data = rows("rated/usr_topicalchat.jsonl.gz")
+    expected = golden("released_metrics_golden")["values"]["usr_topicalchat/unieval"]
+    scores = [released["usr_topicalchat"][f"unieval_{dimension}"][row["id"]] for row in data]
+    ratings = [human(row, aspect) for row in data]
+    agrees(scores, ratings, expected[f"{dimension} vs {aspect}"])
+    averaged = expected[f"{dimension} vs {aspect} (mean over contexts)"]
+    for kind in ("pearson", "spearman", "kendall"):
+        found = stats.correlation_within(scores, ratings, [row["group"] for row in data], kind=kind)
+        assert found.value == pytest.approx(averaged[kind], abs=5e-5)
+        assert found.groups == averaged["contexts"]
+
+
+def test_gpt_judges_on_topical_chat(rows, released, golden):
+    data = rows("rated/usr_topicalchat.jsonl.gz")
+    values = golden("released_metrics_golden")["values"]["usr_topicalchat/gpt-3.5-turbo"]
+    checked = 0
+    for key, expected in values.items():
+        mode, _, dimension = key.partition("/")
+        if dimension not in UNIEVAL:
+            continue
+        given = released["usr_topicalchat"][f"gpt3.5_{mode}_{dimension}"]
+        scores = [given.get(row["id"]) for row in data]
+        agrees(scores, [human(row, UNIEVAL[dimension]) for row in data], expected)
+        checked += 1
+    assert checked >= 20
+
+
+@pytest.mark.parametrize("scorer", ["ruber_unref", "ctx_unref", "eng_meanpool", "eng_maxpool"])
+def test_scores_of_predictive_engagement(scorer, rows, golden):
+    data = rows("rated/predictive_engagement_dd.jsonl.gz")
+    expected = golden("released_metrics_golden")["values"][f"predictive_engagement_dd/{scorer}"]
+    scores = [row["released_scores"][scorer] for row in data]
+    agrees(scores, [human(row, "overall") for row in data], expected)
+
+
+def test_flow_score_at_system_level(rows, released, golden):
+    data = rows("rated/dstc9_dialogue.jsonl.gz")
+    expected = golden("released_metrics_golden")["values"]["dstc9_dialogue/flow_score"]
+    scores = [released["dstc9_dialogue"]["flow_score"][row["id"]] for row in data]
+    ratings = [human(row, "overall") for row in data]
+    systems = [row["system"] for row in data]
+    for kind in ("pearson", "spearman", "kendall"):
+        found = stats.system_level(scores, ratings, systems, kind=kind, resamples=200)
+        assert found.correlation.value == pytest.approx(expected["system_overall"][kind], abs=5e-5)
+        assert found.correlation.n == found.systems == 11
+        # Eleven systems leave a wide interval around -0.9.
+        assert found.correlation.high - found.correlation.low > 0.2
+
+
+def words(text):
+    return len(text.split())
+
+
+def types(text):
+    return set(re.findall(r"[a-z0-9']+", text.lower()))
+
+
+def overlap(row):
+    reply, last = types(row["response"]), types(row["context"][-1]["text"])
+    return len(reply & last) / len(reply) if reply else 0.0
+
+
+TURN = {
+    "log_words": lambda row: math.log(1 + words(row["response"])),
+    "overlap_last_turn": overlap,
+    "n_context_turns": lambda row: len(row["context"]),
+    "question": lambda row: float("?" in row["response"]),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "conture_turn",
+        "dailydialog_gupta",
+        "dailydialog_zhao",
+        "fed_turn",
+        "grade_dailydialog",
+        "grade_empatheticdialogues",
+        "holistic_context",
+        "predictive_engagement_dd",
+        "usr_topicalchat",
+    ],
+)
+def test_trivial_features_of_replies(name, rows, golden):
+    data = rows(f"rated/{name}.jsonl.gz")
+    features = {feature: [compute(row) for row in data] for feature, compute in TURN.items()}
+    for aspect, expected in golden("rated_baselines")["values"][name].items():
+        ratings = [human(row, aspect) for row in data]
+        for feature, values in features.items():
+            if expected[feature]["spearman"] is None:
+                with pytest.raises(InputError, match="never changes"):
+                    stats.correlation(values, ratings)
+            else:
+                agrees(values, ratings, expected[feature])
+
+
+def by(row, speaker):
+    return [words(turn["text"]) for turn in row["turns"] if turn["speaker"] == speaker]
+
+
+DIALOGUE = {
+    "n_turns": lambda row: len(row["turns"]),
+    "total_words": lambda row: sum(words(turn["text"]) for turn in row["turns"]),
+    "mean_user_words": lambda row: fmean(by(row, "user")),
+    "mean_system_words": lambda row: fmean(by(row, "system")),
+}
+
+
+@pytest.mark.parametrize("name", ["fed_dialogue", "dstc9_dialogue", "conture_dialogue"])
+def test_trivial_features_of_dialogues(name, rows, golden):
+    data = rows(f"rated/{name}.jsonl.gz")
+    features = {feature: [compute(row) for row in data] for feature, compute in DIALOGUE.items()}
+    for aspect, expected in golden("rated_baselines")["values"][name].items():
+        if "bots only" not in aspect:
+            ratings = [human(row, aspect) for row in data]
+            for feature, values in features.items():
+                agrees(values, ratings, expected[feature])
+
+
+def test_agreement_of_the_rated_sets(rows, golden):
+    quick = {"resamples": 100}
+    for name, aspects in golden("rated_agreement")["values"].items():
+        data = rows(f"rated/{name}.jsonl.gz")
+        for aspect, expected in aspects.items():
+            given = [row["ratings"].get(aspect) or [] for row in data]
+            alpha = stats.krippendorff_alpha(given, interval="percentile", **quick)
+            reliability = stats.reliability_of_mean(given, interval="percentile", **quick)
+            ceiling = stats.ceiling(given, interval="percentile", **quick)
+            assert alpha.value == pytest.approx(expected["alpha_interval"], abs=5e-5)
+            assert reliability.value == pytest.approx(expected["reliability_of_mean"], abs=5e-5)
+            assert ceiling.value == pytest.approx(expected["ceiling_pearson"], abs=5e-5)
+            if aspect in ("overall", "coherent", "coherence"):
+                one = stats.leave_one_judge_out(given, **quick)
+                pair = stats.pairwise_agreement(given, **quick)
+                assert one.value == pytest.approx(expected["loo_spearman"], abs=5e-5)
+                assert pair.value == pytest.approx(expected["pairwise_spearman"], abs=5e-5)
+
+
+def test_agreement_on_deco(rows, golden):
+    expected = golden("accent_human_agreement")
+    train, test, conture = (
+        rows(f"accent_deco/{name}.jsonl") for name in ("deco_train", "deco_test", "conture_subset")
+    )
+    sets = {
+        "deco_train": train,
+        "deco_test": test,
+        "deco_all": train + test,
+        "conture_subset": conture,
+        "all_400": train + test + conture,
+    }
+    for name, data in sets.items():
+        figures = expected["values"][name]
+        for which in ("event", "general"):
+            given = [row[f"{which}_cs_raw"] for row in data]
+            key = f"{'overall' if which == 'general' else 'event'}_iaa"
+            for kind in ("spearman", "pearson"):
+                found = stats.leave_one_judge_out(given, kind=kind, pool="pairs", resamples=100)
+                assert found.value == pytest.approx(figures[key][kind], abs=1e-7)
+        overall = [value for row in data for value in row["general_cs_raw"]]
+        event = [value for row in data for value in row["event_cs_raw"]]
+        single = stats.correlation(overall, event, groups=[i // 3 for i in range(len(event))])
+        assert single.value == pytest.approx(
+            figures["overall_vs_event_single_ratings"]["spearman"], abs=1e-7
+        )
+        assert single.groups == len(data)
+    for name, figures in expected["reliability"]["values"].items():
+        given = [row["event_cs_raw"] for row in sets[name]]
+        single = stats.intraclass(given, form="1,1")
+        mean = stats.intraclass(given, form="1,k")
+        assert single.value == pytest.approx(figures["icc_1_1"], abs=1e-7)
+        assert mean.value == pytest.approx(figures["icc_1_k_reliability_of_mean_of_3"], abs=1e-7)
+
+
+def test_agreement_on_the_600_replies(rows, golden):
+    expected = golden("ruber_predeng_human_agreement")["results"]
+    data = rows("predictive_engagement/rated_600.jsonl.gz")
+    sets = {
+        "generated_300": [row for row in data if row["set"] == "generated"],
+        "human_300": [row for row in data if row["set"] == "human"],
+        "all_600": data,
+    }
+    quick = {"resamples": 100}
+    for name, part in sets.items():
+        given = [row["ratings"] for row in part]
+        found = {
+            f"krippendorff_alpha_{scale}": stats.krippendorff_alpha(given, scale=scale, **quick)
+            for scale in ("interval", "ordinal", "nominal")
+        }
+        found["fleiss_kappa_nominal"] = stats.fleiss_kappa(given, **quick)
+        for kind in ("pearson", "spearman"):
+            found[f"mean_pairwise_{kind}"] = stats.pairwise_agreement(given, kind=kind, **quick)
+            found[f"leave_one_out_{kind}_mean"] = stats.leave_one_judge_out(
+                given, kind=kind, **quick
+            )
+        for form in ("1,1", "1,k", "2,1", "3,k"):
+            found[f"ICC({form})"] = stats.intraclass(given, form=form, **quick)
+        for key, estimate in found.items():
+            assert estimate.value == pytest.approx(expected[name][key], abs=1e-7), key

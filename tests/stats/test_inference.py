@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from grice import stats
+from grice.errors import InputError
+
+
+def metric_and_human(n, seed, closeness=0.8):
+    rng = np.random.default_rng(seed)
+    metric = rng.normal(size=n)
+    human = 3 + closeness * metric + math.sqrt(1 - closeness**2) * rng.normal(size=n)
+    return metric / 10, human  # the metric is on a scale of its own
+
+
+def test_powered_mean_is_the_formula_of_the_paper():
+    f, y = metric_and_human(300, 0)
+    found = stats.prediction_powered_mean(y[:50], f[:50], f[50:])
+    # PPI++, example 6.1: lambda = cov(y, f) / ((1 + n/N) var f), with f's variance of each part.
+    ours, labelled = np.var(f[50:]), np.var(f[:50])
+    weight = np.cov(y[:50], f[:50], bias=True)[0, 1] / (labelled + 50 / 250 * ours)
+    assert found.weight == pytest.approx(weight)
+    value = y[:50].mean() + weight * (f[50:].mean() - f[:50].mean())
+    assert found.mean.value == pytest.approx(value)
+    error = math.sqrt(np.var(y[:50] - weight * f[:50]) / 48 + weight**2 * ours / 250 * 50 / 48)
+    half = scipy_stats.t.ppf(0.975, 48) * error
+    assert found.mean.high - found.mean.value == pytest.approx(half)
+
+
+def test_labels_alone_are_students_mean():
+    f, y = metric_and_human(300, 1)
+    found = stats.prediction_powered_mean(y[:40], f[:40], f[40:])
+    low, high = scipy_stats.ttest_1samp(y[:40], 0).confidence_interval()
+    assert (found.labels_only.low, found.labels_only.high) == pytest.approx((low, high))
+    assert found.mean.n == 40
+    assert "260 unlabelled" in found.mean.method
+
+
+def test_a_good_metric_is_worth_labels_and_a_useless_one_costs_nothing():
+    f, y = metric_and_human(5000, 2, closeness=0.9)
+    good = stats.prediction_powered_mean(y[:60], f[:60], f[60:])
+    assert good.mean.high - good.mean.low < 0.6 * (good.labels_only.high - good.labels_only.low)
+    assert good.worth > 150
+    noise = np.random.default_rng(0).normal(size=5000)
+    useless = stats.prediction_powered_mean(y[:60], noise[:60], noise[60:])
+    plain = useless.labels_only
+    assert useless.mean.high - useless.mean.low < 1.03 * (plain.high - plain.low)
+    taken = stats.prediction_powered_mean(y[:60], noise[:60], noise[60:], weight=1)
+    assert taken.weight == 1
+    assert taken.mean.high - taken.mean.low > 1.2 * (plain.high - plain.low)
+    constant = stats.prediction_powered_mean(y[:60], [1] * 60, [1] * 100)
+    assert constant.weight == 0
+    assert constant.mean.value == pytest.approx(plain.value)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_powered_mean_covers(clustered):
+    held = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        if clustered:
+            code = np.repeat(np.arange(220), 4)
+            shared = rng.normal(size=220)[code]
+            f = shared + rng.normal(size=880)
+            y = 0.7 * shared + f + rng.normal(size=880)
+            cut = 20 * 4
+            found = stats.prediction_powered_mean(
+                y[:cut], f[:cut], f[cut:], groups=code[:cut], unlabelled_groups=code[cut:]
+            )
+            assert found.mean.groups == 20
+            truth = 0
+        else:
+            f, y = metric_and_human(500, seed)
+            found = stats.prediction_powered_mean(y[:25], f[:25], f[25:])
+            truth = 3
+        held += found.mean.low <= truth <= found.mean.high
+    assert 0.91 <= held / 300 <= 0.985
+
+
+def test_conversations_with_both_kinds_of_items_count_once():
+    f, y = metric_and_human(400, 3)
+    rest = {"groups": range(30), "unlabelled_groups": range(30, 400)}
+    alone = stats.prediction_powered_mean(y[:30], f[:30], f[30:])
+    assert stats.prediction_powered_mean(y[:30], f[:30], f[30:], **rest).mean.value == (
+        alone.mean.value
+    )
+    copied = stats.prediction_powered_mean(
+        np.repeat(y[:30], 3), np.repeat(f[:30], 3), np.repeat(f[30:], 3),
+        groups=np.repeat(range(30), 3), unlabelled_groups=np.repeat(range(30, 400), 3),
+    )  # fmt: skip
+    assert (copied.mean.low, copied.mean.high) == pytest.approx((alone.mean.low, alone.mean.high))
+
+
+def test_powered_mean_says_what_it_needs():
+    with pytest.raises(InputError, match="2 labelled items and 3 unlabelled"):
+        stats.prediction_powered_mean([1, 2, None], [1, 2, 3], [1, 2, 3])
+    with pytest.raises(InputError, match="0 unlabelled"):
+        stats.prediction_powered_mean([1, 2, 3], [1, 2, 3], [None])
+    with pytest.raises(InputError, match="both groups and unlabelled_groups"):
+        stats.prediction_powered_mean([1, 2, 3], [1, 2, 3], [1], groups=[1, 2, 3])
+    with pytest.raises(InputError, match="2 and 1 conversations"):
+        stats.prediction_powered_mean(
+            [1, 2, 3], [1, 2, 3], [1], groups=[1, 2], unlabelled_groups=[1]
+        )
+    few = stats.prediction_powered_mean([1, 2, 3], [1, 2, 3], [1, 2, 3])
+    assert "fewer than 10 labels" in few.mean.note
+
+
+# The human scale
+
+
+def rated(n, seed, groups=None):
+    rng = np.random.default_rng(seed)
+    metric = rng.uniform(size=n)
+    shift = 0 if groups is None else 0.5 * rng.normal(size=n)[groups]
+    human = 1 + 4 * metric**2 + shift + 0.5 * rng.normal(size=n)
+    return metric, np.clip(np.round(human), 1, 5)
+
+
+def test_map_rises_and_stays_on_the_scale():
+    metric, human = rated(400, 0)
+    fit = stats.fit_human_scale(metric, human, scale=(1, 5))
+    assert list(fit.knots) == sorted(fit.knots)
+    assert list(fit.ratings) == sorted(fit.ratings)
+    assert (fit.n_fit, fit.n_calibration) == (200, 200)
+    for value in (-1, 0.1, 0.5, 0.9, 2):
+        band = fit.at(value)
+        assert 1 <= band.low <= band.value <= band.high <= 5
+    assert fit.at(0.9).value == pytest.approx(1 + 4 * 0.81, abs=0.3)
+    assert fit.at(-1) == fit.at(min(fit.knots))
+    assert fit == stats.fit_human_scale(metric, human, scale=(1, 5))
+    assert fit != stats.fit_human_scale(metric, human, scale=(1, 5), seed=1)
+
+
+def test_order_of_items_does_not_change_the_map():
+    metric, human = rated(60, 0)
+    fit = stats.fit_human_scale(metric, human, scale=(1, 5))
+    assert fit == stats.fit_human_scale(metric[::-1], human[::-1], scale=(1, 5))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("level", [0.8, 0.9])
+def test_bands_hold_as_many_new_items_as_promised(grouped, level):
+    inside = []
+    for seed in range(250):
+        groups = np.repeat(np.arange(26), 4) if grouped else None
+        metric, human = rated(104, seed, groups)
+        new = groups == 25 if grouped else np.arange(104) == 103
+        fit = stats.fit_human_scale(
+            metric[~new], human[~new], scale=(1, 5), level=level, seed=seed,
+            groups=groups[~new] if grouped else None,
+        )  # fmt: skip
+        for x, y in zip(metric[new], human[new], strict=True):
+            band = fit.at(x)
+            inside.append(band.low <= y <= band.high)
+    assert np.mean(inside) >= level - 0.035
+    assert np.mean(inside) <= level + 0.09
+
+
+def test_a_radius_of_too_few_items_is_the_whole_scale():
+    metric, human = rated(16, 0)
+    fit = stats.fit_human_scale(metric, human, scale=(1, 5), level=0.95)
+    assert fit.radius is None
+    assert (fit.at(0.5).low, fit.at(0.5).high) == (1, 5)
+    assert stats.fit_human_scale(metric, human, scale=(1, 5), level=0.8).radius is not None
+
+
+def test_scale_says_what_it_cannot():
+    with pytest.raises(InputError, match="rating of 6 lies outside the scale 1 to 5"):
+        stats.fit_human_scale([1, 2, 3, 4], [1, 2, 3, 6], scale=(1, 5))
+    with pytest.raises(InputError, match="2 conversations with both values"):
+        stats.fit_human_scale([1, 2, 3, 4], [1, 2, 3, 4], scale=(1, 5), groups="aabb")

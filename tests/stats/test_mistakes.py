@@ -1,0 +1,140 @@
+"""Mistakes seen in other tools; each test fails where one of them is made."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+import grice.stats
+from grice import stats
+from grice.errors import GriceError
+from grice.stats import estimate
+
+
+def test_more_resamples_do_not_narrow_the_interval():
+    # A bootstrap standard error is the spread of the resamples, not divided by their root.
+    values = np.random.default_rng(0).normal(size=80)
+    few, many = (
+        stats.mean(values, interval="percentile", resamples=resamples)
+        for resamples in (500, 20_000)
+    )
+    assert few.high - few.low == pytest.approx(many.high - many.low, rel=0.1)
+    expected = 2 * 1.96 * values.std() / math.sqrt(80)
+    assert many.high - many.low == pytest.approx(expected, rel=0.04)
+
+
+def test_resamples_are_as_large_as_the_data():
+    # Half-size resamples would widen it by the root of two, 40 % ones by 1.6.
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=300)
+    y = 0.5 * x + rng.normal(size=300)
+    found = stats.correlation(x, y, kind="pearson", interval="percentile", resamples=10_000)
+    low, high = scipy_stats.pearsonr(x, y).confidence_interval()
+    assert found.high - found.low == pytest.approx(high - low, rel=0.12)
+
+
+def test_paired_data_get_a_paired_test():
+    # An unpaired test sees nothing here; the pairs all point one way.
+    rng = np.random.default_rng(2)
+    hard = 10 * rng.normal(size=50)
+    a, b = hard + 0.3 + 0.1 * rng.normal(size=50), hard
+    assert scipy_stats.ttest_ind(a, b).pvalue > 0.8
+    [one] = stats.compare_systems({"a": a, "b": b}).comparisons
+    assert one.verdict == "first higher"
+    assert one.p_value < 0.001
+    assert 0.25 < one.difference.low < one.difference.high < 0.35
+
+
+def test_not_rejecting_is_never_called_equal():
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=15)
+    b = a + rng.normal(size=15)
+    [one] = stats.compare_systems({"a": a, "b": b}).comparisons
+    assert one.verdict == "not told apart at this n"
+    said = f"{one} {one.verdict} {stats.compare_systems({'a': a, 'b': b})!r}".lower()
+    assert not any(word in said for word in ("equal", "same", "no difference", "identical"))
+    assert "n 15" in str(one)
+
+
+SEEDED = [
+    name
+    for name in grice.stats.__all__
+    if inspect.isfunction(getattr(stats, name))
+    and "resamples" in inspect.signature(getattr(stats, name)).parameters
+]
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_resampling_is_seeded_and_says_so(name):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=24)
+    y = x + rng.normal(size=24)
+    table = np.round(np.stack([x, y, x + y], axis=1))
+    call = {
+        "ceiling": lambda **k: stats.ceiling(table, **k),
+        "cohen_kappa": lambda **k: stats.cohen_kappa(np.round(x), np.round(y), **k),
+        "compare_correlations": lambda **k: stats.compare_correlations(
+            {"a": x, "b": x - y}, y, **k
+        ),
+        "compare_systems": lambda **k: stats.compare_systems({"a": x, "b": y}, **k),
+        "correlation": lambda **k: stats.correlation(x, y, interval="bca", **k),
+        "fleiss_kappa": lambda **k: stats.fleiss_kappa(table, **k),
+        "intraclass": lambda **k: stats.intraclass(table, **k),
+        "krippendorff_alpha": lambda **k: stats.krippendorff_alpha(table, **k),
+        "leave_one_judge_out": lambda **k: stats.leave_one_judge_out(table, **k),
+        "mean": lambda **k: stats.mean(x, interval="bca", **k),
+        "pairwise_accuracy": lambda **k: stats.pairwise_accuracy(x, y, **k),
+        "pairwise_agreement": lambda **k: stats.pairwise_agreement(table, **k),
+        "partial_correlation": lambda **k: stats.partial_correlation(
+            x, y, [x**2], interval="bca", **k
+        ),
+        "reliability_of_mean": lambda **k: stats.reliability_of_mean(table, **k),
+        "system_level": lambda **k: stats.system_level(x, y, [i % 4 for i in range(24)], **k),
+    }[name]  # fmt: skip
+    state = np.random.get_state()[1].tolist()
+    first, again, other = call(seed=1), call(seed=1), call(seed=2)
+    assert first == again
+    assert first != other
+    assert "seed 1" in repr(first)
+    assert np.random.get_state()[1].tolist() == state
+
+
+def test_a_handful_of_systems_never_goes_without_interval():
+    metric = [0.1, 0.2, 0.3, 0.5, 0.4] * 20
+    human = [1, 2, 3, 4, 5] * 20
+    found = stats.system_level(metric, human, [0, 1, 2, 3, 4] * 20).correlation
+    assert found.value == pytest.approx(0.9)
+    assert found.low < 0.3
+    assert found.n == 5
+    assert found.note
+    two = stats.system_level(metric[:2], human[:2], ["a", "b"]).correlation
+    assert (two.value, two.low, two.high) == (1, -1, 1)
+
+
+def test_scipy_is_loaded_late_and_its_absence_explained(monkeypatch):
+    code = (
+        "import sys, grice.stats\n"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
+        "grice.stats.correlation\n"
+        "assert 'numpy' in sys.modules and 'scipy' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    with pytest.raises(GriceError, match=r'pip install "grice\[stats\]"'):
+        estimate.scipy_module("stats")
+
+
+def test_every_public_name_is_there_and_sorted():
+    assert grice.stats.__all__ == sorted(grice.stats.__all__)
+    for name in grice.stats.__all__:
+        found = getattr(stats, name)
+        assert inspect.isclass(found) or inspect.isfunction(found), name
+        assert found.__doc__
+    with pytest.raises(AttributeError, match="no attribute 'corelation'"):
+        stats.corelation  # noqa: B018

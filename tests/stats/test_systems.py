@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from grice import stats
+from grice.errors import InputError
+from grice.stats import Comparison, Estimate
+
+
+def paired(n, gap, seed=0, noise=0.5):
+    rng = np.random.default_rng(seed)
+    hard = rng.normal(size=n)
+    return hard + gap + noise * rng.normal(size=n), hard + noise * rng.normal(size=n)
+
+
+def test_mean_is_students():
+    values = [0.2, 0.4, 0.4, 0.9, 0.6]
+    found = stats.mean(values)
+    low, high = scipy_stats.ttest_1samp(values, 0).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert "fewer than 10 items" in found.note
+
+
+def test_clustered_mean_is_that_of_the_streaming_one():
+    rng = np.random.default_rng(0)
+    clusters = [rng.normal(size=rng.integers(1, 6)) for _ in range(30)]
+    streamed = stats.ClusteredMean()
+    for cluster in clusters:
+        streamed.add(cluster)
+    expected = streamed.interval()
+    found = stats.mean(
+        np.concatenate(clusters), groups=[i for i, c in enumerate(clusters) for _ in c]
+    )
+    assert found.value == pytest.approx(expected.mean)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=2e-3)
+
+
+def test_mean_says_what_it_cannot():
+    with pytest.raises(InputError, match="0 of 1 items"):
+        stats.mean([None])
+    assert stats.mean([1.0]).low is None
+    assert stats.mean([1.0, 2.0], groups="aa").low is None
+    with pytest.raises(InputError, match="did you mean 'student'"):
+        stats.mean([1.0, 2.0], interval="studnet")
+    constant = stats.mean([2.0] * 20, interval="bca")
+    assert (constant.low, constant.high) == (2, 2)
+    assert "no width" in constant.note
+
+
+def test_paired_comparison_sees_what_the_items_share():
+    a, b = paired(100, 0.25)
+    found = stats.compare_systems({"a": a, "b": b})
+    [one] = found.comparisons
+    assert one.verdict == "first higher"
+    assert found.clusters == (("a",), ("b",))
+    # The two intervals overlap: the comparison is about the differences.
+    assert found.means["a"].low < found.means["b"].high
+    t = scipy_stats.ttest_rel(a, b)
+    low, high = t.confidence_interval()
+    assert (one.difference.low, one.difference.high) == pytest.approx((low, high), abs=0.02)
+    assert one.p_value == pytest.approx(t.pvalue, abs=0.01)
+    assert one.d_z == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
+    assert one.dominance == pytest.approx((a > b).mean() - (a < b).mean())
+
+
+def test_permutation_is_that_of_scipy():
+    a, b = paired(12, 0.4, seed=3)
+    ours = stats.compare_systems({"a": a, "b": b}, permutations=5000).comparisons[0]
+    theirs = scipy_stats.permutation_test(
+        (a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
+    )
+    assert "all 4096 swaps" in ours.test
+    assert ours.p_value == pytest.approx(theirs.pvalue)
+
+
+def test_conversations_are_swapped_whole():
+    a, b = paired(30, 0.2, seed=1)
+    alone = stats.compare_systems({"a": a, "b": b}, permutations=8000).comparisons[0]
+    copied = stats.compare_systems(
+        {"a": np.repeat(a, 6), "b": np.repeat(b, 6)},
+        groups=np.repeat(np.arange(30), 6),
+        permutations=8000,
+    ).comparisons[0]
+    naive = stats.compare_systems(
+        {"a": np.repeat(a, 6), "b": np.repeat(b, 6)}, permutations=8000
+    ).comparisons[0]
+    assert copied.p_value == pytest.approx(alone.p_value, abs=0.02)
+    assert naive.p_value < copied.p_value / 3
+    assert copied.difference.groups == 30
+
+
+def test_identical_systems_are_not_told_apart():
+    a, _ = paired(40, 0)
+    [one] = stats.compare_systems({"a": a, "b": a.copy()}).comparisons
+    assert one.verdict == "not told apart at this n"
+    assert (one.p_value, one.d_z, one.dominance) == (1, None, 0)
+    assert "not told apart at n 40" in str(one)
+    assert "equal" not in str(one)
+
+
+def test_many_systems_are_corrected_and_grouped():
+    rng = np.random.default_rng(5)
+    base = rng.normal(size=200)
+    names = {"best": 1.0, "good": 0.5, "fair": 0.48, "poor": 0.0}
+    scores = {name: base + shift + 0.6 * rng.normal(size=200) for name, shift in names.items()}
+    found = stats.compare_systems(scores)
+    assert found.clusters == (("best",), ("good", "fair"), ("poor",)) or found.clusters == (
+        ("best",),
+        ("fair", "good"),
+        ("poor",),
+    )
+    assert len(found.comparisons) == 6
+    assert all(one.p_value >= one.p_single for one in found.comparisons)
+    # By default there are enough swaps that a clear difference survives the correction.
+    assert min(one.p_value for one in found.comparisons) < 0.01
+
+
+def test_correction_keeps_false_alarms_down():
+    alarms = {"holm": 0, "none": 0}
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        scores = {str(i): rng.normal(size=25) for i in range(5)}
+        for correction in alarms:
+            found = stats.compare_systems(
+                scores, correction=correction, resamples=100, permutations=2000,
+                interval="percentile",
+            )  # fmt: skip
+            alarms[correction] += any(
+                one.verdict != "not told apart at this n" for one in found.comparisons
+            )
+    assert alarms["holm"] / 60 <= 0.12
+    assert alarms["none"] / 60 > 0.15
+
+
+def test_missing_values_drop_the_item_for_all():
+    a, b = paired(20, 0.3)
+    a[3] = math.nan
+    found = stats.compare_systems({"a": a, "b": b})
+    assert (found.n, found.dropped) == (19, 1)
+    with pytest.raises(InputError, match="1 of 3 items have a value of x and y"):
+        stats.compare_systems({"x": [1, None, None], "y": [1, 2, 3]})
+
+
+# Corrections and clusters
+
+
+def test_corrections_of_a_worked_example():
+    # Wright 1992, Biometrics 48: Holm and Benjamini-Hochberg as R's p.adjust gives them.
+    p = [0.01, 0.02, 0.03, 0.04, 0.05]
+    assert stats.holm(p) == pytest.approx([0.05, 0.08, 0.09, 0.09, 0.09])
+    assert stats.benjamini_hochberg(p) == pytest.approx([0.05] * 5)
+    assert stats.holm([]) == stats.benjamini_hochberg([]) == []
+    with pytest.raises(InputError, match="between 0 and 1"):
+        stats.holm([1.5])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_corrections_keep_order_and_never_help(p):
+    for adjusted in (stats.holm(p), stats.benjamini_hochberg(p)):
+        assert all(0 <= a <= 1 and a >= b - 1e-12 for a, b in zip(adjusted, p, strict=True))
+        order = np.argsort(p, kind="stable")
+        assert (np.diff(np.array(adjusted)[order]) >= -1e-12).all()
+    assert min(stats.holm(p)) == pytest.approx(min(1, min(p) * len(p)))
+
+
+def compared(first, second, verdict):
+    difference = Estimate(0.1, 0, 0.2, 0.95, 10, "")
+    return Comparison(first, second, difference, 0.5, 0.5, "", "none", verdict)
+
+
+def test_clusters_break_only_where_all_above_beat_all_below():
+    unsure, first = "not told apart at this n", "first higher"
+    pairs = [compared("a", "b", unsure), compared("b", "c", unsure), compared("a", "c", first)]
+    assert stats.significance_clusters(["c", "b", "a"], [1, 2, 3], pairs) == (("a", "b", "c"),)
+    pairs = [compared("a", "b", unsure), compared("b", "c", first), compared("a", "c", first)]
+    assert stats.significance_clusters(["a", "b", "c"], [3, 2, 1], pairs) == (("a", "b"), ("c",))
+    with pytest.raises(InputError, match="'b' with 'c' is missing"):
+        stats.significance_clusters(["a", "b", "c"], [3, 2, 1], [pairs[0], pairs[2]])
+
+
+# Effect size and power
+
+
+def test_cliffs_delta():
+    assert stats.cliffs_delta([1, 2, 3], [1, 2, 3]) == 0
+    assert stats.cliffs_delta([4, 5], [1, 2, 3]) == 1
+    assert stats.cliffs_delta([1, None], [2, 3]) == -1
+    a, b = paired(30, 0.4)
+    signs = np.sign(a[:, None] - b[None, :])
+    assert stats.cliffs_delta(a, b) == pytest.approx(signs.mean())
+    with pytest.raises(InputError, match="at least one value"):
+        stats.cliffs_delta([], [1])
+
+
+def test_power_is_that_of_the_t_test_in_cohens_table():
+    # Cohen 1988, table 2.4.1: d 0.5, two-sided 5 %, power 0.8: 33 pairs (31.4 by the normal).
+    rng = np.random.default_rng(0)
+    gap = rng.normal(size=20)
+    gap = (gap - gap.mean()) / gap.std(ddof=1)
+    found = stats.items_needed(gap, np.zeros(20), difference=0.5)
+    assert found.total == 32
+    assert (found.now, found.more) == (20, 12)
+    assert str(found) == "about 12 more items are needed for a difference of 0.5 (80 % power)"
+    assert stats.items_needed(gap, np.zeros(20), difference=found.detectable).more <= 1
+
+
+def test_power_keeps_its_word():
+    first, second = paired(60, 0)
+    needed = stats.items_needed(first, second, difference=0.2).total
+    found = 0
+    for seed in range(200):
+        a, b = paired(needed, 0.2, seed=1000 + seed)
+        found += scipy_stats.ttest_rel(a, b).pvalue < 0.05
+    assert 0.68 <= found / 200 <= 0.92
+
+
+def test_power_counts_conversations():
+    a, b = paired(40, 0.1)
+    alone = stats.items_needed(a, b, difference=0.1)
+    copied = stats.items_needed(
+        np.repeat(a, 5), np.repeat(b, 5), difference=0.1, groups=np.repeat(np.arange(40), 5)
+    )
+    assert (copied.now, copied.unit) == (40, "conversations")
+    assert copied.total == pytest.approx(alone.total, rel=0.01)
+    assert "enough" in str(stats.items_needed(a, b, difference=10))
+    for options, message in (
+        ({"difference": 0}, "above 0"),
+        ({"difference": 1, "power": 80}, "power=80"),
+        ({"difference": 1, "groups": ["x"] * 40}, "nothing of the spread"),
+    ):
+        with pytest.raises(InputError, match=message):
+            stats.items_needed(a, b, **options)
