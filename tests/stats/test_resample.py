@@ -9,7 +9,15 @@ from scipy import stats as scipy_stats
 
 from grice import stats
 from grice.stats import weighted
-from grice.stats.resample import BLOCK, bootstrap, estimate, jackknife, random_signs, resample
+from grice.stats.resample import (
+    BLOCK,
+    Resampled,
+    bootstrap,
+    estimate,
+    jackknife,
+    random_signs,
+    resample,
+)
 
 
 def test_every_resample_has_the_size_of_the_data():
@@ -93,6 +101,26 @@ def test_bca_of_the_mean_is_that_of_scipy():
         (values,), np.mean, method="percentile", n_resamples=40_000, rng=1
     ).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.03)
+
+
+def test_bca_moves_the_tails_by_bias_and_skewness():
+    # Efron and Tibshirani 1993, formulas 14.10, 14.14 and 14.15, on draws off to one side.
+    rng = np.random.default_rng(2)
+    draws, left_out = rng.normal(size=(5000, 1)), rng.exponential(size=(40, 1))
+    value = float(np.quantile(draws, 0.65))
+    found = estimate(Resampled(np.array([value]), draws, left_out, 40, None, 0), what="x")
+    normal = scipy_stats.norm
+    bias = normal.ppf((draws < value).mean())
+    distance = left_out.mean() - left_out
+    acceleration = (distance**3).sum() / (6 * (distance**2).sum() ** 1.5)
+    assert abs(bias) > 0.3
+    assert abs(acceleration) > 0.02
+    for tail, bound in ((0.025, found.low), (0.975, found.high)):
+        shifted = bias + normal.ppf(tail)
+        corrected = normal.cdf(bias + shifted / (1 - acceleration * shifted))
+        assert bound == pytest.approx(np.quantile(draws, corrected), abs=1e-6)
+    plain = estimate(Resampled(np.array([value]), draws, None, 40, None, 0), what="x")
+    assert (plain.low, plain.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]))
 
 
 def test_undefined_resamples_are_counted_not_hidden():

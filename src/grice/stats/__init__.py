@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.stats.inference import PoweredMean, prediction_powered_mean
     from grice.stats.judges import leave_one_judge_out, pairwise_agreement
-    from grice.stats.levels import SystemLevel, system_level
-    from grice.stats.pairs import PairwiseAccuracy, pairwise_accuracy
+    from grice.stats.pairs import PairwiseAccuracy, SystemLevel, pairwise_accuracy, system_level
     from grice.stats.reliability import ceiling, intraclass, reliability_of_mean
     from grice.stats.systems import (
         Power,
@@ -62,7 +61,7 @@ _HOMES = {
     "Power": "systems",
     "PoweredMean": "inference",
     "SystemComparison": "systems",
-    "SystemLevel": "levels",
+    "SystemLevel": "pairs",
     "benjamini_hochberg": "comparison",
     "ceiling": "reliability",
     "cliffs_delta": "systems",
@@ -87,7 +86,7 @@ _HOMES = {
     "reliability_of_mean": "reliability",
     "significance_clusters": "comparison",
     "steiger_z": "dependent",
-    "system_level": "levels",
+    "system_level": "pairs",
     "williams_t": "dependent",
     "zou_interval": "dependent",
 }
