@@ -65,7 +65,7 @@ def _print_rows(out: Console, block: Block) -> None:
 
 
 def _table(first: str, *titles: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     table.add_column(first, overflow="fold")
     for title in titles:
         table.add_column(title, justify="right", no_wrap=True)

@@ -7,6 +7,7 @@ stands in ``rated_sets.toml``; a file of the user's own works as well.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from importlib import resources
 from pathlib import Path
@@ -43,6 +44,7 @@ class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What is known of a rated set before it is read; see ``rated_sets.toml`` for the fields."""
 
     file: str
+    also: tuple[str, ...] = ()
     level: Level
     default: str
     source: str
@@ -99,12 +101,14 @@ class Rated(NamedTuple):
         items: The rated items in the order of the file.
         problems: Records that could not be read.
         grouped: Whether items share conversations or contexts.
+        stamp: Its name with a hash of its file.
     """
 
     set: RatedSet
     items: tuple[Item, ...]
     problems: tuple[str, ...]
     grouped: bool
+    stamp: str
 
     def human(self, aspect: str) -> list[float | None]:
         """Return the mean rating of each item."""
@@ -192,36 +196,43 @@ def load_rated(wanted: RatedSet | Path, folder: Path | None) -> Rated:
     """
     if isinstance(wanted, Path):
         return _own(wanted)
-    if folder is None or not (folder / wanted.file).is_file():
+    files = (wanted.file, *wanted.also)
+    if folder is None or not all((folder / file).is_file() for file in files):
         raise _missing(wanted, folder)
-    return _read(wanted, folder / wanted.file)
+    return _read(wanted, [folder / file for file in files])
 
 
 def _missing(wanted: RatedSet, folder: Path | None) -> InputError:
     looked = "nowhere" if folder is None else str(folder / wanted.file)
-    aspects = ", ".join(f"{aspect} at {path}" for aspect, path in wanted.paths.items())
+    at = ", ".join(dict.fromkeys(wanted.ratings.values()))
+    if wanted.aspects:
+        at = f"ratings, an object with {', '.join(wanted.aspects)}"
     shape = "turns" if wanted.level == "dialogue" else "context and response"
     return InputError(
         f"{wanted.name} is not there (looked for {looked}); give its folder with --data, or in "
         f"{VARIABLE}\n"
         f"  source:  {wanted.source}\n"
         f"  licence: {wanted.licence}\n"
-        f"  layout:  {wanted.file}, a JSON object a line with id, {shape}, {wanted.system}, and "
-        f"ratings ({aspects}; a list with one number per judge, null for N/A, or a mean)"
+        f"  layout:  {wanted.file}, a JSON object a line with id, {shape}, {wanted.system}, "
+        f"and {at}; a rating is a list with one number per judge, null for N/A, or their mean"
     )
 
 
-def _read(entry: RatedSet, path: Path) -> Rated:
+def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
     items, problems = [], []
-    for record in read(path):
-        if isinstance(record, RecordError):
-            problems.append(str(record))
-        elif _counts(entry, record.meta):
-            items.append(_item(entry, record))
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+        for record in read(path):
+            if isinstance(record, RecordError):
+                problems.append(str(record))
+            elif _counts(entry, record.meta):
+                items.append(_item(entry, record))
     if not items:
-        raise InputError(f"{path}: no record of {entry.name} could be read{_first(problems)}")
+        raise InputError(f"{paths[0]}: no record of {entry.name} could be read{_first(problems)}")
     grouped = len({item.group for item in items}) < len(items)
-    return Rated(entry, tuple(items), tuple(problems), grouped)
+    stamp = f"{entry.name}@{digest.hexdigest()[:8]}"
+    return Rated(entry, tuple(items), tuple(problems), grouped, stamp)
 
 
 def _first(problems: Sequence[str]) -> str:
@@ -308,7 +319,7 @@ def _own(path: Path) -> Rated:
         source="a file of your own",
         licence="",
     )
-    return _read(entry, path)
+    return _read(entry, [path])
 
 
 def _rating_paths(meta: Mapping[str, Json]) -> dict[str, str]:

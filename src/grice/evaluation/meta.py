@@ -12,9 +12,14 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.evaluation.confounds import Confound, confounds, covariates
-from grice.stats import ceiling, compare_correlations, correlation, leave_one_judge_out
+from grice.stats import (
+    ceiling,
+    compare_correlations,
+    correlation,
+    leave_one_judge_out,
+    system_level,
+)
 from grice.stats.estimate import Estimate
-from grice.stats.pairs import system_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

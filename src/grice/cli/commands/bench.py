@@ -1,0 +1,145 @@
+"""``grice bench``: published tables beside what is measured here."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._options import add_metric_options, load_grader
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from grice.evaluation.bench import Figure, Win
+    from grice.evaluation.columns import Scores
+    from grice.evaluation.published import Bench
+    from grice.evaluation.workshop import Workshop
+
+HELP = "measure published tables again, beside our metrics and trivial floors"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="tables, or all; none lists them")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
+    )
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="SET", help="leave a large set out"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object a figure")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE.md",
+        help="write the page on all runs kept in --record; without NAME nothing is measured",
+    )  # fmt: skip
+    add_metric_options(parser, words)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print the tables; keep them and write the page where asked."""
+    from grice.errors import InputError
+    from grice.evaluation.published import bench_names, load_bench
+
+    known = bench_names()
+    if arguments.page and not arguments.record:
+        raise InputError("--page writes what is kept in --record DIR; name the folder")
+    if not arguments.names and not arguments.page:
+        return _list([load_bench(name) for name in known])
+    names = known if "all" in arguments.names else list(dict.fromkeys(arguments.names))
+    benches = [load_bench(name) for name in names]
+    with ExitStack() as stack:
+        workshop = _workshop(arguments, stack)
+        for bench in benches:
+            _one(arguments, bench, workshop)
+        for problem in workshop.missing.values():
+            from grice.cli._terminal import warn
+
+            warn(problem)
+    if arguments.page:
+        _write_page(arguments.record, arguments.page)
+    return 0
+
+
+def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
+    from grice.evaluation.datasets import data_folder
+    from grice.evaluation.workshop import Workshop
+    from grice.metrics.registry import find_metrics
+
+    def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+        arguments.metrics = ",".join(names)
+        grader = stack.enter_context(load_grader(arguments))
+        return grader, grader.signatures
+
+    metrics = find_metrics(arguments.plugin).metrics
+    return Workshop(data_folder(arguments.data), loaded, metrics, arguments.without)
+
+
+def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> None:
+    import grice
+    from grice.evaluation.bench import figures, wins
+    from grice.evaluation.runs import Run, counted, write_run
+
+    found = list(figures(bench, workshop))
+    won = list(wins(bench, found, workshop))
+    if arguments.json:
+        from grice.records import to_json
+
+        sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in found)
+    else:
+        _print(bench, found, won)
+    if arguments.record:
+        write_run(
+            Run(
+                bench=bench.name,
+                title=bench.title,
+                paper=bench.paper,
+                date=f"{datetime.now(UTC):%Y-%m-%d}",
+                version=grice.__version__,
+                command=f"grice bench {bench.name}",
+                counts=counted(found),
+                figures=tuple(figure for figure in found if figure.value is not None),
+                wins=tuple(won),
+                notes={table.id: table.note for table in bench.tables if table.note},
+            ),
+            arguments.record,
+        )
+
+
+def _write_page(folder: Path, page: Path) -> None:
+    from grice.errors import OutputError
+    from grice.evaluation.runs import as_page, read_runs
+
+    try:
+        page.write_text(as_page(read_runs(folder)), "utf-8")
+    except OSError as error:
+        raise OutputError(f"{page}: cannot be written: {error.strerror or error}") from error
+
+
+def _list(benches: Sequence[Bench]) -> int:
+    from rich import box
+    from rich.table import Table
+
+    from grice.cli._terminal import console
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("bench")
+    table.add_column("about")
+    for title in ("tables", "figures"):
+        table.add_column(title, justify="right")
+    for bench in benches:
+        cells = (cell for one in bench.tables for row in one.body().values() for cell in row)
+        count = sum(cell is not None for cell in cells)
+        table.add_row(bench.name, bench.title, str(len(bench.tables)), str(count))
+    console().print(table)
+    return 0
+
+
+def _print(bench: Bench, found: Sequence[Figure], won: Sequence[Win]) -> None:
+    from grice.cli._bench import print_bench
+
+    print_bench(bench, found, won)

@@ -1,0 +1,353 @@
+"""Published tables beside what is measured here, figure by figure.
+
+Verdicts: ``reproduced`` (released scores give the printed figure; or the interval of our metric
+holds the figure of the method it follows), ``differs``, ``cannot be checked`` (nobody can: scores
+or data were not released) and ``not yet measured`` (we could, but have not). A figure that has
+nothing printed beside it, such as a floor, has no verdict.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from grice.errors import InputError
+from grice.evaluation.people import PEOPLE
+from grice.evaluation.wins import Survives, survives
+from grice.evaluation.workshop import Left
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grice.evaluation.published import Bench, Cell, Column, Table
+    from grice.evaluation.workshop import Workshop
+    from grice.stats.estimate import Estimate
+
+__all__ = ["BenchRow", "Figure", "Kind", "Verdict", "Win", "figures", "wins"]
+
+Verdict: TypeAlias = Literal["reproduced", "differs", "cannot be checked", "not yet measured"]
+Kind: TypeAlias = Literal["printed", "ours", "floor"]
+
+
+class BenchRow(msgspec.Struct, frozen=True):
+    """One figure, as other programs read it."""
+
+    bench: str
+    row: str
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int | None
+    published: float | None
+    verdict: Verdict | None
+    command: str
+    signature: str
+
+
+class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One figure with everything that is known about it.
+
+    Attributes:
+        bench: Name of the bench.
+        table: Its table.
+        row: Whose figure it is.
+        kind: ``printed``, ``ours`` or ``floor``.
+        on: The set and aspect.
+        measure: The measure.
+        published: The printed figure; of ours, that of the row it is set beside.
+        value: What is measured here.
+        low: Lower bound of its 95 % interval.
+        high: Upper bound.
+        n: Number of items measured, otherwise the printed number.
+        verdict: See the module.
+        why: Why there is no value, or what the value rests on.
+        beside: The printed row that a metric of ours is set beside.
+        command: What measures it again.
+        signature: What exactly was computed.
+    """
+
+    bench: str
+    table: str
+    row: str
+    kind: Kind
+    on: str
+    measure: str
+    published: float | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    verdict: Verdict | None = None
+    why: str = ""
+    beside: str = ""
+    command: str = ""
+    signature: str = ""
+
+    def public(self) -> BenchRow:
+        """Return the fields that other programs read."""
+        return BenchRow(
+            self.bench,
+            f"{self.table}: {self.row}",
+            f"{self.measure} on {self.on}",
+            self.value,
+            self.low,
+            self.high,
+            self.n,
+            self.published,
+            self.verdict,
+            self.command,
+            self.signature,
+        )
+
+
+class Win(msgspec.Struct, frozen=True):
+    """Whether the best printed figure of a column is surely above the others.
+
+    Attributes:
+        table: The table.
+        on: The set and aspect.
+        measure: The measure.
+        n: The printed number of items.
+        best: The row with the best figure.
+        published: Its figure.
+        second: The row with the second best.
+        over_second: Whether the win over that one survives.
+        survives: Rows over which it does.
+        open: Rows over which it depends on scores that were not released.
+        rows: Rows below the best.
+        floor: The best floor that was measured, if any.
+        floor_value: Its figure.
+        over_floor: Whether the best printed figure is surely above it.
+    """
+
+    table: str
+    on: str
+    measure: str
+    n: int
+    best: str
+    published: float
+    second: str
+    over_second: Survives
+    survives: int
+    open: int
+    rows: int
+    floor: str = ""
+    floor_value: float | None = None
+    over_floor: Survives | None = None
+
+
+def figures(bench: Bench, workshop: Workshop) -> Iterator[Figure]:
+    """Yield every figure of a bench: the printed rows, ours beside them, the floors."""
+    floors: set[tuple[str, str, str]] = set()
+    for table in bench.tables:
+        heads, body = table.heads(), table.body()
+        for name, cells in body.items():
+            for place, (column, cell) in enumerate(zip(heads, cells, strict=True)):
+                if cell is not None:
+                    yield _printed(bench, table, name, column, cell, place, workshop)
+        for metric, beside in table.ours.items():
+            for place, column in enumerate(heads):
+                cell = body[beside][place] if beside else None
+                if cell is not None or not beside:
+                    yield _ours(bench, table, metric, beside, column, cell, workshop)
+        for metric in table.floors:
+            for column in heads:
+                done = (metric, column.on, column.measure)
+                if workshop.knows(column.on) and done not in floors:
+                    floors.add(done)
+                    yield _floor(bench, table, metric, column, workshop)
+
+
+def _printed(
+    bench: Bench,
+    table: Table,
+    name: str,
+    column: Column,
+    cell: Cell,
+    place: int,
+    workshop: Workshop,
+) -> Figure:
+    figure = Figure(
+        bench=bench.name,
+        table=table.id,
+        row=name,
+        kind="printed",
+        on=column.on,
+        measure=column.measure,
+        published=cell.value,
+        n=column.n,
+        verdict="cannot be checked",
+        why=table.why,
+        command=f"grice bench {bench.name}",
+    )
+    source = _source(table, name, place)
+    if not source:
+        return figure
+    if not workshop.knows(column.on) and source not in PEOPLE:
+        return msgspec.structs.replace(figure, why="the ratings cannot be had")
+    try:
+        found, signature = workshop.by_release(source, column.on, column.measure)
+    except Left as left:
+        return msgspec.structs.replace(figure, verdict="not yet measured", why=str(left))
+    except InputError as error:
+        return msgspec.structs.replace(figure, why=str(error))
+    same = abs(found.value - cell.value) <= 0.5 * 10**-cell.decimals + 1e-9
+    return _measured(figure, found, signature, "reproduced" if same else "differs")
+
+
+def _source(table: Table, name: str, place: int) -> str:
+    source = table.recomputed.get(name, "")
+    return source if isinstance(source, str) else source[place]
+
+
+def _ours(
+    bench: Bench,
+    table: Table,
+    metric: str,
+    beside: str,
+    column: Column,
+    cell: Cell | None,
+    workshop: Workshop,
+) -> Figure:
+    figure = Figure(
+        bench=bench.name,
+        table=table.id,
+        row=f"{metric} (ours)",
+        kind="ours",
+        on=column.on,
+        measure=column.measure,
+        published=None if cell is None else cell.value,
+        n=column.n,
+        verdict="not yet measured",
+        beside=beside,
+        command=_command(bench, metric, column, workshop),
+    )
+    return _of_metric(figure, metric, column, workshop)
+
+
+def _floor(bench: Bench, table: Table, metric: str, column: Column, workshop: Workshop) -> Figure:
+    figure = Figure(
+        bench=bench.name,
+        table=table.id,
+        row=metric,
+        kind="floor",
+        on=column.on,
+        measure=column.measure,
+        n=column.n,
+        verdict="not yet measured",
+        command=_command(bench, metric, column, workshop),
+    )
+    return _of_metric(figure, metric, column, workshop)
+
+
+def _of_metric(figure: Figure, metric: str, column: Column, workshop: Workshop) -> Figure:
+    if metric not in workshop.metrics:
+        return msgspec.structs.replace(figure, why=f"there is no metric {metric} yet")
+    if column.measure not in workshop.measures:
+        return msgspec.structs.replace(figure, why="this task is not built yet")
+    if not workshop.knows(column.on):
+        why = "the ratings cannot be had"
+        return msgspec.structs.replace(figure, verdict="cannot be checked", why=why)
+    try:
+        found, signature = workshop.by_metric(metric, column.on, column.measure)
+    except Left as left:
+        return msgspec.structs.replace(figure, why=str(left))
+    except InputError as error:
+        return msgspec.structs.replace(figure, verdict=None, why=str(error))
+    return _measured(figure, found, signature, _beside(figure.published, found))
+
+
+def _beside(published: float | None, found: Estimate) -> Verdict | None:
+    """Return whether our interval holds the figure of the method we follow."""
+    if published is None:
+        return None
+    if found.low is None or found.high is None:
+        return "differs"
+    return "reproduced" if found.low <= published <= found.high else "differs"
+
+
+def _measured(figure: Figure, found: Estimate, signature: str, verdict: Verdict | None) -> Figure:
+    return msgspec.structs.replace(
+        figure,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        n=found.n,
+        verdict=verdict,
+        why=found.note or "",
+        signature=signature,
+    )
+
+
+def _command(bench: Bench, metric: str, column: Column, workshop: Workshop) -> str:
+    if workshop.knows(column.on) and column.measure in ("pearson", "spearman"):
+        return f"grice meta-eval {metric} --on {column.on}"
+    return f"grice bench {bench.name}"
+
+
+CORRELATIONS = ("pearson", "spearman", "system pearson", "system spearman")
+
+
+def wins(bench: Bench, found: list[Figure], workshop: Workshop) -> Iterator[Win]:
+    """Yield for each column of correlations whether its best printed figure is surely the best.
+
+    Args:
+        bench: The bench.
+        found: Its figures.
+        workshop: Where released scores are.
+    """
+    for table in bench.tables:
+        for place, column in enumerate(table.heads()):
+            rows = [
+                (name, cells[place].value)  # type: ignore[union-attr]
+                for name, cells in table.body().items()
+                if cells[place] is not None and "judge" not in name
+            ]
+            if column.measure in CORRELATIONS and column.n and len(rows) > 1:
+                yield _win(table, place, column, rows, found, workshop)
+
+
+def _win(
+    table: Table,
+    place: int,
+    column: Column,
+    rows: list[tuple[str, float]],
+    found: list[Figure],
+    workshop: Workshop,
+) -> Win:
+    assert column.n is not None
+    (best, top), *others = sorted(rows, key=lambda row: -row[1])
+    outcomes = []
+    for name, printed in others:
+        sources = _source(table, best, place), _source(table, name, place)
+        between = None
+        if all(sources) and workshop.knows(column.on):
+            between = workshop.between(*sources, column.on, column.measure)
+        outcomes.append(survives(top, printed, column.n, between))
+    floors = [
+        figure
+        for figure in found
+        if figure.kind == "floor"
+        and (figure.on, figure.measure) == (column.on, column.measure)
+        and figure.value is not None
+    ]
+    floor = max(floors, key=lambda figure: figure.value or 0.0, default=None)
+    value = None if floor is None else floor.value
+    return Win(
+        table.id,
+        column.on,
+        column.measure,
+        column.n,
+        best,
+        top,
+        others[0][0],
+        outcomes[0],
+        outcomes.count("yes"),
+        outcomes.count("open"),
+        len(outcomes),
+        "" if floor is None else floor.row,
+        value,
+        None if value is None else survives(top, value, column.n),
+    )

@@ -1,0 +1,121 @@
+"""The measures by which a column of scores is judged, by the name that tables give them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.stats import correlation, correlation_within, system_level
+from grice.stats.estimate import Estimate
+from grice.stats.resample import estimate, resample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from grice.evaluation.datasets import Rated
+    from grice.stats.estimate import Floats
+
+    Values: TypeAlias = Sequence[float | None]
+    Measure: TypeAlias = Callable[[Values, Rated, str], Estimate]
+
+__all__ = ["MEASURES", "measured"]
+
+
+def measured(measure: str, values: Values, rated: Rated, aspect: str) -> Estimate:
+    """Return a measure of a column against the mean ratings of an aspect.
+
+    Raises:
+        InputError: If the measure is unknown or not defined on these values.
+    """
+    if measure not in MEASURES:
+        raise InputError(f"{measure} cannot be computed from one score per item")
+    return MEASURES[measure](values, rated, aspect)
+
+
+def _groups(rated: Rated) -> list[str] | None:
+    return [item.group for item in rated.items] if rated.grouped else None
+
+
+def _pearson(values: Values, rated: Rated, aspect: str) -> Estimate:
+    return correlation(
+        values, rated.human(aspect), kind="pearson", groups=_groups(rated), interval="bca"
+    )
+
+
+def _spearman(values: Values, rated: Rated, aspect: str) -> Estimate:
+    return correlation(
+        values, rated.human(aspect), kind="spearman", groups=_groups(rated), interval="bca"
+    )
+
+
+def _within_pearson(values: Values, rated: Rated, aspect: str) -> Estimate:
+    contexts = [item.group for item in rated.items]
+    return correlation_within(values, rated.human(aspect), contexts, kind="pearson")
+
+
+def _within_spearman(values: Values, rated: Rated, aspect: str) -> Estimate:
+    contexts = [item.group for item in rated.items]
+    return correlation_within(values, rated.human(aspect), contexts, kind="spearman")
+
+
+def _systems(values: Values, rated: Rated, aspect: str) -> tuple[list[float | None], ...]:
+    kept = [i for i, item in enumerate(rated.items) if item.system is not None]
+    human = rated.human(aspect)
+    return [values[i] for i in kept], [human[i] for i in kept]
+
+
+def _names(rated: Rated) -> list[str]:
+    return [item.system for item in rated.items if item.system is not None]
+
+
+def _system_pearson(values: Values, rated: Rated, aspect: str) -> Estimate:
+    mine, human = _systems(values, rated, aspect)
+    return system_level(mine, human, _names(rated), kind="pearson").correlation
+
+
+def _system_spearman(values: Values, rated: Rated, aspect: str) -> Estimate:
+    mine, human = _systems(values, rated, aspect)
+    return system_level(mine, human, _names(rated), kind="spearman").correlation
+
+
+def _cosine(values: Values, rated: Rated, aspect: str) -> Estimate:
+    """Return the cosine of scores and ratings, ratings scaled to 0..1 over the set, not centred.
+
+    The measure of RUBER's tables (Ghazarian et al., NeuralGen 2019). It rewards a high mean.
+    """
+    pairs = np.asarray(
+        [
+            (value, human)
+            for value, human in zip(values, rated.human(aspect), strict=True)
+            if value is not None and human is not None
+        ],
+        np.float64,
+    )
+    if len(pairs) < 2 or np.ptp(pairs[:, 1]) == 0:
+        raise InputError("a cosine needs two items and ratings that differ")
+    # An order of their own: the interval does not depend on how items were listed.
+    pairs = pairs[np.lexsort(pairs.T)]
+    x = pairs[:, 0]
+    y = (pairs[:, 1] - pairs[:, 1].min()) / np.ptp(pairs[:, 1])
+    moments = np.stack([x * y, x * x, y * y], axis=1)
+
+    def statistic(weights: Floats) -> Floats:
+        product, one, other = (weights @ moments).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(product / np.sqrt(one * other))[:, None]
+
+    return estimate(resample(statistic, len(x)), what="cosine, ratings scaled to 0..1")
+
+
+MEASURES: dict[str, Measure] = {
+    "pearson": _pearson,
+    "spearman": _spearman,
+    "within pearson": _within_pearson,
+    "within spearman": _within_spearman,
+    "system pearson": _system_pearson,
+    "system spearman": _system_spearman,
+    "cosine": _cosine,
+}
+"""Measure by name; ``within`` is the mean over contexts, ``system`` that of system means."""

@@ -1,0 +1,182 @@
+"""The published tables, one file each in ``tables/``; a further table is one more file.
+
+A file holds what was printed and says how each figure is measured here, if it can be::
+
+    title = "ACCENT: event commonsense"
+    paper = "Ghazarian et al., Findings of ACL 2023"
+
+    [[tables]]
+    id = "table 1"
+    columns = ["deco_test:events | spearman | 100"]
+    rows = '''
+    FED-appropriate | -0.10
+    ACCENT | 0.30
+    '''
+    floors = ["cosine_last_turn"]
+    ours = { commonsense = "ACCENT" }
+
+A column is ``set:aspect | measure | n``. A set that is none of the rated ones, or a measure that is
+none of :mod:`grice.evaluation.measures`, can be printed but not be measured. A cell is a number; a
+star behind it (not significant, says the source) is dropped, ``-`` is no figure.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import NamedTuple
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean
+
+__all__ = ["Bench", "Cell", "Column", "Table", "bench_names", "load_bench"]
+
+SUFFIX = ".toml"
+
+
+class Column(NamedTuple):
+    """What a column of a table measures.
+
+    Attributes:
+        on: The set, with the aspect behind a colon.
+        measure: The measure.
+        n: Number of items, or of systems; None if not stated.
+    """
+
+    on: str
+    measure: str
+    n: int | None
+
+    @property
+    def name(self) -> str:
+        """The column in words: measure, set and aspect."""
+        return f"{self.measure} on {self.on}"
+
+
+class Cell(NamedTuple):
+    """One printed figure, in the unit of the measure.
+
+    Attributes:
+        value: The figure.
+        decimals: How many decimals of it were printed.
+    """
+
+    value: float
+    decimals: int
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One printed table.
+
+    Attributes:
+        id: Its name in the source.
+        columns: What the columns measure.
+        rows: The printed rows.
+        source: Where it was printed, if not in the paper of the bench.
+        scale: What a printed figure is multiplied with, 0.01 for percent.
+        lower: Measures of which lower is better.
+        recomputed: How a printed row is computed again from released scores, by row: a source
+            of :mod:`grice.evaluation.released`, or one per column.
+        ours: Our metrics, each with the printed row it is set beside.
+        floors: Trivial metrics that stand in the table.
+        why: Why the other rows cannot be checked.
+        note: What to keep in mind.
+    """
+
+    id: str
+    columns: tuple[str, ...]
+    rows: str
+    source: str = ""
+    scale: float = 1.0
+    lower: tuple[str, ...] = ()
+    recomputed: dict[str, str | tuple[str, ...]] = {}
+    ours: dict[str, str] = {}
+    floors: tuple[str, ...] = ()
+    why: str = "its scores were not released"
+    note: str = ""
+
+    def heads(self) -> list[Column]:
+        """Return the columns.
+
+        Raises:
+            InputError: If one cannot be read.
+        """
+        found = []
+        for text in self.columns:
+            parts = [part.strip() for part in text.split("|")]
+            if len(parts) not in (2, 3):
+                raise InputError(f"{self.id}: column {text!r}: expected set | measure | n")
+            found.append(Column(parts[0], parts[1], int(parts[2]) if len(parts) == 3 else None))
+        return found
+
+    def body(self) -> dict[str, list[Cell | None]]:
+        """Return the cells of each row.
+
+        Raises:
+            InputError: If a row has another number of cells than there are columns.
+        """
+        found = {}
+        for line in filter(str.strip, self.rows.splitlines()):
+            name, *cells = (part.strip() for part in line.split("|"))
+            if len(cells) != len(self.columns):
+                columns = len(self.columns)
+                raise InputError(
+                    f"{self.id}: row {name!r} has {len(cells)} cells for {columns} columns"
+                )
+            found[name] = [_cell(cell, self.scale) for cell in cells]
+        for name in (*self.recomputed, *filter(None, self.ours.values())):
+            if name not in found:
+                raise InputError(f"{self.id}: no row {name!r}{did_you_mean(name, found)}")
+        return found
+
+
+def _cell(text: str, scale: float) -> Cell | None:
+    text = text.removesuffix("*").strip()
+    if text in ("", "-"):
+        return None
+    decimals = len(text.partition(".")[2]) if "e" not in text else 6
+    shift = {1.0: 0, 0.1: 1, 0.01: 2}[scale]
+    return Cell(round(float(text) * scale, decimals + shift), decimals + shift)
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All tables of one paper or survey.
+
+    Attributes:
+        title: What it is about.
+        paper: Where it was published.
+        tables: Its tables.
+        name: Name of the file.
+    """
+
+    title: str
+    paper: str
+    tables: tuple[Table, ...]
+    name: str = ""
+
+
+def bench_names() -> list[str]:
+    """Return the names of all benches."""
+    folder = resources.files("grice.evaluation") / "tables"
+    names = (file.name for file in folder.iterdir())
+    return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+
+
+def load_bench(name: str) -> Bench:
+    """Return the tables of one bench.
+
+    Raises:
+        InputError: If there is none of that name, or its file contradicts itself.
+    """
+    names = bench_names()
+    if name not in names:
+        raise InputError(f"no bench {name!r}{did_you_mean(name, names)}")
+    data = (resources.files("grice.evaluation") / "tables" / f"{name}{SUFFIX}").read_bytes()
+    try:
+        bench = msgspec.toml.decode(data, type=Bench)
+        for table in bench.tables:
+            table.heads()
+            table.body()
+    except (msgspec.DecodeError, InputError, ValueError) as error:
+        raise InputError(f"tables/{name}{SUFFIX}: {error}") from None
+    return msgspec.structs.replace(bench, name=name)

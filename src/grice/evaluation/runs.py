@@ -1,0 +1,185 @@
+"""Records of bench runs, and the page that is written from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grice.errors import InputError, OutputError
+from grice.evaluation.bench import Figure, Win
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["Run", "as_page", "read_runs", "write_run"]
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a bench.
+
+    Attributes:
+        bench: Its name.
+        title: What it is about.
+        paper: Where the tables were printed.
+        date: Day of the run.
+        version: Version of grice.
+        command: What makes it again.
+        counts: Figures by verdict; ``none`` where nothing was printed beside them.
+        figures: Those that have a value.
+        wins: Whether the best printed figures survive an interval.
+        notes: What to keep in mind, by table.
+    """
+
+    bench: str
+    title: str
+    paper: str
+    date: str
+    version: str
+    command: str
+    counts: dict[str, int]
+    figures: tuple[Figure, ...]
+    wins: tuple[Win, ...]
+    notes: dict[str, str]
+
+
+def counted(found: Sequence[Figure]) -> dict[str, int]:
+    """Return how many figures have each verdict."""
+    return dict(sorted(Counter(figure.verdict or "none" for figure in found).items()))
+
+
+def write_run(run: Run, folder: Path) -> None:
+    """Write a run to ``BENCH.json`` in a folder.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    text = msgspec.json.format(msgspec.json.encode(run), indent=1)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{run.bench}.json").write_bytes(text + b"\n")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+def read_runs(folder: Path) -> list[Run]:
+    """Return the runs of a folder, by name.
+
+    Raises:
+        InputError: If there is none, or one cannot be read.
+    """
+    runs = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            runs.append(msgspec.json.decode(path.read_bytes(), type=Run))
+        except msgspec.DecodeError as error:
+            raise InputError(f"{path}: not the record of a bench: {error}") from None
+    if not runs:
+        raise InputError(f"{folder}: no record of a bench; grice bench all --record writes them")
+    return runs
+
+
+def as_page(runs: Sequence[Run]) -> str:
+    """Return the page on all runs, as Markdown."""
+    return "\n".join(_page(runs)) + "\n"
+
+
+def _page(runs: Sequence[Run]) -> Iterator[str]:
+    yield "# Results"
+    yield ""
+    yield (
+        "Written by `grice bench --page` from the records beside this page; no figure is typed. "
+        "Intervals are 95 %. *Printed* is the figure of the source, of our metrics that of the "
+        "row they are set beside. Rows in italics are trivial floors."
+    )
+    yield ""
+    yield from _overview(runs)
+    for run in runs:
+        yield from _section(run)
+
+
+def _overview(runs: Sequence[Run]) -> Iterator[str]:
+    yield "| bench | reproduced | differs | cannot be checked | not yet measured | date |"
+    yield "|---|---|---|---|---|---|"
+    for run in runs:
+        counts = [
+            str(run.counts.get(verdict, 0))
+            for verdict in ("reproduced", "differs", "cannot be checked", "not yet measured")
+        ]
+        yield f"| [{run.bench}](#{run.bench}) | {' | '.join(counts)} | {run.date} |"
+    yield ""
+
+
+def _section(run: Run) -> Iterator[str]:
+    yield f"## {run.bench}"
+    yield ""
+    yield f"{run.title}. {run.paper}."
+    yield ""
+    yield f"`{run.command}`, {run.date}, grice {run.version}"
+    yield ""
+    for table in dict.fromkeys(figure.table for figure in run.figures):
+        yield from _table(run, table)
+    if run.wins:
+        yield from _wins(run)
+
+
+def _table(run: Run, table: str) -> Iterator[str]:
+    yield f"### {run.bench}, {table}"
+    yield ""
+    if run.notes.get(table):
+        yield f"{run.notes[table]}."
+        yield ""
+    yield "| row | measure | value | interval | n | printed | verdict |"
+    yield "|---|---|---|---|---|---|---|"
+    for figure in run.figures:
+        if figure.table == table:
+            yield _line(figure)
+    yield ""
+
+
+def _line(figure: Figure) -> str:
+    name = _cell(figure.row)
+    name = f"*{name}*" if figure.kind == "floor" else name
+    name = f"**{name}**" if figure.kind == "ours" else name
+    if figure.beside:
+        name += f" beside {_cell(figure.beside)}"
+    bounds = "" if figure.low is None or figure.high is None else (
+        f"{_number(figure.low)} to {_number(figure.high)}")  # fmt: skip
+    value = "" if figure.value is None else _number(figure.value)
+    printed = "" if figure.published is None else f"{figure.published:g}"
+    what = f"{figure.measure} on {_cell(figure.on)}"
+    verdict = figure.verdict or ""
+    return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
+
+
+def _wins(run: Run) -> Iterator[str]:
+    yield f"### {run.bench}: which printed wins survive"
+    yield ""
+    yield (
+        "Whether the best printed figure is above the others by an interval: *yes* whatever the "
+        "two metrics have in common, *no* even if they largely agree, *open* if that depends on "
+        "scores that were not released. *Over the floor*: over the best trivial floor."
+    )
+    yield ""
+    yield "| column | n | best | figure | over the second | over the rest | over the floor |"
+    yield "|---|---|---|---|---|---|---|"
+    for win in run.wins:
+        rest = f"{win.survives} of {win.rows}" + (f", {win.open} open" if win.open else "")
+        floor = "" if win.floor_value is None else (
+            f"{win.over_floor}: {win.floor} {_number(win.floor_value)}")  # fmt: skip
+        yield (
+            f"| {_cell(win.table)}: {win.measure} on {_cell(win.on)} | {win.n} | "
+            f"{_cell(win.best)} | {win.published:g} | {win.over_second}: {_cell(win.second)} | "
+            f"{rest} | {floor} |"
+        )
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
