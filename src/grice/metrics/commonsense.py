@@ -9,7 +9,7 @@ two of them may be related, and a second one, fitted on known triples, says how 
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, KnownTail, Span, Triple, TripleEvidence
@@ -26,6 +26,9 @@ __all__ = ["commonsense"]
 NEUTRAL = 0.5
 EVENTS = 8
 """Most events read per turn, the surest ones; pairs grow with the square."""
+
+CHARACTERS = 3000
+"""Characters read of a turn, from its beginning: more than anybody says at once."""
 
 ABOUT_ANYONE = ("isAfter", "HasSubEvent", "HinderedBy")
 """Relations whose tail may be about anyone or anything; x-relations have a tail about PersonX,
@@ -151,7 +154,7 @@ def _said(
             + [turn.text for each in turns for _, turn in each]
         )
     )
-    spans = dict(zip(texts, tagger.tag(texts), strict=True)) if texts else {}
+    spans = dict(zip(texts, tagger.tag([text[:CHARACTERS] for text in texts]), strict=True))
     found, cut = [], []
     for response, earlier in zip(responses, turns, strict=True):
         events = _events(response.text, spans[response.text], response.turn, own=True)
@@ -162,7 +165,7 @@ def _said(
             )
         found.append(events)
         read = [response.text, *(turn.text for _, turn in earlier)]
-        cut.append(any(len(spans[text]) > EVENTS for text in read))
+        cut.append(any(len(text) > CHARACTERS or len(spans[text]) > EVENTS for text in read))
     return found, cut
 
 
@@ -171,7 +174,8 @@ def _events(
 ) -> list[Said]:
     surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
     places = [(span.start, span.end) for span in surest]
-    events = read_events(text, places, said_by="responder" if responder else "previous")
+    said_by: Literal["responder", "previous"] = "responder" if responder else "previous"
+    events = read_events(text[:CHARACTERS], places, said_by=said_by)
     return [
         Said(event, Span(turn, start, end), own)
         for event, (start, end) in zip(events, places, strict=True)
