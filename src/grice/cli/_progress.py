@@ -9,7 +9,6 @@ from rich.progress import (
     ProgressColumn,
     Task,
     TextColumn,
-    TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
 from rich.text import Text
@@ -36,6 +35,17 @@ class Rate(ProgressColumn):
         return Text(f"{rate:,.0f} turns/s" if rate else "", style="cyan")
 
 
+class TimeLeft(ProgressColumn):
+    """Time left at the rate since the start; rich's own needs steadier news than ours."""
+
+    def render(self, task: Task) -> Text:
+        """Return minutes and seconds."""
+        if not task.total or not task.completed or task.elapsed is None:
+            return Text("")
+        seconds = round(task.elapsed * (task.total - task.completed) / task.completed)
+        return Text(f"{seconds // 60}:{seconds % 60:02d} left", style="cyan")
+
+
 class Progress:
     """Listens to a run and draws how far it has come, by the bytes read of the inputs."""
 
@@ -48,7 +58,7 @@ class Progress:
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             Rate(),
-            TimeRemainingColumn(),
+            TimeLeft(),
             console=self._console,
             disable=not self._console.is_terminal,
             transient=True,
