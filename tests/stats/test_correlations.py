@@ -94,7 +94,7 @@ def test_error_of_kendall_is_that_of_leaving_items_out(variant):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("interval", ["analytic", "percentile", "bca"])
+@pytest.mark.parametrize("interval", ["analytic", "jackknife", "percentile", "bca"])
 def test_intervals_agree_with_each_other_on_plenty_of_data(kind, interval):
     x, y = sample(1500, 8)
     found = stats.correlation(x, y, kind=kind, interval=interval, resamples=500)
@@ -152,26 +152,47 @@ def test_heavy_tails_mark_the_interval_of_fisher():
     y = x + rng.normal(size=200)
     assert stats.correlation(x, y, kind="pearson").note is None
     heavy = stats.correlation(np.exp(2 * x), y, kind="pearson")
-    assert "interval='percentile'" in heavy.note
+    assert "interval='jackknife'" in heavy.note
     assert stats.correlation(np.exp(2 * x), y, kind="spearman").note is None
 
 
-def test_clustered_bootstrap_covers_and_items_as_independent_do_not():
+@pytest.mark.parametrize(("interval", "groups"), [("percentile", 40), ("jackknife", 10)])
+def test_clustered_intervals_cover_and_items_as_independent_do_not(interval, groups):
     rng = np.random.default_rng(2)
     held = naive = 0
     for seed in range(120):
-        shared = rng.normal(size=(40, 2)) @ np.linalg.cholesky([[1, 0.5], [0.5, 1]]).T
-        own = rng.normal(size=(240, 2)) @ np.linalg.cholesky([[1, 0.3], [0.3, 1]]).T
-        code = np.repeat(np.arange(40), 6)
+        shared = rng.normal(size=(groups, 2)) @ np.linalg.cholesky([[1, 0.5], [0.5, 1]]).T
+        own = rng.normal(size=(6 * groups, 2)) @ np.linalg.cholesky([[1, 0.3], [0.3, 1]]).T
+        code = np.repeat(np.arange(groups), 6)
         x, y = ((shared[code] + own) / math.sqrt(2)).T
         found = stats.correlation(
-            x, y, kind="pearson", groups=code, interval="percentile", resamples=300, seed=seed
+            x, y, kind="pearson", groups=code, interval=interval, resamples=300, seed=seed
         )
         held += found.low <= 0.4 <= found.high
         found = stats.correlation(x, y, kind="pearson", interval="analytic")
         naive += found.low <= 0.4 <= found.high
     assert held / 120 > 0.88
     assert naive < held - 5
+
+
+def test_jackknife_is_that_of_leaving_conversations_out():
+    x, y = sample(60, 6, ties=False)
+    code = np.repeat(np.arange(12), 5)
+    found = stats.correlation(x, y, kind="pearson", groups=code)
+    left = np.arctanh([np.corrcoef(x[code != g], y[code != g])[0, 1] for g in range(12)])
+    error = math.sqrt(11 / 12 * np.sum((left - left.mean()) ** 2))
+    half = scipy_stats.t.ppf(0.975, 11) * error
+    z = math.atanh(np.corrcoef(x, y)[0, 1])
+    assert (found.low, found.high) == pytest.approx((math.tanh(z - half), math.tanh(z + half)))
+    assert "jackknife over conversations" in found.method
+    assert "seed" not in found.method  # nothing was drawn
+
+
+def test_a_correlation_that_rests_on_one_conversation_has_no_interval():
+    x = [0, 0, 0, 0, 1, 2]
+    found = stats.correlation(x, [1, 2, 3, 4, 5, 7], groups=list("aabbcc"))
+    assert found.low is None
+    assert "undefined where a part is left out" in found.note
 
 
 def test_order_of_items_and_names_of_groups_do_not_matter():
@@ -188,7 +209,7 @@ def test_order_of_items_and_names_of_groups_do_not_matter():
 
 @given(
     st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4)), min_size=4, max_size=30),
-    st.sampled_from(["analytic", "percentile", "bca"]),
+    st.sampled_from(["analytic", "jackknife", "percentile", "bca"]),
     st.sampled_from(KINDS),
 )
 def test_an_interval_or_a_reason_but_never_nan(pairs, interval, kind):
@@ -242,7 +263,7 @@ def test_a_handful_of_systems_gets_a_wide_interval():
         ([1, 2, float("inf")], [1, 2, 3], {}, r"x\[2\] is infinite"),
         ([1, 2, "three"], [1, 2, 3], {}, "found 'three'"),
         ([1, 2, 3], [1, 3, 2], {"kind": "spearmann"}, "did you mean 'spearman'"),
-        ([1, 2, 3], [1, 3, 2], {"interval": "normal"}, "known: analytic, bca, percentile"),
+        ([1, 2, 3], [1, 3, 2], {"interval": "normal"}, "known: bca, jackknife, percentile"),
         ([1, 2, 3], [1, 3, 2], {"level": 95}, "between 0 and 1"),
         ([1, 2, 3], [1, 3, 2], {"groups": [1, 2]}, "found 2 for 3 items"),
         ([1, 2, 3], [1, 3, 2], {"groups": ["a", None, "b"]}, r"groups\[1\] is None"),

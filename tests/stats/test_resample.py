@@ -108,7 +108,7 @@ def test_bca_moves_the_tails_by_bias_and_skewness():
     rng = np.random.default_rng(2)
     draws, left_out = rng.normal(size=(5000, 1)), rng.exponential(size=(40, 1))
     value = float(np.quantile(draws, 0.65))
-    found = estimate(Resampled(np.array([value]), draws, left_out, 40, None, 0), what="x")
+    found = estimate(Resampled(np.array([value]), draws, left_out, "bca", 40, None, 0), what="x")
     normal = scipy_stats.norm
     bias = normal.ppf((draws < value).mean())
     distance = left_out.mean() - left_out
@@ -119,7 +119,9 @@ def test_bca_moves_the_tails_by_bias_and_skewness():
         shifted = bias + normal.ppf(tail)
         corrected = normal.cdf(bias + shifted / (1 - acceleration * shifted))
         assert bound == pytest.approx(np.quantile(draws, corrected), abs=1e-6)
-    plain = estimate(Resampled(np.array([value]), draws, None, 40, None, 0), what="x")
+    plain = estimate(
+        Resampled(np.array([value]), draws, left_out, "percentile", 40, None, 0), what="x"
+    )
     assert (plain.low, plain.high) == pytest.approx(np.quantile(draws, [0.025, 0.975]))
 
 
@@ -140,6 +142,16 @@ def test_a_statistic_undefined_on_most_resamples_has_no_interval():
     found = estimate(drawn, what="x")
     assert found.low is None
     assert "no interval" in found.note
+
+
+def test_jackknife_of_a_mean_is_students_interval():
+    values = np.random.default_rng(3).exponential(size=25)
+    found, student = stats.mean(values, interval="jackknife"), stats.mean(values)
+    assert (found.low, found.high) == pytest.approx((student.low, student.high))
+    many = np.random.default_rng(3).normal(size=3000)
+    found, student = stats.mean(many, interval="jackknife"), stats.mean(many)
+    assert "500 random parts, seed 0" in found.method
+    assert found.high - found.low == pytest.approx(student.high - student.low, rel=0.15)
 
 
 def test_few_units_make_the_permutation_test_exact():

@@ -10,7 +10,7 @@ import numpy as np
 from grice.errors import InputError, did_you_mean
 from grice.stats.estimate import Estimate, Floats, Groups, Values, check_level, columns_of
 from grice.stats.ratings import Flat, Ratings, arranged, coded, flatten, matrix
-from grice.stats.resample import BootstrapKind, Statistic, estimate, resample
+from grice.stats.resample import ResamplingKind, Statistic, estimate, resample
 
 __all__ = [
     "KappaWeights",
@@ -31,7 +31,7 @@ def krippendorff_alpha(
     *,
     scale: Scale = "interval",
     groups: Groups | None = None,
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -46,7 +46,7 @@ def krippendorff_alpha(
         scale: What a difference of ratings means. ``ordinal`` counts the ratings in between,
             ``ratio`` takes ratings of one sign.
         groups: Conversation of each item, resampled together.
-        interval: ``bca`` or ``percentile``.
+        interval: ``bca``, ``percentile`` or ``jackknife``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -77,7 +77,7 @@ def krippendorff_alpha(
         resamples=resamples,
         seed=seed,
     )
-    return estimate(drawn, level=level, what=f"Krippendorff's alpha ({scale})")
+    return estimate(drawn, level=level, what=f"Krippendorff's alpha ({scale})", bounded="by one")
 
 
 def _alpha(observed: Floats, expected: Floats) -> Floats:
@@ -162,7 +162,7 @@ def cohen_kappa(
     *,
     weights: KappaWeights = "none",
     groups: Groups | None = None,
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -175,7 +175,7 @@ def cohen_kappa(
         weights: ``none`` counts any disagreement alike (Cohen 1960); ``linear`` and
             ``quadratic`` by the distance of the ratings in steps (Cohen 1968).
         groups: Conversation of each item, resampled together.
-        interval: ``bca`` or ``percentile``.
+        interval: ``bca``, ``percentile`` or ``jackknife``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -206,7 +206,7 @@ def cohen_kappa(
         statistic, flat.items, groups=flat.groups, kind=interval, resamples=resamples, seed=seed
     )
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
-    return estimate(drawn, level=level, what=what)
+    return estimate(drawn, level=level, what=what, bounded="by one")
 
 
 def kappa_of_table(table: Sequence[Sequence[float]], weights: KappaWeights | Floats) -> float:
@@ -259,7 +259,7 @@ def fleiss_kappa(
     ratings: Sequence[Sequence[Hashable]],
     *,
     groups: Groups | None = None,
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -269,7 +269,7 @@ def fleiss_kappa(
     Args:
         ratings: One list of labels per item, all of one length.
         groups: Conversation of each item, resampled together.
-        interval: ``bca`` or ``percentile``.
+        interval: ``bca``, ``percentile`` or ``jackknife``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -307,4 +307,4 @@ def fleiss_kappa(
     drawn = resample(
         statistic, flat.items, groups=flat.groups, kind=interval, resamples=resamples, seed=seed
     )
-    return estimate(drawn, level=level, what="Fleiss' kappa")
+    return estimate(drawn, level=level, what="Fleiss' kappa", bounded="by one")

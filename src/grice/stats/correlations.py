@@ -28,7 +28,7 @@ from grice.stats.estimate import (
     ordered,
     scipy_module,
 )
-from grice.stats.resample import BootstrapKind, estimate, resample
+from grice.stats.resample import estimate, resample
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
@@ -42,7 +42,7 @@ __all__ = [
     "partial_correlation",
 ]
 
-IntervalKind: TypeAlias = Literal["analytic", "percentile", "bca"]
+IntervalKind: TypeAlias = Literal["analytic", "jackknife", "percentile", "bca"]
 
 HEAVY = 6.0
 """Kurtosis above which Fisher's interval for Pearson is marked; normal data have 3."""
@@ -79,8 +79,8 @@ def correlation(
             together, as they resemble each other.
         interval: ``analytic`` (the default without groups): Fisher's z for Pearson, with the
             standard error of Bonett and Wright (2000) for Spearman and that of Brown and
-            Benedetti (1977) for Kendall. ``percentile`` or ``bca`` (the default with groups):
-            bootstrap.
+            Benedetti (1977) for Kendall. ``jackknife`` (the default with groups): each
+            conversation left out in turn, on Fisher's z. ``percentile`` or ``bca``: bootstrap.
         level: Confidence level.
         resamples: How many resamples a bootstrap draws.
         seed: Seed of the draws.
@@ -93,27 +93,27 @@ def correlation(
     (a, b), codes = complete({"x": x, "y": y}, groups)
     value = correlation_value(a, b, kind)
     if interval is None:
-        interval = "analytic" if codes is None else "bca"
+        interval = "analytic" if codes is None else "jackknife"
     if interval == "analytic":
         if codes is not None:
             raise InputError(
                 "interval='analytic' takes items as independent and cannot honour groups; "
-                "give interval='bca' or 'percentile', or leave groups out"
+                "give interval='jackknife', 'percentile' or 'bca', or leave groups out"
             )
         low, high, how = analytic_interval(a, b, kind=kind, value=value, level=level)
         note = _small(len(a), value)
         if kind == "pearson" and note is None and max(_kurtosis(a), _kurtosis(b)) > HEAVY:
-            note = "heavy tails: Fisher's interval is too narrow; give interval='percentile'"
+            note = "heavy tails: Fisher's interval is too narrow; give interval='jackknife'"
         return Estimate(value, low, high, level, len(a), f"{NAMES[kind]}, {how}", note=note)
     drawn = resample(
         weighted.correlations(a[:, None], b, kind),
         len(a),
         groups=codes,
-        kind=_bootstrap_kind(interval),
+        kind=interval,
         resamples=resamples,
         seed=seed,
     )
-    found = estimate(drawn, level=level, what=NAMES[kind], value=value)
+    found = estimate(drawn, level=level, what=NAMES[kind], value=value, bounded="correlation")
     if len(a) < 4:
         return _unbounded(found)
     return found
@@ -259,10 +259,10 @@ def partial_correlation(
         raise InputError("a column is determined by the others: no partial correlation is defined")
     what = f"partial {NAMES[kind]} given {k} covariate{'s' * (k != 1)}"
     if interval is None:
-        interval = "analytic" if codes is None else "bca"
+        interval = "analytic" if codes is None else "jackknife"
     if interval == "analytic":
         if codes is not None:
-            raise InputError("interval='analytic' cannot honour groups; give 'bca' or 'percentile'")
+            raise InputError("interval='analytic' cannot honour groups; give 'jackknife'")
         if kind == "pearson":
             low, high = fisher(value, 1 / (n - k - 3), _most(n, kind), level)
             how = "Fisher z"
@@ -274,11 +274,11 @@ def partial_correlation(
         statistic,
         n,
         groups=codes,
-        kind=_bootstrap_kind(interval),
+        kind=interval,
         resamples=resamples,
         seed=seed,
     )
-    return estimate(drawn, level=level, what=what)
+    return estimate(drawn, level=level, what=what, bounded="correlation")
 
 
 def correlation_within(
@@ -346,15 +346,6 @@ def _members(codes: Integers, total: int) -> list[Integers]:
 def _check_kind(kind: str) -> None:
     if kind not in NAMES:
         raise InputError(f"kind={kind!r}{did_you_mean(kind, NAMES)}")
-
-
-def _bootstrap_kind(interval: str) -> BootstrapKind:
-    if interval == "percentile":
-        return "percentile"
-    if interval == "bca":
-        return "bca"
-    known = ("analytic", "percentile", "bca")
-    raise InputError(f"interval={interval!r}{did_you_mean(interval, known)}")
 
 
 def _kurtosis(column: Floats) -> float:

@@ -35,7 +35,7 @@ from grice.stats.estimate import (
     check_level,
     scipy_module,
 )
-from grice.stats.resample import BootstrapKind, differences, estimate, resample
+from grice.stats.resample import ResamplingKind, differences, estimate, resample
 from grice.stats.swaps import swapped_correlations
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def compare_correlations(
     baseline: str | None = None,
     test: Test = "permutation",
     correction: Correction = "holm",
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     permutations: int | None = None,
@@ -200,7 +200,7 @@ def compare_correlations(
         test: ``permutation``, or the formulas ``williams`` and ``steiger`` for independent
             items (for rank correlations an approximation).
         correction: ``holm``, ``benjamini-hochberg`` or ``none``.
-        interval: ``bca`` or ``percentile``.
+        interval: ``bca``, ``percentile`` or ``jackknife``.
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as the correction asks for.
@@ -228,7 +228,9 @@ def compare_correlations(
     )
     values = [correlation_value(column, target, kind) for column in scores.T]
     found = {
-        name: estimate(drawn, i, level=level, what=NAMES[kind], value=values[i])
+        name: estimate(
+            drawn, i, level=level, what=NAMES[kind], value=values[i], bounded="correlation"
+        )
         for i, name in enumerate(names)
     }
     swaps = permutations or permutations_needed(len(pairs), level)

@@ -10,7 +10,7 @@ from grice.errors import InputError, did_you_mean
 from grice.stats.agreement import interval_alpha
 from grice.stats.estimate import Estimate, Floats, Groups, check_level
 from grice.stats.ratings import Ratings, arranged, flatten, matrix
-from grice.stats.resample import BootstrapKind, estimate, resample
+from grice.stats.resample import ResamplingKind, estimate, resample
 
 if TYPE_CHECKING:
     from grice.stats.ratings import Flat
@@ -27,7 +27,7 @@ def intraclass(
     *,
     form: IntraclassForm = "1,k",
     groups: Groups | None = None,
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -39,7 +39,7 @@ def intraclass(
         form: ``1`` judges drawn anew for each item, ``2`` the same judges throughout, ``3`` these
             judges and no others; then ``1`` for a single rating or ``k`` for their mean.
         groups: Conversation of each item, resampled together.
-        interval: ``bca`` or ``percentile``.
+        interval: ``bca``, ``percentile`` or ``jackknife``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -68,7 +68,7 @@ def intraclass(
         resamples=resamples,
         seed=seed,
     )
-    return estimate(drawn, level=level, what=f"ICC({form})")
+    return estimate(drawn, level=level, what=f"ICC({form})", bounded="by one")
 
 
 def _intraclass(table: Floats, form: IntraclassForm) -> Statistic:
@@ -111,7 +111,7 @@ def reliability_of_mean(
     *,
     judges: int | None = None,
     groups: Groups | None = None,
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -125,7 +125,7 @@ def reliability_of_mean(
         ratings: One list of ratings per item.
         judges: Number of judges per mean; by default the longest list.
         groups: Conversation of each item, resampled together.
-        interval: ``bca`` or ``percentile``.
+        interval: ``bca``, ``percentile`` or ``jackknife``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -147,7 +147,9 @@ def reliability_of_mean(
         resamples=resamples,
         seed=seed,
     )
-    return estimate(drawn, level=level, what=f"reliability of the mean of {k} judges")
+    return estimate(
+        drawn, level=level, what=f"reliability of the mean of {k} judges", bounded="by one"
+    )
 
 
 def ceiling(
@@ -155,7 +157,7 @@ def ceiling(
     *,
     judges: int | None = None,
     groups: Groups | None = None,
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -178,7 +180,9 @@ def ceiling(
         resamples=resamples,
         seed=seed,
     )
-    return estimate(drawn, level=level, what=f"ceiling for the mean of {k} judges")
+    return estimate(
+        drawn, level=level, what=f"ceiling for the mean of {k} judges", bounded="by one"
+    )
 
 
 def _varied(ratings: Ratings, groups: Groups | None) -> Flat:

@@ -11,21 +11,22 @@ error as it is and is never divided by anything.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.errors import InputError
-from grice.stats.estimate import FEW, Estimate, Floats, Integers, check_level
+from grice.errors import InputError, did_you_mean
+from grice.stats.estimate import FEW, Estimate, Floats, Integers, check_level, scipy_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "BootstrapKind",
     "Resampled",
+    "ResamplingKind",
     "Statistic",
     "bootstrap",
     "differences",
@@ -36,12 +37,15 @@ __all__ = [
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps weights of shape (rows, items) to values of shape (rows, k); NaN where undefined."""
-BootstrapKind: TypeAlias = Literal["percentile", "bca"]
+ResamplingKind: TypeAlias = Literal["jackknife", "percentile", "bca"]
+"""Leaving conversations out in turn with Student's quantile, or one of two bootstraps."""
+
+KINDS = ("jackknife", "percentile", "bca")
 
 BLOCK = 1 << 20
 """Most weights in one block: 8 MiB."""
 BATCHES = 500
-"""Most parts left out in turn by the jackknife; more do not change the acceleration."""
+"""Most parts left out in turn by the jackknife; more tell nothing new of spread or skewness."""
 
 
 class Resampled(NamedTuple):
@@ -49,8 +53,9 @@ class Resampled(NamedTuple):
 
     Attributes:
         values: On the data, shape (k,).
-        draws: On each resample, shape (resamples, k); NaN where undefined.
-        left_out: With each part left out, shape (parts, k); None if it was not asked for.
+        draws: On each resample, shape (resamples, k); NaN where undefined. Empty for ``jackknife``.
+        left_out: With each part left out, shape (parts, k). Empty for ``percentile``.
+        kind: What is made of them.
         n: Number of items.
         groups: Number of conversations drawn; None if items were drawn.
         seed: Seed of the draws.
@@ -58,7 +63,8 @@ class Resampled(NamedTuple):
 
     values: Floats
     draws: Floats
-    left_out: Floats | None
+    left_out: Floats
+    kind: ResamplingKind
     n: int
     groups: int | None
     seed: int
@@ -69,7 +75,7 @@ def resample(
     n: int,
     *,
     groups: Integers | None = None,
-    kind: BootstrapKind = "bca",
+    kind: ResamplingKind = "bca",
     resamples: int = 2000,
     seed: int = 0,
 ) -> Resampled:
@@ -79,33 +85,31 @@ def resample(
         statistic: Maps rows of weights to rows of values.
         n: Number of items.
         groups: For each item the number of its conversation, 0 to one less than their number.
-        kind: ``bca`` also leaves parts out in turn.
+        kind: ``jackknife`` leaves parts out in turn, ``percentile`` draws, ``bca`` does both.
         resamples: How many.
         seed: Seed of the draws.
     """
     if resamples < 100:
         raise InputError(f"resamples={resamples}: at least 100 are needed for an interval")
-    left_out = jackknife(statistic, n, groups=groups, seed=seed) if kind == "bca" else None
-    return Resampled(
-        statistic(np.ones((1, n)))[0],
-        bootstrap(statistic, n, groups=groups, resamples=resamples, seed=seed),
-        left_out,
-        n,
-        None if groups is None else int(groups.max()) + 1,
-        seed,
-    )
+    if kind not in KINDS:
+        raise InputError(f"interval={kind!r}{did_you_mean(kind, KINDS)}")
+    values = statistic(np.ones((1, n)))[0]
+    draws = left_out = np.empty((0, len(values)))
+    if kind != "jackknife":
+        draws = bootstrap(statistic, n, groups=groups, resamples=resamples, seed=seed)
+    if kind != "percentile":
+        left_out = jackknife(statistic, n, groups=groups, seed=seed)
+    units = None if groups is None else int(groups.max()) + 1
+    return Resampled(values, draws, left_out, kind, n, units, seed)
 
 
 def differences(drawn: Resampled, pairs: Sequence[tuple[int, int]]) -> Resampled:
     """Return the difference of each pair of columns on the very same resamples."""
     first, second = (list(side) for side in zip(*pairs, strict=True))
-    left_out = drawn.left_out
-    if left_out is not None:
-        left_out = left_out[:, first] - left_out[:, second]
     return drawn._replace(
         values=drawn.values[first] - drawn.values[second],
         draws=drawn.draws[:, first] - drawn.draws[:, second],
-        left_out=left_out,
+        left_out=drawn.left_out[:, first] - drawn.left_out[:, second],
     )
 
 
@@ -154,6 +158,7 @@ def estimate(
     what: str,
     n: int | None = None,
     value: float | None = None,
+    bounded: Literal["no", "by one", "correlation"] = "no",
 ) -> Estimate:
     """Return one column of the resampled values as an estimate.
 
@@ -164,6 +169,8 @@ def estimate(
         what: Name of the statistic, for ``method``.
         n: Number of items to state, if not that of the resampled rows.
         value: The value on the data, if another function computed it.
+        bounded: For the jackknife: ``correlation`` takes it on Fisher's z, ``by one`` cuts the
+            upper bound at 1.
     """
     check_level(level)
     value = float(resampled.values[column]) if value is None else value
@@ -171,39 +178,67 @@ def estimate(
     defined = draws[np.isfinite(draws)]
     units = resampled.n if resampled.groups is None else resampled.groups
     unit = "items" if resampled.groups is None else "conversations"
-    kind = "percentile" if resampled.left_out is None else "BCa"
-    low, high, notes = _bounds(resampled, column, value, defined, level)
+    if units < 2:
+        low, high, notes = None, None, ["one conversation alone says nothing of the spread"]
+    elif resampled.kind == "jackknife":
+        left_out = resampled.left_out[:, column]
+        low, high, notes = _jackknife_bounds(value, left_out, level, bounded, resampled.n)
+        what = f"{what}, jackknife over {unit}, Student's t"
+        if len(left_out) < units:
+            what += f" over {len(left_out)} random parts, seed {resampled.seed}"
+    else:
+        low, high, notes = _bootstrap_bounds(resampled, column, value, defined, level)
     if units < FEW:
         notes.append(f"fewer than {FEW} {unit}: the interval is a rough guide")
-    if 0 < len(defined) < len(draws):
-        notes.append(f"undefined on {len(draws) - len(defined)} of {len(draws)} resamples")
+    if resampled.kind != "jackknife":
+        name = "BCa" if resampled.kind == "bca" else "percentile"
+        what += f", {name} bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}"
+        if 0 < len(defined) < len(draws):
+            notes.append(f"undefined on {len(draws) - len(defined)} of {len(draws)} resamples")
+    items = resampled.n if n is None else n
     return Estimate(
-        value,
-        low,
-        high,
-        level,
-        resampled.n if n is None else n,
-        f"{what}, {kind} bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}",
-        resampled.groups,
-        "; ".join(notes) or None,
+        value, low, high, level, items, what, resampled.groups, "; ".join(notes) or None
     )
 
 
-def _bounds(
+Bounds: TypeAlias = "tuple[float | None, float | None, list[str]]"
+
+
+def _jackknife_bounds(value: float, left_out: Floats, level: float, bounded: str, n: int) -> Bounds:
+    """Return Student's interval with the error of leaving each part out (Tukey 1958)."""
+    if not np.isfinite(left_out).all():
+        return None, None, ["undefined where a part is left out: no interval"]
+    centre = value
+    if bounded == "correlation":
+        most = 1 - 3 / (n**3 - n)
+        left_out = np.arctanh(np.clip(left_out, -most, most))
+        centre = math.atanh(min(most, max(-most, value)))
+    parts = len(left_out)
+    deviation = left_out - left_out.mean()
+    error = math.sqrt((parts - 1) / parts * float(deviation @ deviation))
+    half = float(scipy_module("special").stdtrit(parts - 1, 0.5 + level / 2)) * error
+    low, high = centre - half, centre + half
+    if bounded == "correlation":
+        low, high = min(value, math.tanh(low)), max(value, math.tanh(high))
+    elif bounded == "by one":
+        high = min(1.0, high)
+    if half <= 1e-9 * max(1.0, abs(centre)):
+        return low, high, ["leaving parts out changes nothing: the interval has no width"]
+    return low, high, []
+
+
+def _bootstrap_bounds(
     resampled: Resampled, column: int, value: float, defined: Floats, level: float
-) -> tuple[float | None, float | None, list[str]]:
-    units = resampled.n if resampled.groups is None else resampled.groups
-    if units < 2:
-        return None, None, ["one conversation alone says nothing of the spread"]
+) -> Bounds:
     if len(defined) < len(resampled.draws) / 2:
         return None, None, ["undefined on most resamples: no interval"]
     tails = [(1 - level) / 2, (1 + level) / 2]
-    if resampled.left_out is not None:
+    if resampled.kind == "bca":
         tails = _corrected(tails, value, defined, resampled.left_out[:, column])
-    low, high = (float(bound) for bound in np.quantile(defined, tails))
     # A resampled sum can miss the value by rounding; the bounds never exclude it for that.
     if np.ptp(defined) <= 1e-9 * max(1.0, abs(value)):
         return value, value, ["every resample gives the same value: the interval has no width"]
+    low, high = (float(bound) for bound in np.quantile(defined, tails))
     return low, high, []
 
 

@@ -35,7 +35,7 @@ from grice.stats.estimate import (
     ordered,
     scipy_module,
 )
-from grice.stats.resample import BootstrapKind, differences, estimate, resample
+from grice.stats.resample import ResamplingKind, differences, estimate, resample
 from grice.stats.swaps import swapped_means
 
 __all__ = [
@@ -71,7 +71,7 @@ def mean(
     values: Values,
     *,
     groups: Groups | None = None,
-    interval: Literal["student", "percentile", "bca"] = "student",
+    interval: Literal["student", "jackknife", "percentile", "bca"] = "student",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -84,7 +84,8 @@ def mean(
     Args:
         values: One value per item; None or NaN where there is none.
         groups: Conversation of each item.
-        interval: ``student`` (clustered by conversation, if groups are given), or a bootstrap.
+        interval: ``student`` (clustered by conversation, if groups are given), or
+            ``jackknife``, ``percentile``, ``bca``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -95,13 +96,13 @@ def mean(
     check_level(level)
     columns, codes, _ = _complete({"values": values}, groups, least=1)
     n = len(columns)
-    if interval in ("percentile", "bca"):
+    if interval in ("jackknife", "percentile", "bca"):
         drawn = resample(
             weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
         )
         return estimate(drawn, level=level, what="mean")
     if interval != "student":
-        known = ("student", "percentile", "bca")
+        known = ("student", "jackknife", "percentile", "bca")
         raise InputError(f"interval={interval!r}{did_you_mean(interval, known)}")
     value = float(columns.mean())
     units = n if codes is None else int(codes.max()) + 1
@@ -123,7 +124,7 @@ def compare_systems(
     groups: Groups | None = None,
     baseline: str | None = None,
     correction: Correction = "holm",
-    interval: BootstrapKind = "bca",
+    interval: ResamplingKind = "bca",
     level: float = 0.95,
     resamples: int = 2000,
     permutations: int | None = None,
@@ -139,7 +140,7 @@ def compare_systems(
         groups: Conversation of each item; its items are drawn and swapped together.
         baseline: Compare each system with this one alone.
         correction: ``holm``, ``benjamini-hochberg`` or ``none``.
-        interval: ``bca`` or ``percentile``.
+        interval: ``bca``, ``percentile`` or ``jackknife``.
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as the correction asks for.
