@@ -1,8 +1,9 @@
 """Published tables beside what is measured here, figure by figure.
 
-Verdicts: ``reproduced`` (released scores give the printed figure; or the interval of our metric
-holds the figure of the method it follows), ``differs``, ``cannot be checked`` (nobody can: scores
-or data were not released) and ``not yet measured`` (we could, but have not). A figure that has
+Verdicts: ``reproduced`` (released scores give the printed figure; or our metric reaches the figure
+of the method it follows, which at a small n its interval qualifies), ``differs``, ``cannot be
+checked`` (nobody can: scores or data were not released) and ``not yet measured`` (we could, but
+have not). A figure that has
 nothing printed beside it, such as a floor, has no verdict.
 """
 
@@ -193,7 +194,7 @@ def _printed(
         return msgspec.structs.replace(figure, verdict="not yet measured", why=str(left))
     except InputError as error:
         return msgspec.structs.replace(figure, why=str(error))
-    same = abs(found.value - cell.value) <= 0.5 * 10**-cell.decimals + 1e-9
+    same = abs(found.value - cell.value) <= _rounding(cell)
     return _measured(figure, found, signature, "reproduced" if same else "differs")
 
 
@@ -224,7 +225,7 @@ def _ours(
         beside=beside,
         command=_command(bench, metric, column, workshop),
     )
-    return _of_metric(figure, metric, column, workshop)
+    return _of_metric(figure, metric, column, cell, workshop)
 
 
 def _floor(bench: Bench, table: Table, metric: str, column: Column, workshop: Workshop) -> Figure:
@@ -239,10 +240,12 @@ def _floor(bench: Bench, table: Table, metric: str, column: Column, workshop: Wo
         verdict="not yet measured",
         command=_command(bench, metric, column, workshop),
     )
-    return _of_metric(figure, metric, column, workshop)
+    return _of_metric(figure, metric, column, None, workshop)
 
 
-def _of_metric(figure: Figure, metric: str, column: Column, workshop: Workshop) -> Figure:
+def _of_metric(
+    figure: Figure, metric: str, column: Column, cell: Cell | None, workshop: Workshop
+) -> Figure:
     if metric not in workshop.metrics:
         return msgspec.structs.replace(figure, why=f"there is no metric {metric} yet")
     if column.measure not in workshop.measures:
@@ -256,16 +259,25 @@ def _of_metric(figure: Figure, metric: str, column: Column, workshop: Workshop) 
         return msgspec.structs.replace(figure, why=str(left))
     except InputError as error:
         return msgspec.structs.replace(figure, verdict=None, why=str(error))
-    return _measured(figure, found, signature, _beside(figure.published, found))
+    return _beside(_measured(figure, found, signature, None), cell)
 
 
-def _beside(published: float | None, found: Estimate) -> Verdict | None:
-    """Return whether our interval holds the figure of the method we follow."""
-    if published is None:
-        return None
-    if found.low is None or found.high is None:
-        return "differs"
-    return "reproduced" if found.low <= published <= found.high else "differs"
+def _beside(figure: Figure, cell: Cell | None) -> Figure:
+    """Say whether ours reaches the printed figure it is set beside."""
+    if cell is None or figure.value is None:
+        return figure
+    if figure.value >= cell.value - _rounding(cell):
+        return msgspec.structs.replace(figure, verdict="reproduced")
+    why = figure.why
+    if figure.high is not None and figure.high >= cell.value:
+        why = "; ".join(filter(None, [why, "below, but the interval holds the printed figure"]))
+    return msgspec.structs.replace(figure, verdict="differs", why=why)
+
+
+def _rounding(cell: Cell) -> float:
+    """Return how far a value may be from the figure it was printed as."""
+    # Some figures were rounded from six decimals before they were printed with fewer.
+    return float(0.5 * 10**-cell.decimals + 1e-6)
 
 
 def _measured(figure: Figure, found: Estimate, signature: str, verdict: Verdict | None) -> Figure:

@@ -1,0 +1,84 @@
+"""Small made rated sets, written as the published ones are laid out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+
+WORDS = [
+    "tea",
+    "coffee",
+    "rain",
+    "train",
+    "garden",
+    "sister",
+    "music",
+    "book",
+    "river",
+    "bread",
+    "winter",
+    "horse",
+]
+
+
+def fed_turn(folder: Path, count: int = 40) -> Path:
+    """Write turns whose overall rating rises with their length, two turns per dialogue."""
+    rng = random.Random(1)
+    lines = []
+    for i in range(count):
+        length = 1 + i % 12
+        reply = " ".join(rng.choice(WORDS) for _ in range(length))
+        quality = length / 3 + rng.random()
+        lines.append(
+            {
+                "id": f"fed_turn_{i:04}",
+                "context": [
+                    {"speaker": "user", "text": f"Do you like {rng.choice(WORDS)}?"},
+                    {"speaker": "system", "text": "Yes."},
+                    {"speaker": "user", "text": "Why?"},
+                ][-(1 + 2 * (i % 2)) :],
+                "response": reply,
+                "system": ("Meena", "Human", "Mitsuku")[i % 3],
+                "ratings": {
+                    "overall": [round(quality), round(quality), None, round(quality + 1)],
+                    "fluent": [2, 2, 2, 2],
+                },
+                "dialogue_id": f"dialogue_{i // 2}",
+            }
+        )
+    return write(folder / "rated" / "fed_turn.jsonl", lines)
+
+
+def fed_dialogue(folder: Path, count: int = 30) -> Path:
+    """Write dialogues whose rating rises with the length of the user's turns."""
+    rng = random.Random(2)
+    lines = []
+    for i in range(count):
+        length = 1 + i % 7
+        turns = [
+            {
+                "speaker": "user" if j % 2 == 0 else "system",
+                "text": " ".join(rng.choice(WORDS) for _ in range(length if j % 2 == 0 else 3)),
+            }
+            for j in range(4)
+        ]
+        rating = round(length / 2 + rng.random())
+        lines.append(
+            {
+                "id": f"fed_dialogue_{i:04}",
+                "turns": turns,
+                "system": ("Meena", "Human")[i % 2],
+                "ratings": {"overall": [rating, rating + rng.choice((0, 1))]},
+            }
+        )
+    return write(folder / "rated" / "fed_dialogue.jsonl", lines)
+
+
+def write(path: Path, lines: list[dict]) -> Path:
+    """Write JSON lines, gzipped as the registry expects them."""
+    path = path.with_name(path.name + ".gz")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
+    return path

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+
+import made_sets
+import pytest
+
+from grice.cli import main
+from grice.errors import InputError
+from grice.evaluation.columns import Column, ScoreTable, read_table, score_table
+from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.export import as_csv, as_latex
+from grice.evaluation.meta import BASELINES, evaluate, shared_evidence
+from grice.evaluation.page import as_html
+from grice.evaluation.scores import ScoreLine
+from grice.scoring import load
+
+
+@pytest.fixture
+def turns(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    return load_rated(known_sets()["fed_turn"], tmp_path)
+
+
+@pytest.fixture
+def dialogues(tmp_path):
+    made_sets.fed_dialogue(tmp_path)
+    return load_rated(known_sets()["fed_dialogue"], tmp_path)
+
+
+def column(name, values, **counts):
+    known = {"abstained": 0, "failed": 0, "missing": 0, **counts}
+    return Column(name, f"{name}:1", tuple(values), **known)
+
+
+def lengths(rated):
+    return [float(len(item.conversation.turns[-1].text.split())) for item in rated.items]
+
+
+def evaluated(rated, *columns, **options):
+    return evaluate(rated, "overall", columns, **options)
+
+
+def row(block, name):
+    return next(row for row in block.rows if row.metric == name)
+
+
+def test_a_metric_that_follows_the_ratings_stands_above_noise_with_its_interval(turns):
+    noise = [float((7 * i) % 40) for i in range(40)]
+    block = evaluated(turns, column("noise", noise), column("length", lengths(turns)))
+    assert [one.metric for one in block.rows] == ["length", "noise"]
+    best = row(block, "length")
+    assert best.n == 40
+    assert best.spearman.value > 0.9
+    assert best.spearman.low < best.spearman.value < best.spearman.high
+    assert "BCa bootstrap of conversations" in best.spearman.method
+    assert best.cluster == 1
+    assert row(block, "noise").cluster == 2
+
+
+def test_the_difference_is_to_the_floor_and_has_its_sign(turns):
+    noise = [float((7 * i) % 40) for i in range(40)]
+    for floor, other, sign in (("noise", "length", 1), ("length", "noise", -1)):
+        block = evaluated(
+            turns, column("noise", noise), column("length", lengths(turns)), baseline=floor
+        )
+        assert row(block, floor).versus is None
+        found = row(block, other)
+        expected = found.spearman.value - row(block, floor).spearman.value
+        assert found.versus.value == pytest.approx(expected)
+        assert math.copysign(1, found.versus.value) == sign
+        assert found.versus.low < found.versus.value < found.versus.high
+        assert found.p_value < 0.01
+
+
+def test_a_constant_metric_or_rating_says_so_and_is_no_number(turns):
+    block = evaluated(turns, column("yes", [1.0] * 40), column("length", lengths(turns)))
+    found = row(block, "yes")
+    assert found.spearman is None
+    assert found.why == "the metric is 1 on every item"
+    block = evaluate(turns, "fluent", [column("length", lengths(turns))])
+    assert block.rows[0].why == "the rating is 2 on every item"
+    assert block.ceiling is None
+
+
+def test_fewer_than_ten_items_say_so_and_fewer_than_four_have_no_figure(tmp_path):
+    lines = [{"context": ["Hi"], "response": "a " * i, "ratings": i} for i in range(1, 10)]
+    for count, expected in ((9, "9 items: a rough guide"), (3, "3 items have both")):
+        rated = load_rated(made_sets.write(tmp_path / f"few{count}.jsonl", lines[:count]), None)
+        found = evaluate(rated, "overall", [column("length", lengths(rated))]).rows[0]
+        assert expected in found.why
+        assert (found.spearman is None) == (count < 4)
+
+
+def test_failed_items_are_left_out_and_abstained_ones_keep_the_neutral_value(turns):
+    lines = {
+        item.conversation.id: [
+            ScoreLine(
+                item.conversation.id,
+                item.conversation.targets[0],
+                "m",
+                None if i == 0 else 0.5 if i == 1 else float(i),
+                "failed" if i == 0 else "abstained" if i == 1 else "ok",
+                "m:1",
+            )
+        ]
+        for i, item in enumerate(turns.items)
+        if i != 2
+    }
+    found = ScoreTable({"m": lines}, {"m": "m:1"}).column("m", turns)
+    assert found.values[:4] == (None, 0.5, None, 3.0)
+    assert (found.abstained, found.failed, found.missing) == (1, 1, 1)
+    block = evaluated(turns, found, column("length", lengths(turns)))
+    assert row(block, "m").n == 38
+    assert row(block, "length").n == 40
+
+
+def test_scores_of_replies_become_one_of_their_conversation(dialogues):
+    item = dialogues.items[0].conversation
+    lines = [ScoreLine(item.id, turn, "m", value, "ok", "m:1")
+             for turn, value in ((0, 9.0), (1, 0.2), (2, 9.0), (3, 0.6))]  # fmt: skip
+    table = ScoreTable({"m": {item.id: lines}}, {"m": "m:1"})
+    for reduce, value in (("mean", 0.4), ("min", 0.2), ("last", 0.6)):
+        found = table.column("m", dialogues, reduce)
+        assert found.values[0] == pytest.approx(value)  # turns of the user are not judged
+        assert found.reduced == reduce
+
+
+def test_what_is_left_without_length_is_nothing_of_length_and_all_of_something_else(turns):
+    human = turns.human("overall")
+    block = evaluated(turns, column("length", lengths(turns)), column("people", human))
+    given = {one.given: one for one in row(block, "length").confounds}
+    assert given["length"].partial is None
+    assert given["turns"].kept == pytest.approx(1, abs=0.2)
+    assert {one.given for one in row(block, "people").confounds} >= {"overlap", "within systems"}
+
+
+def test_the_ceiling_is_the_root_of_the_reliability_of_the_judges(turns):
+    block = evaluated(turns, column("length", lengths(turns)))
+    assert 0.9 < block.ceiling.value <= 1
+    assert block.judge.value > 0.8
+
+
+def test_two_systems_are_not_taken_for_a_correlation(dialogues):
+    values = [float(len(item.conversation.turns[0].text)) for item in dialogues.items]
+    block = evaluated(dialogues, column("m", values))
+    (found,) = block.systems
+    assert block.system_count == 2
+    assert abs(found.spearman.value) == 1
+    assert (found.spearman.low, found.spearman.high) == (-1, 1)
+
+
+def test_order_of_the_items_changes_nothing(turns):
+    values = lengths(turns)
+    block = evaluated(turns, column("length", values), column("noise", list(range(40))))
+    turned = turns._replace(items=tuple(reversed(turns.items)))
+    again = evaluated(
+        turned, column("length", values[::-1]), column("noise", list(range(40))[::-1])
+    )
+    for name in ("length", "noise"):
+        first, second = row(block, name), row(again, name)
+        assert first.spearman == second.spearman
+        assert first.versus == second.versus
+
+
+def test_sets_that_share_conversations_are_named():
+    known = known_sets()
+    (line,) = shared_evidence([known["fed_turn"], known["fed_dialogue"], known["deco_test"]])
+    assert line.startswith("fed_dialogue and fed_turn share conversations")
+    for entry in known.values():
+        assert set(entry.overlaps) <= set(known)
+
+
+def test_tables_for_papers_hold_the_same_figures(turns):
+    block = evaluated(turns, column("length_of_it", lengths(turns)), column("yes", [1.0] * 40))
+    records = list(csv.DictReader(io.StringIO(as_csv([block]))))
+    assert float(records[0]["spearman"]) == pytest.approx(block.rows[0].spearman.value, abs=1e-6)
+    assert records[1]["spearman"] == ""
+    assert records[1]["why"] == "the metric is 1 on every item"
+    latex = as_latex([block])
+    assert "length\\_of\\_it & " in latex
+    assert "nan" not in (latex + as_csv([block])).lower()
+
+
+def test_the_page_is_one_file_that_loads_nothing_and_escapes_what_it_shows(turns):
+    block = evaluated(turns, column("<script>alert(1)</script>", lengths(turns)))
+    page = as_html([block], title="T", command="grice <b>", made="today", shared=["a & b"])
+    assert "<script" not in page
+    assert "a &amp; b" in page
+    assert not re.search(r"(src|href)=|url\(|@import", page)
+    assert page.count('<circle class="point"') == 40
+    assert page.count('class="regression"') == 1
+
+
+def test_the_command_judges_a_metric_beside_the_floors(tmp_path, capsys, monkeypatch):
+    made_sets.fed_turn(tmp_path)
+    monkeypatch.setenv("GRICE_DATA", str(tmp_path))
+    html = tmp_path / "page.html"
+    assert main(["meta-eval", "log_length", "--on", "fed_turn", "--json", "--kendall",
+                 "--html", str(html), "--no-cache"]) == 0  # fmt: skip
+    (block,) = json.loads(capsys.readouterr().out)
+    rows = {row["metric"]: row for row in block["rows"]}
+    assert set(rows) == set(BASELINES["turn"])
+    assert rows["log_length"]["spearman"]["value"] > 0.9
+    assert rows["log_length"]["kendall"]["value"] > 0.7
+    assert rows["log_length"]["versus"]["low"] > 0
+    assert rows["log_length"]["signature"] == "log_length:1"
+    assert "<svg" in html.read_text()
+
+
+def test_the_table_fits_eighty_columns(tmp_path, capsys, monkeypatch):
+    made_sets.fed_dialogue(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["meta-eval", "--on", "fed_dialogue", "--data", str(tmp_path), "--no-cache"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "mean_adjacent_cosine" in out
+    assert "nan" not in out.lower()
+
+
+def test_scores_of_an_earlier_run_are_taken_from_a_file(tmp_path, capsys):
+    path = made_sets.fed_turn(tmp_path)
+    scores = tmp_path / "scores.jsonl"
+    assert main(["score", str(path), "-m", "log_length", "-o", str(scores), "--json"]) == 0
+    text = scores.read_text().replace('"log_length"', '"theirs"')
+    scores.write_text(text)
+    capsys.readouterr()
+    words = ["meta-eval", "--on", "fed_turn", "--data", str(tmp_path), "--json", "--no-cache"]
+    assert main([*words, "--scores", str(scores)]) == 0
+    (block,) = json.loads(capsys.readouterr().out)
+    rows = {row["metric"]: row for row in block["rows"]}
+    assert rows["theirs"]["spearman"]["value"] == rows["log_length"]["spearman"]["value"]
+    assert rows["theirs"]["missing"] == 0
+
+
+def test_scores_of_two_versions_of_a_metric_are_refused(tmp_path):
+    line = {"conversation": "a", "turn": 0, "metric": "m", "value": 1, "status": "ok"}
+    path = tmp_path / "scores.jsonl"
+    path.write_text("".join(json.dumps({**line, "turn": i, "signature": f"m:{i}"}) + "\n"
+                            for i in range(2)))  # fmt: skip
+    with pytest.raises(InputError, match="computed in two ways"):
+        read_table(str(path))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "golden"),
+    [
+        ("fed_turn", {"log_length": 0.115844, "overlap_last_turn": 0.013813}),
+        ("grade_dailydialog", {"log_length": -0.234309, "overlap_last_turn": -0.017179}),
+        (
+            "fed_dialogue",
+            {
+                "mean_user_words": 0.487976,
+                "mean_system_words": 0.232606,
+                "distinct_words": -0.027066,
+                "turn_count": -0.121581,
+            },
+        ),
+    ],
+)
+def test_floors_give_the_known_correlations_on_published_sets(data_folder, name, golden):
+    # Golden: the same floors computed elsewhere, with ln(1 + words) as length, which has the same
+    # ranks where no reply is empty.
+    rated = load_rated(known_sets()[name], data_folder)
+    with load(*golden) as grader:
+        table = score_table(grader, grader.signatures, rated)
+    columns = [table.column(floor, rated) for floor in golden]
+    block = evaluate(rated, rated.set.default, columns)
+    for found in block.rows:
+        assert found.spearman.value == pytest.approx(golden[found.metric], abs=5e-5)
