@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from score_files import line, write
+from score_files import line, rows_of, write
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
@@ -35,10 +35,6 @@ def pair(tmp_path):
 
 def by_name(result):
     return {metric.metric: metric for metric in result.metrics}
-
-
-def rows_of(file):
-    return [json.loads(row) for row in Path(file).read_text().splitlines()]
 
 
 def test_a_rise_is_found_and_a_draw_is_not_called_equal(pair):

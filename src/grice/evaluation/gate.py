@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from grice.errors import InputError, did_you_mean
-from grice.evaluation.scores import read_score_lines
+from grice.evaluation.scores import read_score_groups
 from grice.evaluation.shares import share
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.records import Status
 
@@ -168,7 +168,7 @@ def gate_file(file: str, rules: Rules) -> GateResult:
         InputError: If a rule names a metric that the file does not have, the file cannot be
             read, or the lines of a conversation stand apart.
     """
-    return _checked(_conversations(file), rules, file)
+    return _checked(read_score_groups(file), rules, file)
 
 
 def gate(scores: Iterable[Scored], rules: Rules) -> GateResult:
@@ -183,31 +183,7 @@ def gate(scores: Iterable[Scored], rules: Rules) -> GateResult:
     return _checked(groups.values(), rules, "the scores")
 
 
-def _conversations(file: str) -> Iterator[list[Scored]]:
-    """Yield the scores of each conversation; its lines must stand together."""
-    seen: set[int] = set()
-    group: list[Scored] = []
-    current = None
-    for number, line in read_score_lines(file):
-        # Ids are unique within one input only.
-        place = (line.meta.file, line.conversation)
-        if place != current:
-            if group:
-                yield group
-            if hash(place) in seen:
-                raise InputError(
-                    f"{file}:{number}: conversation {line.conversation!r} began earlier; its "
-                    "scores must stand together, as grice score writes them (sort the file by "
-                    "conversation, and give each conversation once)"
-                )
-            seen.add(hash(place))
-            group, current = [], place
-        group.append(line)
-    if group:
-        yield group
-
-
-def _checked(groups: Iterable[list[Scored]], rules: Rules, where: str) -> GateResult:
+def _checked(groups: Iterable[Sequence[Scored]], rules: Rules, where: str) -> GateResult:
     named = rules.metrics()
     tallies: dict[str, _Tally] = {}
     for group in groups:

@@ -29,18 +29,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STATUSES",
+    "TURN_BITS",
     "Ids",
     "MetricScores",
     "ScoreLine",
     "ScoreSet",
     "read_rows",
+    "read_score_groups",
     "read_score_lines",
     "read_scores",
 ]
 
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
 _NUMBER = {status: number for number, status in enumerate(STATUSES)}
-_TURNS = 32
+TURN_BITS = 32
 """Bits of an item's number that hold its turn."""
 
 Row = TypeVar("Row")
@@ -76,7 +78,7 @@ class Ids:
 
     def item(self, conversation: str, turn: int | None) -> int:
         """Return the number of an item."""
-        return (self.number(conversation) << _TURNS) + (0 if turn is None else turn + 1)
+        return (self.number(conversation) << TURN_BITS) + (0 if turn is None else turn + 1)
 
     def names(self) -> list[str]:
         """Return the conversations by their numbers."""
@@ -84,8 +86,8 @@ class Ids:
 
     def tell(self, item: int) -> str:
         """Return an item in words."""
-        name = self.names()[item >> _TURNS]
-        turn = item & ((1 << _TURNS) - 1)
+        name = self.names()[item >> TURN_BITS]
+        turn = item & ((1 << TURN_BITS) - 1)
         return f"conversation {name!r}" + (f", turn {turn - 1}" if turn else "")
 
 
@@ -94,25 +96,31 @@ class MetricScores(NamedTuple):
 
     Attributes:
         items: Numbers of the items, rising.
-        values: Their values; NaN unless ``ok``.
+        given: The values as they stand: the neutral one where the metric abstained, NaN where it
+            failed.
         statuses: Index of each status in :data:`STATUSES`.
         signatures: Every signature that occurs.
     """
 
     items: NDArray[np.int64]
-    values: NDArray[np.float64]
+    given: NDArray[np.float64]
     statuses: NDArray[np.int8]
     signatures: tuple[str, ...]
 
     @property
+    def values(self) -> NDArray[np.float64]:
+        """The values of status ``ok``; NaN for all others."""
+        return np.where(self.statuses == _NUMBER["ok"], self.given, np.nan)
+
+    @property
     def conversations(self) -> NDArray[np.int64]:
         """Number of the conversation of each item."""
-        return self.items >> _TURNS
+        return self.items >> TURN_BITS
 
     @property
     def turns(self) -> NDArray[np.int64]:
         """Turn of each item; -1 for a whole conversation."""
-        return (self.items & ((1 << _TURNS) - 1)) - 1
+        return (self.items & ((1 << TURN_BITS) - 1)) - 1
 
     def count(self, status: Status) -> int:
         """Return how many scores have a status."""
@@ -180,8 +188,8 @@ def read_scores(file: str, ids: Ids) -> ScoreSet:
     for _, line in read_score_lines(file):
         column = columns.setdefault(line.metric, _Columns())
         column.items.append(ids.item(line.conversation, line.turn))
-        is_ok = line.status == "ok" and line.value is not None
-        column.values.append(line.value if is_ok and line.value is not None else float("nan"))
+        value = line.value if line.status != "failed" else None
+        column.values.append(float("nan") if value is None else value)
         column.statuses.append(_NUMBER[line.status])
         column.signatures[line.signature] = None
     metrics = {name: column.sorted(file, name, ids) for name, column in columns.items()}
@@ -191,13 +199,41 @@ def read_scores(file: str, ids: Ids) -> ScoreSet:
 def read_score_lines(file: str) -> Iterator[tuple[int, ScoreLine]]:
     """Yield each line of a file of scores with its number, from 1."""
     for number, line in read_rows(file, ScoreLine):
-        if line.turn is not None and not 0 <= line.turn < (1 << _TURNS) - 1:
+        if line.turn is not None and not 0 <= line.turn < (1 << TURN_BITS) - 1:
             problem = f"a turn is counted from 0, found {line.turn}"
             raise RecordError(problem, file=_name(file), line=number, field="turn")
         if line.status == "ok" and line.value is None:
             problem = 'a score with status "ok" needs a value, found null'
             raise RecordError(problem, file=_name(file), line=number, field="value")
         yield number, line
+
+
+def read_score_groups(file: str) -> Iterator[list[ScoreLine]]:
+    """Yield the scores of each conversation of a file in turn; its lines must stand together.
+
+    Raises:
+        InputError: If a conversation goes on further down, or the file cannot be read.
+    """
+    seen: set[int] = set()
+    group: list[ScoreLine] = []
+    current = None
+    for number, line in read_score_lines(file):
+        # Ids are unique within one input only.
+        place = (line.meta.file, line.conversation)
+        if place != current:
+            if group:
+                yield group
+            if hash(place) in seen:
+                raise InputError(
+                    f"{_name(file)}:{number}: conversation {line.conversation!r} began earlier; "
+                    "its scores must stand together, as grice score writes them (sort the file "
+                    "by conversation, and give each conversation once)"
+                )
+            seen.add(hash(place))
+            group, current = [], place
+        group.append(line)
+    if group:
+        yield group
 
 
 def read_rows(file: str, kind: type[Row]) -> Iterator[tuple[int, Row]]:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from grice.errors import OutputError
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from grice.evaluation.gate import Check, GateResult
 
-__all__ = ["junit", "markdown", "write_text"]
+__all__ = ["junit", "markdown"]
 
 
 def junit(result: GateResult, source: str) -> str:
@@ -55,18 +51,6 @@ def markdown(result: GateResult, source: str) -> str:
         verdict = "uncertain, allowed" if allowed else check.verdict
         lines.append(f"| {_cell(check.metric)} | {_cell(check.says)} | {verdict} |")
     return "\n".join(lines) + "\n"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file.
-
-    Raises:
-        OutputError: If it cannot be written.
-    """
-    try:
-        path.write_text(text, "utf-8", errors="replace")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def _is_fine(check: Check, result: GateResult) -> bool:

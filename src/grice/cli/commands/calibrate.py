@@ -1,0 +1,125 @@
+"""``grice calibrate``: scores on the scale of your raters, each with a band."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grice.evaluation.calibrate import Calibrated, Calibration
+
+HELP = "map scores to the scale of your raters, from a few ratings"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the arguments."""
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone",
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the result here")
+    parser.add_argument("--apply", metavar="MAP.json", help="apply this map")
+    parser.add_argument("-m", "--metrics", metavar="NAMES", help="comma-separated; default all")
+    parser.add_argument(
+        "--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="lowest and highest rating"
+    )
+    parser.add_argument(
+        "--level", type=float, default=0.9, help="share of ratings a band holds (default 0.9)"
+    )
+    parser.add_argument(
+        "--across-signatures",
+        action="store_true",
+        help="apply the map also to scores that were computed otherwise",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of every split (default 0)")
+    parser.add_argument("--json", action="store_true", help="print the map as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fit a map, or apply one."""
+    if arguments.apply is not None:
+        return _apply(arguments)
+    from grice.cli._output import write_text
+    from grice.evaluation.calibrate import calibrate
+    from grice.records import to_json
+
+    if len(arguments.files) != 2:
+        raise InputError(
+            "to fit a map give two files, grice calibrate LABELS.jsonl OUT.jsonl -o MAP.json; to "
+            "apply one, grice calibrate --apply MAP.json OUT.jsonl"
+        )
+    names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
+    found = calibrate(
+        *arguments.files,
+        metrics=names,
+        scale=None if arguments.scale is None else tuple(arguments.scale),
+        level=arguments.level,
+        seed=arguments.seed,
+    )
+    if arguments.output is not None:
+        write_text(arguments.output, to_json(found) + "\n")
+    if arguments.json:
+        sys.stdout.write(to_json(found) + "\n")
+    else:
+        _print(found)
+    return 0
+
+
+def _apply(arguments: argparse.Namespace) -> int:
+    from grice.cli._output import write_lines
+    from grice.evaluation.calibrate import apply, read_calibration
+
+    if len(arguments.files) != 1:
+        raise InputError("--apply takes one file of scores, as grice score wrote it")
+    rows = apply(
+        read_calibration(arguments.apply),
+        arguments.files[0],
+        across_signatures=arguments.across_signatures,
+    )
+    lines = _encoded(rows)
+    if arguments.output is None:
+        for line in lines:
+            sys.stdout.buffer.write(line)
+    else:
+        write_lines(arguments.output, lines)
+    return 0
+
+
+def _encoded(rows: Iterable[Calibrated]) -> Iterator[bytes]:
+    import msgspec
+
+    encoder = msgspec.json.Encoder()
+    for row in rows:
+        yield encoder.encode(row) + b"\n"
+
+
+def _print(found: Calibration) -> None:
+    from grice.cli._tables import bounds, number, print_lines, print_table
+
+    rows = []
+    for one in found.maps:
+        rating = one.map.ratings
+        rows.append(
+            (
+                one.metric,
+                number(one.correlation.value if one.correlation else None, "+.2f"),
+                bounds(one.correlation, "+.2f"),
+                f"{rating[0]:.2f} – {rating[-1]:.2f}",
+                "whole scale" if one.map.radius is None else f"± {one.map.radius:.2f}",
+                f"{one.n:,}",
+            )
+        )
+    band = f"{found.maps[0].map.level:.0%} band"
+    print_table(("metric", "Spearman", "95 % interval", "ratings", band, "n"), rows)
+    if found.blend is not None:
+        weights = ", ".join(f"{name} {value:.3g}" for name, value in found.blend.weights.items())
+        print_lines([f"weights of the blend: {weights}"])
+    print_lines(found.says)

@@ -1,0 +1,351 @@
+"""From a few ratings of people: scores on the human scale, each with a band.
+
+A map is fitted per metric, and a blend of the metrics if it comes nearer to people than the best
+of them; the map is a file, applied to as many scores as there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.evaluation.blend import fit_blend
+from grice.evaluation.labels import Aligned, Unit, align
+from grice.evaluation.scores import ScoreLine, read_score_groups
+from grice.records import Status
+from grice.stats.conformal import HumanScale, fit_human_scale
+from grice.stats.correlations import correlation
+from grice.stats.estimate import FEW, Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = [
+    "BLEND",
+    "Blend",
+    "Calibrated",
+    "Calibration",
+    "MetricMap",
+    "apply",
+    "calibrate",
+    "read_calibration",
+]
+
+BLEND = "blend"
+"""Name under which calibrated scores of the blend are written."""
+LEAST = 30
+"""A blend needs so many items at least; with fewer its gain cannot be told."""
+
+
+class MetricMap(msgspec.Struct, frozen=True):
+    """One metric on the human scale.
+
+    Attributes:
+        metric: Its name.
+        signature: What exactly was computed; scores of another are refused.
+        map: The map and its band.
+        correlation: Spearman correlation with the ratings; None if the metric never changes.
+        n: Items with a rating and a score.
+    """
+
+    metric: str
+    signature: str
+    map: HumanScale
+    correlation: Estimate | None
+    n: int
+
+
+class Blend(msgspec.Struct, frozen=True):
+    """A weighted sum of metrics on the human scale.
+
+    Attributes:
+        weights: Weight of each metric, at least 0.
+        intercept: What is added.
+        map: Map of the sum and its band.
+        gain: Fall of the squared error of an unseen item against the best single metric.
+        single: That metric.
+        n: Items with a rating and a score of every metric.
+    """
+
+    weights: dict[str, float]
+    intercept: float
+    map: HumanScale
+    gain: Estimate
+    single: str
+    n: int
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """What ``grice calibrate`` writes and ``grice calibrate --apply`` reads.
+
+    Attributes:
+        format: Name and version of this layout.
+        unit: Whether turns or conversations were rated.
+        maps: One per metric.
+        blend: The blend; None if there is none.
+        says: Why there is a blend or none, and what was left out.
+    """
+
+    format: Literal["grice-calibration/1"]
+    unit: Unit
+    maps: tuple[MetricMap, ...]
+    blend: Blend | None
+    says: tuple[str, ...]
+
+
+class Calibrated(msgspec.Struct, frozen=True):
+    """A score on the human scale.
+
+    Attributes:
+        conversation: Id of the conversation.
+        turn: Index of the turn; None if conversations were rated.
+        metric: Name of the metric, or :data:`BLEND`.
+        value: Expected rating; None unless ``ok``.
+        low: Lower end of the band that holds a person's rating with probability ``level``.
+        high: Upper end.
+        level: That probability.
+        score: The value of the metric.
+        status: ``abstained`` or ``failed`` as the score, or where no reply was judged.
+        signature: Signature of the score and of the map.
+    """
+
+    conversation: str
+    turn: int | None
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    level: float
+    score: float | None
+    status: Status
+    signature: str
+
+
+def calibrate(
+    labels: str,
+    scores: str,
+    *,
+    metrics: Sequence[str] = (),
+    scale: tuple[float, float] | None = None,
+    level: float = 0.9,
+    seed: int = 0,
+) -> Calibration:
+    """Fit maps from metrics to the ratings of people.
+
+    Args:
+        labels: Ratings; see :func:`grice.evaluation.labels.align`.
+        scores: Scores of the same items.
+        metrics: Which metrics; by default all that score what was rated.
+        scale: Lowest and highest possible rating; by default the lowest and highest given.
+        level: Share of new items whose rating the band shall hold.
+        seed: Seed of every split.
+
+    Raises:
+        InputError: If there are too few ratings, or all are alike.
+    """
+    aligned = align(labels, scores, metrics)
+    says = list(aligned.remarks)
+    if scale is None:
+        given = aligned.ratings[aligned.rated]
+        scale = (float(given.min()), float(given.max()))
+        says.append(
+            f"the scale is taken to be {scale[0]:g} to {scale[1]:g}, the lowest and highest "
+            "rating given; state it with --scale LOW HIGH if it is wider"
+        )
+    maps = tuple(_map(aligned, name, scale, level, seed, says) for name in aligned.columns)
+    blend = _blend(aligned, scale, level, seed, says)
+    return Calibration("grice-calibration/1", aligned.unit, maps, blend, tuple(says))
+
+
+def _map(
+    aligned: Aligned,
+    name: str,
+    scale: tuple[float, float],
+    level: float,
+    seed: int,
+    says: list[str],
+) -> MetricMap:
+    column = aligned.columns[name]
+    rated = aligned.rated
+    places = rated[~np.isnan(column.values[rated])]
+    if len(places) < FEW:
+        raise InputError(
+            f"{name}: {len(places)} of {len(rated)} rated items have a score with status ok; at "
+            f"least {FEW} are needed (choose other metrics with -m)"
+        )
+    values, ratings = column.values[places], aligned.ratings[places]
+    groups = aligned.groups(places)
+    if len(places) < len(rated):
+        says.append(f"{name}: {len(rated) - len(places)} rated items without a score are left out")
+    found = None
+    if np.ptp(values) > 0 and np.ptp(ratings) > 0:
+        found = correlation(values, ratings, groups=groups, seed=seed)
+        if found.high is not None and found.high < 0:
+            says.append(f"{name}: higher scores go with lower ratings; its map is flat")
+    fitted = fit_human_scale(values, ratings, scale=scale, groups=groups, level=level, seed=seed)
+    if fitted.radius is None:
+        says.append(f"{name}: too few items for a band of {level:.0%}; the band is the whole scale")
+    return MetricMap(name, column.signature, fitted, found, len(places))
+
+
+def _blend(
+    aligned: Aligned, scale: tuple[float, float], level: float, seed: int, says: list[str]
+) -> Blend | None:
+    names = list(aligned.columns)
+    if len(names) < 2:
+        says.append("no blend: there is one metric only")
+        return None
+    rated = aligned.rated
+    table = np.stack([aligned.columns[name].values[rated] for name in names], axis=1)
+    kept = ~np.isnan(table).any(axis=1)
+    values, ratings = table[kept], aligned.ratings[rated][kept]
+    conversations = aligned.conversations[rated[kept]]
+    if len(values) < LEAST or len(np.unique(conversations)) < FEW or np.ptp(ratings) == 0:
+        says.append(
+            f"no blend: {len(values)} items of {len(np.unique(conversations))} conversations have "
+            f"a rating and every score; {LEAST} and {FEW} are needed"
+        )
+        return None
+    fitted = fit_blend(values, ratings, conversations, seed=seed)
+    gain, single = fitted.gain, names[fitted.single]
+    figures = f"{gain.value:+.3f} [{gain.low:.3f}, {gain.high:.3f}]"
+    if gain.low is None or gain.low <= 0:
+        says.append(
+            f"no blend: against {single} alone the squared error on unseen conversations falls by "
+            f"{figures}, an interval that includes zero"
+        )
+        return None
+    says.append(
+        f"blend: against {single} alone the squared error on unseen conversations falls by "
+        f"{figures}"
+    )
+    # The band is set on what the blend says of items it was not fitted to.
+    human = fit_human_scale(
+        fitted.unseen,
+        ratings,
+        scale=scale,
+        groups=aligned.groups(rated[kept]),
+        level=level,
+        seed=seed,
+    )
+    weights = dict(zip(names, map(float, fitted.linear.weights), strict=True))
+    return Blend(weights, fitted.linear.intercept, human, gain, single, len(values))
+
+
+def read_calibration(file: str) -> Calibration:
+    """Return the map that ``grice calibrate -o`` wrote.
+
+    Raises:
+        InputError: If the file cannot be read or is none.
+    """
+    try:
+        return msgspec.json.decode(Path(file).read_bytes(), type=Calibration)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{file}: not a map of grice calibrate ({error}); write one with grice calibrate "
+            "LABELS.jsonl OUT.jsonl -o MAP.json"
+        ) from None
+
+
+def apply(
+    calibration: Calibration, scores: str, *, across_signatures: bool = False
+) -> Iterator[Calibrated]:
+    """Yield the scores of a file on the human scale, in its order, conversation by conversation.
+
+    Args:
+        calibration: The map.
+        scores: What ``grice score`` wrote; scores of other metrics are passed over.
+        across_signatures: Apply the map also to scores that were computed otherwise.
+
+    Raises:
+        InputError: If a score was computed otherwise, or the file has none of the metrics.
+    """
+    maps = {one.metric: one for one in calibration.maps}
+    stamp = hashlib.sha256(msgspec.json.encode(calibration)).hexdigest()[:8]
+    met = False
+    for group in read_score_groups(scores):
+        known = [line for line in group if line.metric in maps]
+        for line in known:
+            if not across_signatures and line.signature != maps[line.metric].signature:
+                raise InputError(
+                    f"{scores}: {line.metric} was computed otherwise than for the map\n"
+                    f"  map:  {maps[line.metric].signature}\n  here: {line.signature}\n"
+                    "  calibrate anew, or give --across-signatures"
+                )
+        met = met or bool(known)
+        for place, lines in _units(known, calibration.unit).items():
+            for name, (value, status) in lines.items():
+                yield _calibrated(
+                    group[0].conversation, place, name, value, status, maps[name].map,
+                    f"{maps[name].signature}|human:{stamp}",
+                )  # fmt: skip
+            if calibration.blend is not None:
+                value, status = _summed(calibration.blend, lines)
+                yield _calibrated(
+                    group[0].conversation, place, BLEND, value, status, calibration.blend.map,
+                    f"{BLEND}|human:{stamp}",
+                )  # fmt: skip
+    if not met:
+        raise InputError(f"{scores}: no scores of {', '.join(maps)}, which the map is for")
+
+
+def _units(
+    lines: Sequence[ScoreLine], unit: Unit
+) -> dict[int | None, dict[str, tuple[float | None, Status]]]:
+    """Return value and status of each metric by turn, or of the conversation as a whole."""
+    found: dict[int | None, dict[str, tuple[float | None, Status]]] = {}
+    if unit == "turn":
+        for line in lines:
+            if line.turn is not None:
+                found.setdefault(line.turn, {})[line.metric] = (line.value, line.status)
+        return found
+    by_metric: dict[str, list[ScoreLine]] = {}
+    for line in lines:
+        by_metric.setdefault(line.metric, []).append(line)
+    whole: dict[str, tuple[float | None, Status]] = {}
+    for name, group in by_metric.items():
+        values = [line.value for line in group if line.status == "ok" and line.value is not None]
+        statuses: set[Status] = {line.status for line in group}
+        lost: Status = "failed" if "failed" in statuses else "abstained"
+        whole[name] = (math.fsum(values) / len(values), "ok") if values else (None, lost)
+    return {None: whole} if whole else {}
+
+
+def _summed(
+    blend: Blend, lines: dict[str, tuple[float | None, Status]]
+) -> tuple[float | None, Status]:
+    total = blend.intercept
+    for name, weight in blend.weights.items():
+        value, status = lines.get(name, (None, "failed"))
+        if status != "ok" or value is None:
+            return None, status if status != "ok" else "failed"
+        total += weight * value
+    return total, "ok"
+
+
+def _calibrated(
+    conversation: str,
+    turn: int | None,
+    metric: str,
+    value: float | None,
+    status: Status,
+    human: HumanScale,
+    signature: str,
+) -> Calibrated:
+    if status != "ok" or value is None:
+        return Calibrated(
+            conversation, turn, metric, None, None, None, human.level, value, status, signature
+        )
+    band = human.at(value)
+    return Calibrated(
+        conversation, turn, metric, band.value, band.low, band.high, human.level, value, "ok",
+        signature,
+    )  # fmt: skip

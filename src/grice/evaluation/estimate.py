@@ -1,0 +1,254 @@
+"""The mean rating of many conversations from the ratings of a few and a metric on all."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.evaluation.labels import Aligned, Unit, align
+from grice.evaluation.sample import hashed
+from grice.stats.estimate import Estimate, Floats, Integers
+from grice.stats.inference import prediction_powered_mean
+from grice.stats.systems import mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["RULE", "EstimateResult", "MetricEstimate", "Suggestion", "estimate"]
+
+STRATA = 5
+UNLIKE = 0.999
+"""Level of the difference from which the rated items are said to be no random sample."""
+RULE = (
+    "conversations are parted into fifths by the metric; a label is expected to gain "
+    "W² s² (1/n - 1/(n+1)) of the variance of the mean, W the fifth's share of the conversations, "
+    "n its labelled ones, s the spread of what the metric does not explain. The next label goes "
+    "where that is largest, to a conversation drawn at random there. Labels chosen because a "
+    "single score looks odd would no longer stand for the rest and would bias the mean."
+)
+
+
+class MetricEstimate(msgspec.Struct, frozen=True):
+    """The mean rating with the help of one metric.
+
+    Attributes:
+        metric: Its name.
+        mean: Mean rating over all items, with its interval.
+        weight: How far the metric was used; 0 is not at all.
+        labels_saved: How many more labels alone would give an interval of this width; negative
+            if the metric is of no help. None if it cannot be told.
+        signature: What exactly was computed.
+        says: The outcome in words, and what to beware of.
+    """
+
+    metric: str
+    mean: Estimate
+    weight: float
+    labels_saved: float | None
+    signature: str
+    says: tuple[str, ...]
+
+
+class Suggestion(msgspec.Struct, frozen=True):
+    """A conversation to label next.
+
+    Attributes:
+        conversation: Its id.
+        low: The lowest value of the metric in its fifth.
+        high: The highest.
+        gain: By how much the variance of the mean is expected to fall.
+    """
+
+    conversation: str
+    low: float
+    high: float
+    gain: float
+
+
+class EstimateResult(msgspec.Struct, frozen=True):
+    """A mean rating.
+
+    Attributes:
+        unit: Whether turns or conversations were rated.
+        labelled: Rated items.
+        unlabelled: Items with scores alone.
+        labels_only: What the labels alone give.
+        metrics: One entry per metric.
+        rule: How the next conversations are chosen.
+        by: The metric they are chosen by: the first one.
+        next: Conversations to label next, in order.
+        remarks: What was left out.
+        seed: Seed of the choice.
+    """
+
+    unit: Unit
+    labelled: int
+    unlabelled: int
+    labels_only: Estimate
+    metrics: tuple[MetricEstimate, ...]
+    rule: str
+    by: str
+    next: tuple[Suggestion, ...]
+    remarks: tuple[str, ...]
+    seed: int
+
+
+def estimate(
+    labels: str,
+    scores: str,
+    *,
+    metrics: Sequence[str] = (),
+    suggest: int = 10,
+    level: float = 0.95,
+    seed: int = 0,
+) -> EstimateResult:
+    """Estimate the mean rating of everything that was scored.
+
+    The labelled items must be a random sample of the scored ones. Then the mean is unbiased and
+    the interval holds whatever the metric is worth; a good metric makes it shorter. Every item
+    counts: where a metric abstained with its neutral value, where it failed with its mean.
+
+    Args:
+        labels: Ratings; see :func:`grice.evaluation.labels.align`.
+        scores: Scores of the same items and of many more.
+        metrics: Which metrics; by default all that score what was rated.
+        suggest: How many conversations to suggest for labelling next.
+        level: Confidence level.
+        seed: Seed of the suggestions.
+
+    Raises:
+        InputError: If fewer than ten items are rated, all alike, or no others are scored.
+    """
+    aligned = align(labels, scores, metrics)
+    rated = aligned.rated
+    others = np.flatnonzero(np.isnan(aligned.ratings))
+    if not len(others):
+        raise InputError(
+            f"every item of {scores} is rated; give scores of more conversations than were rated, "
+            "or take the mean of the ratings"
+        )
+    powered = [_powered(aligned, name, level) for name in aligned.columns]
+    by = next(iter(aligned.columns))
+    labels_only = mean(aligned.ratings[rated], groups=aligned.groups(rated), level=level)
+    return EstimateResult(
+        aligned.unit,
+        len(rated),
+        len(others),
+        labels_only,
+        tuple(powered),
+        RULE,
+        by,
+        tuple(_suggested(aligned, by, powered[0].weight, suggest, seed)),
+        aligned.remarks,
+        seed,
+    )
+
+
+def _filled(given: Floats) -> Floats:
+    """Return the column with its mean where the metric failed: right for any filling."""
+    there = ~np.isnan(given)
+    return np.where(there, given, given[there].mean() if there.any() else 0.0)
+
+
+def _powered(aligned: Aligned, name: str, level: float) -> MetricEstimate:
+    column = aligned.columns[name]
+    values = _filled(column.given)
+    rated = aligned.rated
+    others = np.flatnonzero(np.isnan(aligned.ratings))
+    found = prediction_powered_mean(
+        aligned.ratings[rated],
+        values[rated],
+        values[others],
+        groups=aligned.groups(rated),
+        unlabelled_groups=aligned.groups(others),
+        level=level,
+    )
+    saved = found.worth - len(rated) if math.isfinite(found.worth) else None
+    says = [_saying(name, saved, len(rated))]
+    if warning := _unlike(aligned, name, values, rated, others):
+        says.append(warning)
+    lost = int(np.isnan(column.given).sum())
+    if lost:
+        says.append(f"{lost} items on which {name} failed count with its mean")
+    return MetricEstimate(name, found.mean, found.weight, saved, column.signature, tuple(says))
+
+
+def _saying(name: str, saved: float | None, n: int) -> str:
+    if saved is None:
+        return f"{name} tells every rating exactly; nothing more can be said"
+    if saved < 0.5:
+        return f"{name} saves no labels here: take the labels alone"
+    return f"{name} is worth {saved:.0f} more labels beside the {n} there are"
+
+
+def _unlike(
+    aligned: Aligned, name: str, values: Floats, rated: Integers, others: Integers
+) -> str | None:
+    """Return a warning if the rated items cannot well be a random sample."""
+    sides = [
+        mean(values[part], groups=aligned.groups(part), level=UNLIKE) for part in (rated, others)
+    ]
+    halves = [side.high - side.value for side in sides if side.high is not None]
+    gap = sides[0].value - sides[1].value
+    if len(halves) < 2 or abs(gap) <= math.hypot(*halves):
+        return None
+    return (
+        f"the rated items differ from the others in {name} ({sides[0].value:.3f} against "
+        f"{sides[1].value:.3f}): they are hardly a random sample, and then the mean is biased"
+    )
+
+
+def _suggested(
+    aligned: Aligned, name: str, weight: float, most: int, seed: int
+) -> list[Suggestion]:
+    """Return the next conversations by :data:`RULE`, the largest gain first."""
+    values = _filled(aligned.columns[name].given)
+    numbers, codes = np.unique(aligned.conversations, return_inverse=True)
+    means = np.bincount(codes, values) / np.bincount(codes)
+    is_rated = np.bincount(codes[aligned.rated], minlength=len(numbers)) > 0
+    strata = _strata(means)
+    left = aligned.ratings[aligned.rated] - weight * values[aligned.rated]
+    variance = float(left.var(ddof=1))
+    shares = np.bincount(strata, minlength=STRATA) / len(means)
+    counts = np.bincount(strata[is_rated], minlength=STRATA).astype(float)
+    names = aligned.ids.names()
+    waiting = {
+        stratum: sorted(
+            (int(place) for place in np.flatnonzero((strata == stratum) & ~is_rated)),
+            key=lambda place: hashed(names[int(numbers[place])], seed),
+            reverse=True,
+        )
+        for stratum in range(STRATA)
+    }
+    chosen: list[Suggestion] = []
+    while len(chosen) < most and any(waiting.values()):
+        gains = {
+            stratum: float(shares[stratum] ** 2 * variance * _fall(counts[stratum]))
+            for stratum in waiting
+            if waiting[stratum]
+        }
+        best = max(gains, key=lambda stratum: (gains[stratum], -stratum))
+        place = waiting[best].pop()
+        inside = means[strata == best]
+        chosen.append(
+            Suggestion(
+                names[int(numbers[place])], float(inside.min()), float(inside.max()), gains[best]
+            )
+        )
+        counts[best] += 1
+    return chosen
+
+
+def _strata(means: Floats) -> Integers:
+    ranks = np.empty(len(means), np.int64)
+    ranks[np.argsort(means, kind="stable")] = np.arange(len(means))
+    return np.asarray(ranks * STRATA // len(means), np.int64)
+
+
+def _fall(n: float) -> float:
+    """Return 1/n - 1/(n+1); an empty fifth counts as half a label."""
+    return 1 / max(n, 0.5) - 1 / (max(n, 0.5) + 1)

@@ -1,0 +1,228 @@
+"""Ratings of people, joined with scores of the same replies or conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError, RecordError, did_you_mean
+from grice.evaluation.scores import (
+    TURN_BITS,
+    Ids,
+    MetricScores,
+    ScoreSet,
+    read_rows,
+    read_scores,
+)
+from grice.stats.estimate import FEW, Floats, Integers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Aligned", "Column", "Unit", "align"]
+
+Unit: TypeAlias = Literal["turn", "conversation"]
+"""What was rated: single turns, or whole conversations."""
+
+NEAR = 1000
+"""How many ids are looked through for one that is nearly the unknown one."""
+
+
+class Label(msgspec.Struct, frozen=True):
+    """One line of a file of labels; an item may have several, one per judge."""
+
+    conversation: str
+    rating: float | None
+    turn: int | None = None
+
+
+class Column(NamedTuple):
+    """One metric over all items of a file of scores.
+
+    Attributes:
+        values: Its value; NaN unless ``ok``. Of a conversation, the mean over its replies.
+        given: Its value, the neutral one where it abstained; NaN where it failed.
+        signature: What exactly was computed.
+    """
+
+    values: Floats
+    given: Floats
+    signature: str
+
+
+class Aligned(NamedTuple):
+    """Ratings and scores over the same items.
+
+    Attributes:
+        unit: What was rated.
+        ids: Names of the conversations.
+        items: Number of every item of the file of scores, rising.
+        ratings: Mean rating of each; NaN where nobody rated it.
+        columns: Scores by metric.
+        remarks: What was left out, one line each.
+    """
+
+    unit: Unit
+    ids: Ids
+    items: Integers
+    ratings: Floats
+    columns: dict[str, Column]
+    remarks: tuple[str, ...]
+
+    @property
+    def conversations(self) -> Integers:
+        """Number of the conversation of each item."""
+        return self.items >> TURN_BITS
+
+    def groups(self, places: Integers) -> list[int] | None:
+        """Return the conversation of some items; None if each item is one of its own."""
+        if self.unit == "conversation":
+            return None
+        return [int(one) for one in self.conversations[places]]
+
+    @property
+    def rated(self) -> Integers:
+        """Places of the rated items."""
+        return np.flatnonzero(~np.isnan(self.ratings))
+
+
+def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
+    """Join a file of ratings with a file that ``grice score`` wrote.
+
+    Args:
+        labels: JSON lines with ``conversation``, ``rating`` (null where there is none) and
+            ``turn`` (left out where whole conversations were rated).
+        scores: The scores, of more items than were rated.
+        metrics: Which metrics; by default all that score what was rated.
+
+    Raises:
+        RecordError: For a line that cannot be used or names an item without scores.
+        InputError: If fewer than ten items are rated, or all alike, or turns and conversations
+            are mixed.
+    """
+    ids = Ids()
+    found = read_scores(scores, ids)
+    unit, rated, numbers = _read_labels(labels, ids)
+    wanted = {name: found.named(name) for name in metrics} if metrics else found.metrics
+    items = _items(wanted, unit)
+    columns, remarks = {}, []
+    for name, one in wanted.items():
+        if len(one.signatures) > 1:
+            raise InputError(
+                f"{scores}: {name} was computed in {len(one.signatures)} ways; give scores of one "
+                f"run: {'; '.join(one.signatures)}"
+            )
+        if unit == "turn" and not (one.turns >= 0).any():
+            remarks.append(f"{name} scores whole conversations, turns were rated: left out")
+        else:
+            columns[name] = _column(one, unit, items)
+    if not columns:
+        raise InputError(f"{scores}: no metric scores single turns, which {labels} rates")
+    _check_known(labels, found, unit, items, numbers)
+    missing = sum(not values for values in rated.values())
+    if missing:
+        remarks.append(f"{missing} items of {labels} have no rating: taken as not rated")
+    ratings = np.full(len(items), np.nan)
+    for item, values in rated.items():
+        if values:
+            ratings[np.searchsorted(items, item)] = sum(values) / len(values)
+    _check_ratings(labels, ratings)
+    return Aligned(unit, ids, items, ratings, columns, tuple(remarks))
+
+
+def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dict[int, int]]:
+    """Return what was rated, the ratings of each item, and the line that first names it."""
+    rated: dict[int, list[float]] = {}
+    numbers: dict[int, int] = {}
+    units: dict[Unit, int] = {}
+    known = len(ids.numbers)
+    for number, label in read_rows(file, Label):
+        if label.turn is not None and label.turn < 0:
+            raise RecordError("a turn is counted from 0", file=file, line=number, field="turn")
+        units.setdefault("conversation" if label.turn is None else "turn", number)
+        if len(units) > 1:
+            raise RecordError(
+                f"line {min(units.values())} rates a "
+                f"{'conversation' if label.turn is not None else 'turn'}, this one a "
+                f"{'turn' if label.turn is not None else 'conversation'}; give them in two files",
+                file=file,
+                line=number,
+                field="turn",
+            )
+        if ids.number(label.conversation) >= known:
+            near = did_you_mean(label.conversation, list(ids.numbers)[: min(known, NEAR)])
+            raise RecordError(
+                f"there is no score of conversation {label.conversation!r}"
+                f"{near if near.startswith('; did') else ''}; score the conversations that were "
+                "rated, or drop this label",
+                file=file,
+                line=number,
+                field="conversation",
+            )
+        item = ids.item(label.conversation, label.turn)
+        numbers.setdefault(item, number)
+        values = rated.setdefault(item, [])
+        if label.rating is not None:
+            values.append(label.rating)
+    return next(iter(units)), rated, numbers
+
+
+def _items(metrics: dict[str, MetricScores], unit: Unit) -> Integers:
+    if unit == "conversation":
+        parts = [one.conversations << TURN_BITS for one in metrics.values()]
+    else:
+        parts = [one.items[one.turns >= 0] for one in metrics.values()]
+    return np.unique(np.concatenate(parts))
+
+
+def _column(one: MetricScores, unit: Unit, items: Integers) -> Column:
+    if unit == "turn":
+        kept = one.turns >= 0
+        places = np.searchsorted(items, one.items[kept])
+        sides = []
+        for column in (one.values, one.given):
+            side = np.full(len(items), np.nan)
+            side[places] = column[kept]
+            sides.append(side)
+        return Column(sides[0], sides[1], one.signatures[0])
+    places = np.searchsorted(items, one.conversations << TURN_BITS)
+    values, given = (_means(places, column, len(items)) for column in (one.values, one.given))
+    return Column(values, given, one.signatures[0])
+
+
+def _means(places: Integers, column: Floats, n: int) -> Floats:
+    there = ~np.isnan(column)
+    counts = np.bincount(places[there], minlength=n)
+    sums = np.bincount(places[there], column[there], minlength=n)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _check_known(
+    file: str, found: ScoreSet, unit: Unit, items: Integers, numbers: dict[int, int]
+) -> None:
+    for item, number in numbers.items():
+        place = np.searchsorted(items, item)
+        if place == len(items) or items[place] != item:
+            raise RecordError(
+                f"{found.file} has no score of {found.ids.tell(item)}; turns are counted from 0, "
+                "and it holds only turns that were judged",
+                file=file,
+                line=number,
+                field=unit,
+            )
+
+
+def _check_ratings(file: str, ratings: Floats) -> None:
+    given = ratings[~np.isnan(ratings)]
+    if len(given) < FEW:
+        raise InputError(
+            f"{file}: {len(given)} items are rated; at least {FEW} are needed, and with fewer "
+            "than 30 an interval is wide"
+        )
+    if np.ptp(given) == 0:
+        raise InputError(
+            f"{file}: every rating is {given[0]:g}; nothing can be learned from ratings that "
+            "never change"
+        )

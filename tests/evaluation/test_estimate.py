@@ -1,0 +1,143 @@
+"""Few labels and a metric on everything: an unbiased mean, a tighter interval, an honest saving."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from score_files import line, rows_of, write
+
+from grice.cli import main
+from grice.errors import InputError
+from grice.evaluation.estimate import estimate
+from grice.stats import mean
+
+
+def world(n=400, *, noise=0.5, seed=0, replies=1):
+    """Ratings and a metric for n conversations; the metric is biased, which must not matter."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(3, 1, n)
+    ratings = quality + rng.normal(0, noise, n)
+    scores = [
+        [float(np.clip(q / 4 + 0.3 + rng.normal(0, 0.05), 0, 2)) for _ in range(replies)]
+        for q in quality
+    ]
+    return ratings, scores
+
+
+def files(tmp_path, ratings, scores, labelled):
+    labels = [{"conversation": f"c{c}", "turn": 0, "rating": float(ratings[c])} for c in labelled]
+    rows = [line(f"c{c}", t, v) for c, values in enumerate(scores) for t, v in enumerate(values)]
+    return write(tmp_path / "labels.jsonl", labels), write(tmp_path / "out.jsonl", rows)
+
+
+def test_a_good_metric_saves_labels_and_the_bias_of_the_metric_does_not_matter(tmp_path):
+    ratings, scores = world()
+    labels, out = files(tmp_path, ratings, scores, range(50))
+    result = estimate(labels, out)
+    [one] = result.metrics
+    assert (result.labelled, result.unlabelled) == (50, 350)
+    assert one.labels_saved > 50
+    assert one.mean.high - one.mean.low < 0.7 * (result.labels_only.high - result.labels_only.low)
+    assert one.mean.low <= ratings.mean() <= one.mean.high
+    assert result.labels_only.value == pytest.approx(mean(ratings[:50]).value)
+    assert "is worth" in one.says[0]
+
+
+def test_a_useless_metric_saves_nothing_and_says_so(tmp_path):
+    ratings, scores = world()
+    mixed = [scores[i] for i in np.random.default_rng(1).permutation(len(scores))]
+    [one] = estimate(*files(tmp_path, ratings, mixed, range(50))).metrics
+    assert abs(one.weight) < 1.5
+    assert one.labels_saved < 5
+
+
+def test_intervals_hold_the_mean_also_after_following_the_suggestions(tmp_path):
+    """95 % intervals of 40 random labels, then of 20 more where the rule wants them."""
+    inside = {"random": 0, "suggested": 0}
+    runs = 120
+    for seed in range(runs):
+        ratings, scores = world(400, noise=0.8, seed=seed)
+        drawn = [int(c) for c in np.random.default_rng(seed).permutation(400)[:40]]
+        result = estimate(*files(tmp_path, ratings, scores, drawn), suggest=20, seed=seed)
+        found = result.metrics[0].mean
+        inside["random"] += found.low <= 3 <= found.high
+        more = [int(one.conversation[1:]) for one in result.next]
+        found = estimate(*files(tmp_path, ratings, scores, drawn + more), suggest=0).metrics[0].mean
+        inside["suggested"] += found.low <= 3 <= found.high
+    # Two standard errors of 120 runs are 4 points.
+    assert inside["random"] / runs >= 0.91
+    assert inside["suggested"] / runs >= 0.91
+
+
+def test_suggestions_fill_the_fifths_that_have_fewest_labels(tmp_path):
+    ratings, scores = world(100)
+    order = np.argsort([value for [value] in scores])
+    low_only = [int(c) for c in order[:20]]
+    result = estimate(*files(tmp_path, ratings, scores, low_only), suggest=16)
+    lowest_fifth = {f"c{c}" for c in low_only}
+    chosen = [one.conversation for one in result.next]
+    assert len(set(chosen)) == 16
+    assert not set(chosen) & lowest_fifth
+    gains = [one.gain for one in result.next]
+    assert gains == sorted(gains, reverse=True)
+    assert "no longer stand for the rest" in result.rule
+    said = " ".join(result.metrics[0].says)
+    assert "hardly a random sample" in said
+
+
+def test_replies_of_one_conversation_count_as_one_cluster(tmp_path):
+    ratings, scores = world(60, replies=3)
+    labels = [
+        {"conversation": f"c{c}", "turn": t, "rating": float(ratings[c])}
+        for c in range(20)
+        for t in range(3)
+    ]
+    _, out = files(tmp_path, ratings, scores, [])
+    result = estimate(write(tmp_path / "l", labels), out)
+    assert result.labels_only.groups == 20
+    assert result.labels_only.n == 60
+    assert result.metrics[0].mean.groups == 20
+
+
+def test_failed_and_abstained_items_still_count(tmp_path):
+    ratings, scores = world(100)
+    labels, out = files(tmp_path, ratings, scores, range(30))
+    rows = rows_of(out)
+    rows[0] = line("c0", 0, None, status="failed")
+    rows[1] = line("c1", 0, 0.5, status="abstained")
+    result = estimate(labels, write(tmp_path / "o", rows))
+    assert (result.labelled, result.unlabelled) == (30, 70)
+    assert result.metrics[0].mean.n == 30
+    assert any("1 items on which relevance failed" in says for says in result.metrics[0].says)
+
+
+def test_a_constant_metric_is_of_no_use_but_breaks_nothing(tmp_path):
+    ratings, _ = world(60)
+    [one] = estimate(*files(tmp_path, ratings, [[0.5]] * 60, range(20))).metrics
+    assert one.weight == 0
+    assert one.labels_saved <= 0
+
+
+@pytest.mark.parametrize(
+    ("labelled", "message"),
+    [(range(9), "9 items are rated"), (range(60), "every item of .* is rated")],
+)
+def test_too_few_or_too_many_labels_are_refused(tmp_path, labelled, message):
+    ratings, scores = world(60)
+    with pytest.raises(InputError, match=message):
+        estimate(*files(tmp_path, ratings, scores, labelled))
+
+
+def test_the_command_prints_both_means_and_what_to_label_next(tmp_path, capsys):
+    ratings, scores = world(100)
+    labels, out = files(tmp_path, ratings, scores, range(30))
+    assert main(["estimate", labels, out, "--next", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "labels alone" in shown
+    assert "with relevance" in shown
+    assert "to label next, by relevance" in shown
+    assert main(["estimate", labels, out, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))
+    assert len(found["next"]) == 10
