@@ -102,7 +102,7 @@ def main() -> None:
             [sys.executable, __file__, name], check=True, capture_output=True, text=True
         )
         seconds, rose, whole = json.loads(done.stdout)
-        print(f"| {name} | {seconds:.1f} | {rose:.0f} | {whole:.0f} |", flush=True)
+        print(f"| {name} | {seconds:.2f} | {rose:.0f} | {whole:.0f} |", flush=True)
 
 
 if __name__ == "__main__":
