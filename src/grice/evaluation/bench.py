@@ -156,7 +156,8 @@ def figures(bench: Bench, workshop: Workshop) -> Iterator[Figure]:
         for metric in table.floors:
             for column in heads:
                 done = (metric, column.on, column.measure)
-                if workshop.knows(column.on) and done not in floors:
+                known = workshop.knows(column.on) or workshop.knows_triples(metric, *done[1:])
+                if known and done not in floors:
                     floors.add(done)
                     yield _floor(bench, table, metric, column, workshop)
 
@@ -186,7 +187,7 @@ def _printed(
     source = _source(table, name, place)
     if not source:
         return figure
-    if not workshop.knows(column.on) and source not in PEOPLE:
+    if not workshop.knows(column.on, people=source in PEOPLE):
         return msgspec.structs.replace(figure, why="the ratings cannot be had")
     try:
         found, signature = workshop.by_release(source, column.on, column.measure)
@@ -246,19 +247,22 @@ def _floor(bench: Bench, table: Table, metric: str, column: Column, workshop: Wo
 def _of_metric(
     figure: Figure, metric: str, column: Column, cell: Cell | None, workshop: Workshop
 ) -> Figure:
-    if metric not in workshop.metrics:
+    triples = workshop.knows_triples(metric, column.on, column.measure)
+    if metric not in workshop.metrics and not triples:
         return msgspec.structs.replace(figure, why=f"there is no metric {metric} yet")
-    if column.measure not in workshop.measures:
+    if column.measure not in workshop.measures and not triples:
         return msgspec.structs.replace(figure, why="this task is not built yet")
-    if not workshop.knows(column.on):
+    if not workshop.knows(column.on) and not triples:
         why = "the ratings cannot be had"
         return msgspec.structs.replace(figure, verdict="cannot be checked", why=why)
+    compute = workshop.by_triples if triples else workshop.by_metric
     try:
-        found, signature = workshop.by_metric(metric, column.on, column.measure)
+        found, signature = compute(metric, column.on, column.measure)
     except Left as left:
         return msgspec.structs.replace(figure, why=str(left))
     except InputError as error:
-        return msgspec.structs.replace(figure, verdict=None, why=str(error))
+        verdict: Verdict | None = None if cell is None else "not yet measured"
+        return msgspec.structs.replace(figure, verdict=verdict, why=str(error))
     return _beside(_measured(figure, found, signature, None), cell)
 
 

@@ -10,6 +10,7 @@ from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.measures import MEASURES, measured
 from grice.evaluation.people import PEOPLE, of_people
 from grice.evaluation.released import released
+from grice.evaluation.triples import AREAS, SCORERS, area, read_triples
 from grice.stats.correlations import correlation_value
 
 if TYPE_CHECKING:
@@ -18,11 +19,18 @@ if TYPE_CHECKING:
 
     from grice.evaluation.columns import Scores
     from grice.evaluation.datasets import Rated, RatedSet
+    from grice.scoring.models import Models
     from grice.stats.estimate import Estimate
 
 __all__ = ["Left", "Workshop"]
 
 Values = list[float | None]
+
+TRIPLES = ("cskb_population:12 relations", "cskb_population:18 relations")
+MODELS = {
+    "commonsense": ("bundle:plausibility", "bundle:atomic"),
+    "cosine_head_tail": ("bundle:encoder",),
+}
 
 
 class Left(InputError):  # noqa: N818 - no fault, only a figure that is left open
@@ -37,6 +45,7 @@ class Workshop:
         loaded: Loads a metric by name; gives it with its signature.
         metrics: Names of the metrics there are.
         without: Sets that are left out of this run.
+        models: Opens models for what is no metric.
     """
 
     def __init__(
@@ -45,6 +54,7 @@ class Workshop:
         loaded: Callable[[Sequence[str]], tuple[Scores, Mapping[str, str]]],
         metrics: Collection[str],
         without: Collection[str] = (),
+        models: Callable[[], Models] | None = None,
     ) -> None:
         self.metrics = metrics
         self.missing: dict[str, str] = {}
@@ -55,12 +65,19 @@ class Workshop:
         self._sets: dict[str, Rated] = {}
         self._graders: dict[str, tuple[Scores, Mapping[str, str]]] = {}
         self._columns: dict[tuple[str, str], Values] = {}
+        self._models = models
+        self._triples: dict[tuple[str, str], list[float]] = {}
 
-    def knows(self, on: str) -> bool:
-        """Return whether a column's set is one of the rated ones and the aspect was rated."""
+    def knows(self, on: str, *, people: bool = False) -> bool:
+        """Return whether a column's set is one of the rated ones and the aspect was rated.
+
+        Args:
+            on: Set and aspect.
+            people: A figure about people may be on two aspects, or on the texts.
+        """
         name, _, aspect = on.partition(":")
         entry = self._known.get(name)
-        return entry is not None and aspect in entry.all_aspects
+        return entry is not None and (people or aspect in entry.all_aspects)
 
     def rated(self, name: str) -> Rated:
         """Return a rated set.
@@ -125,6 +142,30 @@ class Workshop:
         else:
             found = measured(measure, self.released_values(source, name), rated, aspect)
         return found, _signature(f"released:{source}", rated, on, measure)
+
+    def knows_triples(self, scorer: str, on: str, measure: str) -> bool:
+        """Return whether a column is about labelled triples and the scorer judges such."""
+        return on in TRIPLES and measure in AREAS and scorer in SCORERS
+
+    def by_triples(self, scorer: str, on: str, measure: str) -> tuple[Estimate, str]:
+        """Return the figure of a scorer of triples, and how it came about.
+
+        Raises:
+            Left: If the set is left out.
+            InputError: If it is not there, or the scorer does not know one of the relations.
+        """
+        name, _, aspect = on.partition(":")
+        if name in self._without or self._models is None:
+            raise Left(f"{name} was left out of this run")
+        rows = read_triples(self._folder, aspect)
+        if (scorer, on) not in self._triples:
+            assert self._folder is not None
+            self._triples[scorer, on] = SCORERS[scorer](rows, self._models(), self._folder)
+        found = area(measure, self._triples[scorer, on], rows)
+        parts = [scorer]
+        if scorer != "relation_rate":
+            parts += [self._models().stamp(one) for one in MODELS[scorer]]
+        return found, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
 
     def released_values(self, source: str, name: str) -> Values:
         """Return released scores of the items of a set."""

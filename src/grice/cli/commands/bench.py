@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, load_grader
+from grice.cli._options import add_metric_options, cache_folder, load_grader
 
 if TYPE_CHECKING:
     import argparse
@@ -69,14 +70,25 @@ def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
     from grice.evaluation.datasets import data_folder
     from grice.evaluation.workshop import Workshop
     from grice.metrics.registry import find_metrics
+    from grice.scoring.models import Models, default_workers
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
         arguments.metrics = ",".join(names)
         grader = stack.enter_context(load_grader(arguments))
         return grader, grader.signatures
 
+    @cache
+    def models() -> Models:
+        keep = None if arguments.no_cache else arguments.cache or cache_folder()
+        opened = Models(
+            mode=arguments.mode, workers=arguments.workers or default_workers(), cache=keep
+        )
+        stack.callback(opened.close)
+        return opened
+
     metrics = find_metrics(arguments.plugin).metrics
-    return Workshop(data_folder(arguments.data), loaded, metrics, arguments.without)
+    folder = data_folder(arguments.data)
+    return Workshop(folder, loaded, metrics, arguments.without, models)
 
 
 def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> None:

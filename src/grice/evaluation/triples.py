@@ -1,0 +1,176 @@
+"""Plausible or not: scorers of commonsense triples against human labels.
+
+The set of CSKB Population (Fang et al., EMNLP 2021). How often a relation is labelled plausible
+differs so much between relations that a pooled area under the curve rewards knowing the relation
+alone; the mean over relations, weighted by their size, does not.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.records import Triple
+from grice.stats.estimate import group_codes
+from grice.stats.resample import estimate, resample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.store import KnowledgeStore
+    from grice.runtime.protocols import Encoder
+    from grice.scoring.models import Models
+    from grice.stats.estimate import Estimate, Floats, Integers
+
+__all__ = ["AREAS", "SCORERS", "TripleRows", "area", "read_triples"]
+
+TEST, DEV = "cskb_population/tst.tsv.gz", "cskb_population/dev.tsv.gz"
+SOURCE = (
+    "github.com/HKUST-KnowComp/CSKB-Population (MIT): tab-separated head, relation, tail, label"
+)
+MOST_WORDS = 10
+"""Longer heads and tails are dropped, as the script of ACCENT does."""
+
+OF_ACCENT = frozenset(
+    ("xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent", "oEffect", "oReact", "oWant",
+     "isAfter", "HasSubEvent", "HinderedBy")
+)  # fmt: skip
+
+
+class TripleRows(NamedTuple):
+    """Labelled triples: whether people find them plausible."""
+
+    triples: tuple[Triple, ...]
+    plausible: tuple[bool, ...]
+
+
+def read_triples(folder: Path | None, aspect: str, *, split: str = TEST) -> TripleRows:
+    """Return the triples of the 12 relations of ACCENT, or of all 18.
+
+    Args:
+        folder: The data folder.
+        aspect: ``12 relations`` or ``18 relations``.
+        split: File under the folder.
+
+    Raises:
+        InputError: If the file is not there.
+    """
+    if folder is None or not (folder / split).is_file():
+        raise InputError(f"{split} is not in the data folder; it is from {SOURCE}")
+    text = gzip.decompress((folder / split).read_bytes()).decode("utf-8")
+    triples, plausible = [], []
+    for row in csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE):
+        short = max(len(row["head"].split()), len(row["tail"].split())) <= MOST_WORDS
+        if short and (aspect == "18 relations" or row["relation"] in OF_ACCENT):
+            triples.append(Triple(row["head"], row["relation"], row["tail"]))
+            plausible.append(row["label"] == "1")
+    return TripleRows(tuple(triples), tuple(plausible))
+
+
+def _plausibility(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
+    """Return what the metric ``commonsense`` gives a triple it has read."""
+    head = cast("TripleHead", models.open("bundle:plausibility"))
+    store = cast("KnowledgeStore", models.open("bundle:atomic"))
+    encoder = cast("Encoder", models.open("bundle:encoder"))
+    return head.plausibility(rows.triples, store.best_known(rows.triples, encoder=encoder))
+
+
+def _cosine(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
+    encoder = cast("Encoder", models.open("bundle:encoder"))
+    heads = encoder.encode([triple.head for triple in rows.triples])
+    tails = encoder.encode([triple.tail for triple in rows.triples])
+    return [float(head @ tail) for head, tail in zip(heads, tails, strict=True)]
+
+
+def _relation_rate(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
+    """Return how often the relation of each triple is plausible in the other split."""
+    dev = read_triples(folder, "18 relations", split=DEV)
+    labels = defaultdict(list)
+    for triple, label in zip(dev.triples, dev.plausible, strict=True):
+        labels[triple.relation].append(label)
+    rates = {relation: sum(given) / len(given) for relation, given in labels.items()}
+    return [rates.get(triple.relation, 0.5) for triple in rows.triples]
+
+
+if TYPE_CHECKING:
+    Scorer: TypeAlias = Callable[[TripleRows, Models, Path], list[float]]
+
+SCORERS: dict[str, Scorer] = {
+    "commonsense": _plausibility,
+    "cosine_head_tail": _cosine,
+    "relation_rate": _relation_rate,
+}
+"""Scorers of triples by name; the last two are floors, and the very last reads no text."""
+
+AREAS = ("AUC", "AUC, mean over relations")
+
+
+def area(measure: str, scores: Sequence[float], rows: TripleRows) -> Estimate:
+    """Return the area under the ROC curve, 0 to 1, with an interval over heads.
+
+    Args:
+        measure: One of :data:`AREAS`: pooled, or the mean over relations weighted by their size,
+            relations with one label left out.
+        scores: One per triple, higher is more plausible.
+        rows: The triples.
+
+    Raises:
+        InputError: If there is only one label.
+    """
+    if len(set(rows.plausible)) < 2:
+        raise InputError("an area under the curve needs plausible and implausible triples")
+    labels = np.asarray(rows.plausible, np.float64)
+    values = np.asarray(scores, np.float64)
+    if measure == AREAS[0]:
+        parts = [np.arange(len(values))]
+    else:
+        relations = np.array([triple.relation for triple in rows.triples])
+        parts = [np.flatnonzero(relations == name) for name in np.unique(relations)]
+        parts = [part for part in parts if np.ptp(labels[part]) > 0]
+    areas = [(part, _weighted_area(values[part], labels[part])) for part in parts]
+
+    def statistic(weights: Floats) -> Floats:
+        each = np.stack([one(weights[:, part]) for part, one in areas], axis=1)
+        size = np.stack([weights[:, part].sum(axis=1) for part, _ in areas], axis=1)
+        size = np.where(np.isnan(each), 0.0, size)
+        total = size.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((np.nan_to_num(each) * size).sum(axis=1) / total)[:, None]
+
+    drawn = resample(
+        statistic,
+        len(values),
+        groups=group_codes([triple.head for triple in rows.triples], len(values)),
+        kind="percentile",
+        resamples=1000,
+    )
+    return estimate(drawn, what=measure)
+
+
+def _weighted_area(values: Floats, labels: Floats) -> Callable[[Floats], Floats]:
+    """Return the function from weights to areas: ties count half."""
+    order = np.argsort(values, kind="stable")
+    labels = labels[order]
+    new = np.append(True, np.diff(values[order]) > 0)
+    starts: Integers = np.flatnonzero(new).astype(np.int64)
+
+    def areas(weights: Floats) -> Floats:
+        ranked = weights[:, order]
+        positive = np.add.reduceat(ranked * labels, starts, axis=1)
+        negative = np.add.reduceat(ranked * (1 - labels), starts, axis=1)
+        below = np.cumsum(negative, axis=1) - negative
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(
+                (positive * (below + negative / 2)).sum(axis=1)
+                / (positive.sum(axis=1) * negative.sum(axis=1))
+            )
+
+    return areas
