@@ -148,6 +148,14 @@ def test_one_conversation_has_no_reply_from_elsewhere():
     assert rows(result, "log_length")["emptied reply"].rate.low is None
 
 
+def test_the_command_names_failures(tmp_path, capsys):
+    plugin, file = tmp_path / "flattered.py", tmp_path / "chat.txt"
+    plugin.write_text(FLATTERED)
+    file.write_text("Ann: Is it far?\nBob: It is ten minutes from here.\n")
+    assert main(["sanity", str(file), "--plugin", str(plugin), "-m", "flattered"]) == 0
+    assert "1 of 'wrapped in markup' failed: left out" in capsys.readouterr().out
+
+
 def test_the_command_prints_a_table_or_json(tmp_path, capsys):
     file = tmp_path / "chat.txt"
     file.write_text("Ann: Is it far?\nBob: It is ten minutes from here.\nAnn: I know the way.\n")

@@ -58,6 +58,9 @@ def _print(result: SanityResult) -> None:
     for metric in result.signatures:
         print_lines([f"\n{metric}"], style="bold")
         print_table(columns, (_row(row) for row in result.rows if row.metric == metric))
+        lost = (row for row in result.rows if row.metric == metric and row.failed)
+        failed = (f"{row.failed:,} of {row.variant!r} failed: left out" for row in lost)
+        print_lines(failed, style="bold red", indent=2)
         if missing := result.unjudged[metric]:
             print_lines([f"{missing:,} replies are not judged as they are: left out"], indent=2)
     print_lines(
