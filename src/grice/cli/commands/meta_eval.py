@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from grice.evaluation.columns import Scores
     from grice.evaluation.datasets import RatedSet
     from grice.evaluation.meta import Block
+    from grice.scoring import Grader
 
 HELP = "correlate metrics with human ratings, beside trivial floors"
 
@@ -75,14 +76,18 @@ def run(arguments: argparse.Namespace) -> int:
     files = [scores_from(word, [entry.name for entry in known]) for word in arguments.scores]
     found: list[Block] = []
     with ExitStack() as stack:
+        graders: dict[str, Grader] = {}
 
         def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
             arguments.metrics = ",".join(names)
-            grader = stack.enter_context(load_grader(arguments))
+            if arguments.metrics not in graders:
+                graders[arguments.metrics] = stack.enter_context(load_grader(arguments))
+            grader = graders[arguments.metrics]
             return grader, grader.signatures
 
+        asked = _names(arguments)
         plan = Plan(
-            _names(arguments), loaded, files, arguments.reduce, arguments.baseline,
+            asked, loaded, files, arguments.reduce, arguments.baseline,
             arguments.kendall,
         )  # fmt: skip
         for rated, block in blocks(wanted, data_folder(arguments.data), plan):
