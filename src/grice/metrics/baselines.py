@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.records import Turn
-    from grice.runtime.protocols import Encoder
+    from grice.runtime.protocols import Encoder, Vector
 
 __all__ = [
     "cosine_last_turn",
@@ -69,7 +69,7 @@ def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list
     texts = [text for r in responses if r.history for text in (r.history[-1].text, r.text)]
     vectors = iter(encoder.encode(texts))
     return [
-        Judgement(float(next(vectors) @ next(vectors)))
+        Judgement(_cosine(next(vectors), next(vectors)))
         if response.history
         else Judgement(0.0, "abstained", "no turn before it")
         for response in responses
@@ -171,11 +171,9 @@ def _mean_cosines(
     vectors = iter(encoder.encode(texts))
     found = []
     for group in pairs:
-        cosines = [float(next(vectors) @ next(vectors)) for _ in group]
+        cosines = [_cosine(next(vectors), next(vectors)) for _ in group]
         if cosines:
-            # Rounding may carry the cosine of equal texts past 1.
-            mean = math.fsum(cosines) / len(cosines)
-            found.append(Judgement(min(1.0, max(-1.0, mean))))
+            found.append(Judgement(math.fsum(cosines) / len(cosines)))
         else:
             found.append(Judgement(0.0, "abstained", nothing))
     return found
@@ -267,3 +265,8 @@ def _side(turn: Turn) -> str | None:
         if name is not None and name.lower() in SYSTEMS:
             return "system"
     return None
+
+
+def _cosine(left: Vector, right: Vector) -> float:
+    # Vectors of half precision are of unit length to three digits only.
+    return max(-1.0, min(1.0, float(left @ right)))
