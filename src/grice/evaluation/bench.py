@@ -141,7 +141,7 @@ class Win(msgspec.Struct, frozen=True):
 
 def figures(bench: Bench, workshop: Workshop) -> Iterator[Figure]:
     """Yield every figure of a bench: the printed rows, ours beside them, the floors."""
-    floors: set[tuple[str, str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for table in bench.tables:
         heads, body = table.heads(), table.body()
         for name, cells in body.items():
@@ -151,15 +151,24 @@ def figures(bench: Bench, workshop: Workshop) -> Iterator[Figure]:
         for metric, beside in table.ours.items():
             for place, column in enumerate(heads):
                 cell = body[beside][place] if beside else None
-                if cell is not None or not beside:
+                if cell is not None or not (beside or _seen(seen, metric, column)):
                     yield _ours(bench, table, metric, beside, column, cell, workshop)
         for metric in table.floors:
             for column in heads:
-                done = (metric, column.on, column.measure)
-                known = workshop.knows(column.on) or workshop.knows_triples(metric, *done[1:])
-                if known and done not in floors:
-                    floors.add(done)
+                known = workshop.knows(column.on) or workshop.knows_triples(
+                    metric, column.on, column.measure
+                )
+                if known and not _seen(seen, metric, column):
                     yield _floor(bench, table, metric, column, workshop)
+
+
+def _seen(seen: set[tuple[str, str, str]], metric: str, column: Column) -> bool:
+    """Return whether a figure without a printed twin stands in an earlier table, and note it."""
+    key = (metric, column.on, column.measure)
+    if key in seen:
+        return True
+    seen.add(key)
+    return False
 
 
 def _printed(
@@ -280,8 +289,9 @@ def _beside(figure: Figure, cell: Cell | None) -> Figure:
 
 def _rounding(cell: Cell) -> float:
     """Return how far a value may be from the figure it was printed as."""
-    # Some figures were rounded from six decimals before they were printed with fewer.
-    return float(0.5 * 10**-cell.decimals + 1e-6)
+    # Some figures were rounded from six decimals before they were printed with fewer; of more than
+    # four the last ones hang on how means and ties were computed.
+    return float(0.5 * 10 ** -min(cell.decimals, 4) + 1e-6)
 
 
 def _measured(figure: Figure, found: Estimate, signature: str, verdict: Verdict | None) -> Figure:

@@ -56,12 +56,24 @@ def write_run(run: Run, folder: Path) -> None:
     Raises:
         OutputError: If it cannot be written.
     """
-    text = msgspec.json.format(msgspec.json.encode(run), indent=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{run.bench}.json").write_bytes(text + b"\n")
+        (folder / f"{run.bench}.json").write_bytes(_lines(run))
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+def _lines(run: Run) -> bytes:
+    """Return a run as JSON with a figure a line, so that a change of one is a change of a line."""
+    fields = []
+    for name in run.__struct_fields__:
+        value = getattr(run, name)
+        text = msgspec.json.encode(value)
+        if isinstance(value, tuple):
+            rows = b",\n".join(msgspec.json.encode(one) for one in value)
+            text = b"[\n" + rows + b"\n]"
+        fields.append(msgspec.json.encode(name) + b": " + text)
+    return b"{\n" + b",\n".join(fields) + b"\n}\n"
 
 
 def read_runs(folder: Path) -> list[Run]:
@@ -129,7 +141,8 @@ def _table(run: Run, table: str) -> Iterator[str]:
     yield f"### {run.bench}, {table}"
     yield ""
     if run.notes.get(table):
-        yield f"{run.notes[table]}."
+        note = run.notes[table]
+        yield f"{note[0].upper()}{note[1:]}."
         yield ""
     yield "| row | measure | value | interval | n | printed | verdict |"
     yield "|---|---|---|---|---|---|---|"
@@ -151,6 +164,8 @@ def _line(figure: Figure) -> str:
     printed = "" if figure.published is None else f"{figure.published:g}"
     what = f"{figure.measure} on {_cell(figure.on)}"
     verdict = figure.verdict or ""
+    if figure.kind == "ours" and verdict and figure.why:
+        verdict += f" ({_cell(figure.why)})"
     return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
 
 
