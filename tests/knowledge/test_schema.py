@@ -85,3 +85,19 @@ def test_the_checker_names_every_problem():
         "empty head",
         "empty tail",
     )
+
+
+def test_explagraphs_has_its_relations_in_pairs_of_opposites():
+    schema = load_schema("explagraphs")
+    assert len(schema.relations) == 28
+    assert schema["is a"].negation == "is not a"
+    assert schema["antonym of"].negation == "synonym of"
+    for relation in schema.relations.values():
+        assert relation.negation is not None
+        assert relation.negative is not schema[relation.negation].negative
+
+
+def test_a_negation_holds_both_ways(written):
+    bad = WRITTEN.replace('inverse = "after"', 'inverse = "after", negation = "after"')
+    with pytest.raises(InputError, match="negation 'after' is not its negation in turn"):
+        load_schema(written(bad))

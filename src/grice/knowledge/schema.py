@@ -35,6 +35,8 @@ class Relation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         subject: Whose event the tail is when it names nobody; None for things.
         inverse: The relation that holds from tail to head, if the inventory has it.
         symmetric: Whether the relation holds in both directions.
+        negation: The relation that says the opposite, if the inventory has it.
+        negative: Whether this is the one of the two that denies.
     """
 
     gloss: str
@@ -42,6 +44,8 @@ class Relation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subject: Literal["X", "Y"] | None = None
     inverse: str | None = None
     symmetric: bool = False
+    negation: str | None = None
+    negative: bool = False
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -96,7 +100,7 @@ def schema_names() -> tuple[str, ...]:
     """Return the names of the shipped inventories.
 
     >>> schema_names()
-    ('atomic2020', 'conceptnet')
+    ('atomic2020', 'conceptnet', 'explagraphs')
     """
     folder = files("grice.knowledge") / "schemas"
     found = (entry.name for entry in folder.iterdir())
@@ -132,7 +136,7 @@ def _read(path: Path) -> str:
 
 
 def _check_references(schema: Schema) -> None:
-    """Reject groups and inverses that point outside the inventory or disagree."""
+    """Reject groups, inverses and negations that point outside the inventory or disagree."""
     for group, members in schema.groups.items():
         for member in members:
             if member not in schema.relations:
@@ -141,11 +145,13 @@ def _check_references(schema: Schema) -> None:
                     f"schema {schema.name!r}: groups.{group}: unknown relation {member!r}{hint}"
                 )
     for name, relation in schema.relations.items():
-        if relation.inverse is None:
-            continue
-        other = schema.relations.get(relation.inverse)
-        if other is None or other.inverse != name:
-            raise InputError(
-                f"schema {schema.name!r}: relations.{name}: inverse {relation.inverse!r} is "
-                f"{'unknown' if other is None else 'not its inverse in turn'}"
-            )
+        for field in ("inverse", "negation"):
+            named = getattr(relation, field)
+            if named is None:
+                continue
+            other = schema.relations.get(named)
+            if other is None or getattr(other, field) != name:
+                raise InputError(
+                    f"schema {schema.name!r}: relations.{name}: {field} {named!r} is "
+                    f"{'unknown' if other is None else f'not its {field} in turn'}"
+                )
