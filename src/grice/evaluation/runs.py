@@ -163,7 +163,7 @@ def _line(figure: Figure) -> str:
     value = "" if figure.value is None else _number(figure.value)
     printed = "" if figure.published is None else f"{figure.published:g}"
     what = f"{figure.measure} on {_cell(figure.on)}"
-    verdict = figure.verdict or ""
+    verdict: str = figure.verdict or ""
     if figure.kind == "ours" and verdict and figure.why:
         verdict += f" ({_cell(figure.why)})"
     return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
