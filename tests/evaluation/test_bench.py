@@ -148,6 +148,7 @@ def test_a_win_survives_by_the_size_of_the_difference_and_the_number_of_items():
     assert survives(0.5, 0.4, 250, between=0.9) == "yes"
     assert survives(0.5, 0.4, 250, between=0.0) == "no"
     assert survives(1.0, -1.0, 2) == "no"
+    assert survives(0.999, -0.9, 9) == "no"
 
 
 def test_the_best_printed_row_is_held_against_the_others_and_the_floor(tmp_path):

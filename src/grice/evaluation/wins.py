@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from grice.errors import InputError
 from grice.stats import zou_interval
+from grice.stats.estimate import FEW
 
 __all__ = ["Survives", "survives"]
 
@@ -26,7 +27,7 @@ ALIKE = 0.8
 def survives(best: float, other: float, n: int, between: float | None = None) -> Survives:
     """Return whether a correlation is surely above another one with the same ratings.
 
-    By the interval of Zou (2007) at 95 %.
+    By the interval of Zou (2007) at 95 %, which is no guide below ten items: those say ``no``.
 
     Args:
         best: The higher correlation.
@@ -34,6 +35,8 @@ def survives(best: float, other: float, n: int, between: float | None = None) ->
         n: Number of items.
         between: Correlation of the two metrics, if their scores are at hand.
     """
+    if n < FEW:
+        return "no"
     if between is not None:
         return "yes" if _apart(best, other, between, n) else "no"
     if _apart(best, other, max(0.0, _feasible(best, other)[0]), n):
