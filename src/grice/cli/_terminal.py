@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -86,11 +87,17 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
             line.append(f"  ({', '.join(score.flags)})", style="yellow")
         out.print(line)
         if score.reason:
-            out.print(Text(f"  {_clean(score.reason)}", style="italic"))
+            out.print(_indented(_clean(score.reason), 2, "italic"))
         for evidence in score.evidence:
-            for row in describe(evidence, texts):
-                out.print(Text(f"  {row}"))
-        out.print(Text(f"  {score.signature}", style="dim"))
+            first, *more = describe(evidence, texts)
+            out.print(_indented(first, 2))
+            for row in more:
+                out.print(_indented(row, 8))
+        out.print(_indented(score.signature, 2, "dim"))
+
+
+def _indented(text: str, indent: int, style: str = "") -> Padding:
+    return Padding(Text(text, style=style), (0, 0, 0, indent))
 
 
 def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
@@ -101,7 +108,7 @@ def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
             lines = [f"{plausibility:.2f}  {said}"]
             if known:
                 lines.append(
-                    f"      nearest known: {_clean(known.head)} → {_clean(known.tail)} "
+                    f"nearest known: {_clean(known.head)} → {_clean(known.tail)} "
                     f"(heads {known.head_similarity:.2f}, tails {known.tail_similarity:.2f}, "
                     f"{known.source})"
                 )
