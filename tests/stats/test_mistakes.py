@@ -77,7 +77,7 @@ def test_resampling_is_seeded_and_says_so(name):
     y = x + rng.normal(size=24)
     table = np.round(np.stack([x, y, x + y], axis=1))
     call = {
-        "ceiling": lambda **k: stats.ceiling(table, **k),
+        "ceiling": lambda **k: stats.ceiling(table, interval="bca", **k),
         "cohen_kappa": lambda **k: stats.cohen_kappa(np.round(x), np.round(y), **k),
         "compare_correlations": lambda **k: stats.compare_correlations(
             {"a": x, "b": x - y}, y, **k
@@ -85,8 +85,8 @@ def test_resampling_is_seeded_and_says_so(name):
         "compare_systems": lambda **k: stats.compare_systems({"a": x, "b": y}, **k),
         "correlation": lambda **k: stats.correlation(x, y, interval="bca", **k),
         "fleiss_kappa": lambda **k: stats.fleiss_kappa(table, **k),
-        "intraclass": lambda **k: stats.intraclass(table, **k),
-        "krippendorff_alpha": lambda **k: stats.krippendorff_alpha(table, **k),
+        "intraclass": lambda **k: stats.intraclass(table, interval="bca", **k),
+        "krippendorff_alpha": lambda **k: stats.krippendorff_alpha(table, interval="bca", **k),
         "leave_one_judge_out": lambda **k: stats.leave_one_judge_out(table, **k),
         "mean": lambda **k: stats.mean(x, interval="bca", **k),
         "pairwise_accuracy": lambda **k: stats.pairwise_accuracy(x, y, **k),
@@ -94,7 +94,7 @@ def test_resampling_is_seeded_and_says_so(name):
         "partial_correlation": lambda **k: stats.partial_correlation(
             x, y, [x**2], interval="bca", **k
         ),
-        "reliability_of_mean": lambda **k: stats.reliability_of_mean(table, **k),
+        "reliability_of_mean": lambda **k: stats.reliability_of_mean(table, interval="bca", **k),
         "system_level": lambda **k: stats.system_level(x, y, [i % 4 for i in range(24)], **k),
     }[name]  # fmt: skip
     state = np.random.get_state()[1].tolist()

@@ -31,7 +31,7 @@ def krippendorff_alpha(
     *,
     scale: Scale = "interval",
     groups: Groups | None = None,
-    interval: ResamplingKind = "bca",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -46,7 +46,7 @@ def krippendorff_alpha(
         scale: What a difference of ratings means. ``ordinal`` counts the ratings in between,
             ``ratio`` takes ratings of one sign.
         groups: Conversation of each item, resampled together.
-        interval: ``bca``, ``percentile`` or ``jackknife``.
+        interval: ``jackknife``, ``bca`` or ``percentile``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.

@@ -200,7 +200,8 @@ def compare_correlations(
         test: ``permutation``, or the formulas ``williams`` and ``steiger`` for independent
             items (for rank correlations an approximation).
         correction: ``holm``, ``benjamini-hochberg`` or ``none``.
-        interval: ``bca``, ``percentile`` or ``jackknife``.
+        interval: ``bca``, ``percentile``, or ``jackknife``, which holds its promise with few
+            conversations too (bench/coverage.md).
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as the correction asks for.

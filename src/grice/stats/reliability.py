@@ -27,7 +27,7 @@ def intraclass(
     *,
     form: IntraclassForm = "1,k",
     groups: Groups | None = None,
-    interval: ResamplingKind = "bca",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -39,7 +39,7 @@ def intraclass(
         form: ``1`` judges drawn anew for each item, ``2`` the same judges throughout, ``3`` these
             judges and no others; then ``1`` for a single rating or ``k`` for their mean.
         groups: Conversation of each item, resampled together.
-        interval: ``bca``, ``percentile`` or ``jackknife``.
+        interval: ``jackknife``, ``bca`` or ``percentile``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -111,7 +111,7 @@ def reliability_of_mean(
     *,
     judges: int | None = None,
     groups: Groups | None = None,
-    interval: ResamplingKind = "bca",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -125,7 +125,7 @@ def reliability_of_mean(
         ratings: One list of ratings per item.
         judges: Number of judges per mean; by default the longest list.
         groups: Conversation of each item, resampled together.
-        interval: ``bca``, ``percentile`` or ``jackknife``.
+        interval: ``jackknife``, ``bca`` or ``percentile``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -157,7 +157,7 @@ def ceiling(
     *,
     judges: int | None = None,
     groups: Groups | None = None,
-    interval: ResamplingKind = "bca",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,

@@ -140,7 +140,8 @@ def compare_systems(
         groups: Conversation of each item; its items are drawn and swapped together.
         baseline: Compare each system with this one alone.
         correction: ``holm``, ``benjamini-hochberg`` or ``none``.
-        interval: ``bca``, ``percentile`` or ``jackknife``.
+        interval: ``bca``, ``percentile``, or ``jackknife``, which holds its promise with few
+            conversations too (bench/coverage.md).
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as the correction asks for.
