@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 
-from states import WORK
+from states import WORK, split_of
 
+from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import file_sha256, shipped_bundles
 
 DATA = (
@@ -72,6 +74,14 @@ def card(settings: dict[str, object], counts: dict[str, int], digest: str) -> st
     return "\n".join([*lines, "", "[files]", f'"head.npz" = "{digest}"', ""])
 
 
+def learned() -> Iterator[str]:
+    """Yield the turns that trained it or chose epoch and seed."""
+    for line in (WORK / "labels.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        if split_of(row["conversation"]) < 2:
+            yield row["text"]
+
+
 def main() -> None:
     folder = shipped_bundles()["encoder"].parent / "events"
     folder.mkdir(exist_ok=True)
@@ -81,6 +91,7 @@ def main() -> None:
     (folder / "card.toml").write_text(
         card(settings, counts, file_sha256(folder / "head.npz")), "utf-8"
     )
+    record_texts(folder, learned())
     print(folder.name, (folder / "head.npz").stat().st_size, "bytes")
 
 

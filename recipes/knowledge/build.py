@@ -15,7 +15,9 @@ from zlib import crc32
 
 import numpy as np
 from recipes.knowledge.atomic import Known, barrier, folded, rows, training_triples
+from recipes.knowledge.texts import held
 
+from grice.evaluation.trained import record_texts
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import Axes, write_triples
 from grice.knowledge.wording import head_text
@@ -63,6 +65,7 @@ def main() -> None:
         for measured in recalls(main_axes(vectors, width), vectors, asked, width)
     ]
     write_card(arguments.out, kept, len(heads), dropped, [q for q in quality if q[0] == KEPT])
+    record_texts(arguments.out, held(arguments.out))
 
 
 def chosen(known: list[Known]) -> list[Triple]:

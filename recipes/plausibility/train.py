@@ -27,8 +27,10 @@ from recipes.plausibility.data import (
 )
 from recipes.plausibility.fit import Pairs, fit_form, fit_relations
 from recipes.plausibility.measure import auc, by_relation, weighted
+from recipes.plausibility.texts import learned
 from recipes.plausibility.vectors import Vectors
 
+from grice.evaluation.trained import record_texts
 from grice.knowledge.plausibility import NO_RELATION, Bilinear
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
@@ -67,6 +69,7 @@ def main() -> None:
     form.save(arguments.out / "plausibility.npz")
     relations.save(arguments.out / "relations.npz")
     write_card(arguments.out, examples, dropped, arguments.seed, LEARNED)
+    record_texts(arguments.out, learned(examples))
 
     dev = population(arguments.data, "dev")
     vectors.add((t for row in dev for t in (row.head, row.tail)), encoder)

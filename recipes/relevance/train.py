@@ -17,6 +17,7 @@ from fit import Material, Settings, fit
 from towers import Towers, TowerSettings, fit_towers, layers_of
 from vectors import VectorStore
 
+from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import open_bundle, shipped_bundles
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
@@ -149,7 +150,7 @@ def fit_seeds(data: Path) -> None:
         write_card(folder, FACTS, _training(), SETTINGS)
 
 
-def bundle() -> None:
+def bundle(data: Path) -> None:
     """Copy the seed that does best on held-out conversations, with its figures, to the package."""
     reached = {seed: json.loads((WORK / f"seed{seed}/measured.json").read_text()) for seed in SEEDS}
     best = max(SEEDS, key=lambda seed: reached[seed]["random"] + reached[seed]["people"])
@@ -159,6 +160,7 @@ def bundle() -> None:
     for file in FILES:
         shutil.copy(WORK / f"seed{best}" / file, folder / file)
     write_card(folder, FACTS, _training(), SETTINGS, _quality(figures, f"seed{best}"))
+    record_texts(folder, texts_of(read_dialogues(data), evaluated_texts(data)))
 
 
 def _quality(figures: list[dict[str, Any]], shipped: str) -> Iterator[dict[str, Any]]:
@@ -207,7 +209,7 @@ def main() -> None:
     elif options.step == "fit":
         fit_seeds(options.data)
     else:
-        bundle()
+        bundle(options.data)
 
 
 if __name__ == "__main__":

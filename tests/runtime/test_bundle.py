@@ -15,6 +15,13 @@ def copy(tmp_path):
     return folder
 
 
+def unstated(bundle):
+    """Return the files that the card does not state, by name; what it states is checked."""
+    texts = bundle.training_texts()
+    stated = {"card.toml", *bundle.card.files} | ({texts.name} if texts else set())
+    return {path.name for path in bundle.folder.iterdir()} - stated
+
+
 @pytest.mark.parametrize("name", shipped_bundles())
 def test_every_shipped_bundle_is_whole_and_documented(name):
     bundle = open_bundle(name)
@@ -26,8 +33,12 @@ def test_every_shipped_bundle_is_whole_and_documented(name):
     assert card.outputs
     assert card.training.data
     assert card.training.command
-    found = {path.name for path in bundle.folder.iterdir()} - {"card.toml"}
-    assert found == set(card.files)
+    assert unstated(bundle) == set()
+
+
+def test_a_file_that_no_card_states_is_found(copy):
+    (copy / "left_over.npz").write_bytes(b"")
+    assert unstated(open_bundle(copy)) == {"left_over.npz"}
 
 
 def test_all_bundles_together_stay_small():

@@ -49,10 +49,10 @@ def _print_rows(out: Console, block: Block) -> None:
     for row in block.rows:
         style = "dim" if row.trivial else ""
         if row.spearman is None or row.pearson is None:
-            table.add_row(row.metric, "–", "–", "", "", str(row.abstained), style=style)
+            table.add_row(_name(row), "–", "–", "", "", str(row.abstained), style=style)
             continue
         table.add_row(
-            row.metric,
+            _name(row),
             _estimate(row.spearman),
             f"{row.pearson.value:.3f}",
             _versus(row),
@@ -62,6 +62,10 @@ def _print_rows(out: Console, block: Block) -> None:
         )
     out.print(table)
     out.print()
+
+
+def _name(row: Row) -> str:
+    return f"{row.metric} !" if row.marked else row.metric
 
 
 def _table(first: str, *titles: str) -> Table:
@@ -87,6 +91,15 @@ def _print_notes(out: Console, block: Block) -> None:
                 ((row.failed, "failed"), (row.missing, "without a score")) if count]  # fmt: skip
         if left or row.why:
             out.print(f"  {row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])]))
+    for row in block.rows:
+        for one in row.trained:
+            if one.marked:
+                out.print(Text(f"  ! {row.metric}: {one.says}"))
+    unknown = dict.fromkeys(
+        one.model for row in block.rows for one in row.trained if one.overlap is None
+    )
+    if unknown:
+        out.print(Text(f"  training texts not recorded: {', '.join(unknown)}", style="dim"))
     how = {row.reduced for row in block.rows if row.reduced}
     if how:
         out.print(Text(f"  scores of single replies: {', '.join(how)} per conversation"))

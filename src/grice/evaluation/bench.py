@@ -272,7 +272,10 @@ def _of_metric(
     except InputError as error:
         verdict: Verdict | None = None if cell is None else "not yet measured"
         return msgspec.structs.replace(figure, verdict=verdict, why=str(error))
-    return _beside(_measured(figure, found, signature, None), cell)
+    figure = _measured(figure, found, signature, None)
+    said = "" if triples else workshop.trained(metric, column.on)
+    figure = msgspec.structs.replace(figure, why="; ".join(filter(None, [figure.why, said])))
+    return _beside(figure, cell)
 
 
 def _beside(figure: Figure, cell: Cell | None) -> Figure:

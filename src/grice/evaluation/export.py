@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.evaluation.meta import Block, Row
+    from grice.evaluation.trained import TrainedOn
     from grice.stats.estimate import Estimate
 
 __all__ = ["as_csv", "as_latex"]
@@ -19,6 +20,7 @@ FIELDS = (
     "spearman", "spearman_low", "spearman_high", "pearson", "pearson_low", "pearson_high",
     "kendall", "kendall_low", "kendall_high", "baseline", "difference", "difference_low",
     "difference_high", "p_value", "cluster", "kept_given", "ceiling", "why", "signature",
+    "trained_on",
 )  # fmt: skip
 
 
@@ -59,6 +61,7 @@ def _record(block: Block, row: Row) -> dict[str, object]:
         "ceiling": _number(block.ceiling.value) if block.ceiling else "",
         "why": row.why,
         "signature": row.signature,
+        "trained_on": "; ".join(_trained(one) for one in row.trained),
     }
     for name, estimate in (
         ("spearman", row.spearman),
@@ -68,6 +71,13 @@ def _record(block: Block, row: Row) -> dict[str, object]:
     ):
         record |= _bounds(name, estimate)
     return record
+
+
+def _trained(one: TrainedOn) -> str:
+    if one.overlap is None:
+        return f"{one.model} {one.says}"
+    share = one.overlap.share
+    return f"{one.model} {'not told' if share is None else _number(share.value)}"
 
 
 def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
@@ -97,13 +107,15 @@ def _latex(block: Block) -> Iterator[str]:
     yield "metric & Spearman & 95\\,\\% & Pearson & difference to the floor & $n$ \\\\"
     yield "\\midrule"
     for row in block.rows:
+        mark = "$^{!}$" if row.marked else ""
         if row.spearman is None or row.pearson is None:
-            yield f"{_tex(row.metric)} & \\multicolumn{{4}}{{l}}{{{_tex(row.why)}}} & {row.n} \\\\"
+            why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
+            yield f"{_tex(row.metric)}{mark} & {why} & {row.n} \\\\"
             continue
         versus = "" if row.versus is None else f"{row.versus.value:+.3f} {_interval(row.versus)}"
         name = f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
         yield (
-            f"{name} & {row.spearman.value:.3f} & {_interval(row.spearman)} & "
+            f"{name}{mark} & {row.spearman.value:.3f} & {_interval(row.spearman)} & "
             f"{row.pearson.value:.3f} & {versus} & {row.n} \\\\"
         )
     yield "\\bottomrule"
@@ -118,6 +130,9 @@ def _caption(block: Block) -> str:
     if block.groups:
         parts[0] += f" in {block.groups} groups, which are resampled together"
     parts.append(f"Emphasised: trivial floors; the floor compared with is {_tex(block.baseline)}")
+    said = [one.says for row in block.rows for one in row.trained if one.marked]
+    if said:
+        parts.append(f"!: {'; '.join(_tex(one) for one in dict.fromkeys(said))}")
     if block.ceiling:
         parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {_interval(block.ceiling)}")
     return ". ".join(parts) + "."

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
 
 from grice.errors import InputError
 from grice.evaluation.columns import read_table, score_table
 from grice.evaluation.datasets import load_rated
 from grice.evaluation.meta import BASELINES, evaluate
+from grice.evaluation.trained import Guard, Model, models_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from grice.evaluation.columns import Column, Reduce, Scores, ScoreTable
     from grice.evaluation.datasets import Rated, Wanted
     from grice.evaluation.meta import Block
+    from grice.runtime.bundle import Bundle
+
+    Loaded: TypeAlias = tuple[Scores, Mapping[str, str], Mapping[str, Sequence[Bundle]]]
 
 __all__ = ["FromFile", "Plan", "blocks", "scores_from"]
 
@@ -39,7 +45,7 @@ class Plan(NamedTuple):
 
     Attributes:
         metrics: Names of the metrics to compute, floors left out.
-        loaded: Loads metrics by name; gives them with their signatures.
+        loaded: Loads metrics by name; gives them with their signatures and models.
         files: Scores of earlier runs, which are taken instead of computing.
         reduce: How scores of replies become one of a conversation.
         baseline: The floor to compare with; None for the cosine of the level.
@@ -47,7 +53,7 @@ class Plan(NamedTuple):
     """
 
     metrics: Sequence[str]
-    loaded: Callable[[Sequence[str]], tuple[Scores, Mapping[str, str]]]
+    loaded: Callable[[Sequence[str]], Loaded]
     files: Sequence[FromFile] = ()
     reduce: Reduce = "mean"
     baseline: str | None = None
@@ -81,23 +87,26 @@ def blocks(
     claimed: dict[str, str] = {}
     for want in wanted:
         rated = load_rated(want.set, folder)
-        columns = _columns(rated, plan, claimed)
+        columns, models = _columns(rated, plan, claimed)
+        guard = Guard(rated)
+        trained = {name: guard.look(used) for name, used in models.items()}
         floors = BASELINES[rated.set.level]
         for aspect in want.aspects or (rated.set.default,):
-            yield (
+            block = evaluate(
                 rated,
-                evaluate(
-                    rated,
-                    aspect,
-                    columns,
-                    baseline=plan.baseline,
-                    kendall=plan.kendall,
-                    trivial=floors,
-                ),
+                aspect,
+                columns,
+                baseline=plan.baseline,
+                kendall=plan.kendall,
+                trivial=floors,
             )
+            rows = [msgspec.structs.replace(row, trained=trained[row.metric]) for row in block.rows]
+            yield rated, msgspec.structs.replace(block, rows=tuple(rows))
 
 
-def _columns(rated: Rated, plan: Plan, claimed: dict[str, str]) -> list[Column]:
+def _columns(
+    rated: Rated, plan: Plan, claimed: dict[str, str]
+) -> tuple[list[Column], dict[str, tuple[Model, ...]]]:
     found: dict[str, Column] = {}
     for source in plan.files:
         for metric in source.table.scores:
@@ -106,11 +115,20 @@ def _columns(rated: Rated, plan: Plan, claimed: dict[str, str]) -> list[Column]:
     floors = (plan.baseline,) if plan.baseline else ()
     names = dict.fromkeys((*plan.metrics, *BASELINES[rated.set.level], *floors))
     wanted = [name for name in names if name not in found]
+    # What made the scores of a file is known as far as their signature names it.
+    models = {
+        name: models_named(column.signature) or (Model(name, None),)
+        for name, column in found.items()
+    }
     if wanted:
-        loaded, signatures = plan.loaded(wanted)
+        loaded, signatures, bundles = plan.loaded(wanted)
         table = score_table(loaded, signatures, rated)
         found |= {name: table.column(name, rated, plan.reduce) for name in wanted}
-    return list(found.values())
+        models |= {
+            name: tuple(Model(bundle.card.name, bundle) for bundle in bundles[name])
+            for name in wanted
+        }
+    return list(found.values()), models
 
 
 def _belongs(source: FromFile, metric: str, rated: Rated, claimed: dict[str, str]) -> bool:

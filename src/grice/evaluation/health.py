@@ -292,8 +292,8 @@ def _remarks(card: HealthCard, judges: str) -> list[str]:
         )
     else:
         remarks.append(
-            "how far this file lies from what the metric was trained on cannot be told: nothing of "
-            "its training texts ships"
+            "how far this file lies from what the metric was trained on cannot be told: no "
+            "sample of its training texts ships"
         )
     if card.mean is not None and card.length_bias is None:
         remarks.append(

@@ -12,6 +12,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.evaluation.confounds import Confound, confounds, covariates
+from grice.evaluation.trained import TrainedOn
 from grice.stats import (
     ceiling,
     compare_correlations,
@@ -81,6 +82,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         reduced: How scores of replies became one of a conversation.
         why: Why there is no correlation.
         points: The items as (rating, value).
+        trained: How far each of its models was trained on texts of the set.
     """
 
     metric: str
@@ -100,6 +102,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reduced: str = ""
     why: str = ""
     points: Points = ()
+    trained: tuple[TrainedOn, ...] = ()
+
+    @property
+    def marked(self) -> bool:
+        """Whether a model of the metric was trained on a text of the set."""
+        return any(one.marked for one in self.trained)
 
 
 class SystemRow(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -10,6 +10,7 @@ from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.measures import MEASURES, measured
 from grice.evaluation.people import PEOPLE, of_people
 from grice.evaluation.released import released
+from grice.evaluation.trained import Guard, models_named
 from grice.evaluation.triples import AREAS, SCORERS, area, read_triples
 from grice.stats.correlations import correlation_value
 
@@ -65,6 +66,7 @@ class Workshop:
         self._sets: dict[str, Rated] = {}
         self._graders: dict[str, tuple[Scores, Mapping[str, str]]] = {}
         self._columns: dict[tuple[str, str], Values] = {}
+        self._guards: dict[str, Guard] = {}
         self._models = models
         self._triples: dict[tuple[str, str], list[float]] = {}
 
@@ -127,6 +129,14 @@ class Workshop:
             column = score_table(grader, signatures, rated).column(metric, rated)
             self._columns[metric, name] = list(column.values)
         return self._columns[metric, name]
+
+    def trained(self, metric: str, on: str) -> str:
+        """Return in words which models of a metric were trained on a set; empty if none was."""
+        name = on.partition(":")[0]
+        if name not in self._guards:
+            self._guards[name] = Guard(self.rated(name))
+        found = self._guards[name].look(models_named(self.grader(metric)[1][metric]))
+        return "; ".join(one.says for one in found if one.marked)
 
     def by_release(self, source: str, on: str, measure: str) -> tuple[Estimate, str]:
         """Return the figure of released scores, or of the ratings, and how it came about.

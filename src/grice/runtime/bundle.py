@@ -28,6 +28,8 @@ class Training(msgspec.Struct, frozen=True, omit_defaults=True):
         excluded: How evaluated texts were kept out.
         command: The command that makes the bundle again.
         seeds: Random seeds that were tried.
+        texts: File with a fingerprint of the texts it was trained on; empty if there is none.
+        texts_sha256: Sha256 of that file.
     """
 
     data: tuple[str, ...] = ()
@@ -35,6 +37,8 @@ class Training(msgspec.Struct, frozen=True, omit_defaults=True):
     excluded: str = ""
     command: str = ""
     seeds: tuple[int, ...] = ()
+    texts: str = ""
+    texts_sha256: str = ""
 
 
 class Quality(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -85,6 +89,21 @@ class Bundle(msgspec.Struct, frozen=True):
         if name not in self.card.files:
             raise BundleError(f"bundle {self.card.name!r} has no file {name!r}")
         return self.folder / name
+
+    def training_texts(self) -> Path | None:
+        """Return the fingerprint of the texts it was trained on; None if the card names none.
+
+        Raises:
+            BundleError: If the file is missing or is not the one that the card describes.
+        """
+        # Stated under [training], not under [files]: no score comes from it, so it is no part of
+        # the digest, and signatures and recorded results stay as they were without it.
+        stated = self.card.training
+        if not stated.texts:
+            return None
+        path = self.folder / stated.texts
+        _check_file(path, stated.texts_sha256, self.card.name)
+        return path
 
 
 def shipped_bundles() -> dict[str, Path]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
 
     Talk: TypeAlias = Conversation | Sequence[str]
@@ -38,6 +39,11 @@ class Grader:
     def signatures(self) -> dict[str, str]:
         """What exactly each metric computes, by name."""
         return {loaded.metric.name: loaded.signature for loaded in self.scorer.metrics}
+
+    @property
+    def bundles(self) -> dict[str, tuple[Bundle, ...]]:
+        """The models of each metric and the encoders they stand on, by name."""
+        return {loaded.metric.name: loaded.bundles for loaded in self.scorer.metrics}
 
     def score(self, talk: Talk | Iterable[Conversation]) -> list[Score]:
         """Return the scores of a conversation, or of several.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from grice.metrics.declaration import Metric, OptionValue
+    from grice.runtime.bundle import Bundle
     from grice.scoring.models import Models
 
 __all__ = ["LoadedMetric", "load_metric"]
@@ -24,11 +25,19 @@ class LoadedMetric:
     Attributes:
         metric: The declaration.
         signature: What exactly it computes. Numbers compare only if it agrees.
+        bundles: Its models and the encoders they stand on, each once.
     """
 
-    def __init__(self, metric: Metric, signature: str, arguments: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        metric: Metric,
+        signature: str,
+        arguments: Mapping[str, object],
+        bundles: tuple[Bundle, ...] = (),
+    ) -> None:
         self.metric = metric
         self.signature = signature
+        self.bundles = bundles
         self._arguments = arguments
 
     def judge(self, items: Sequence[Any]) -> list[Judgement]:
@@ -118,7 +127,9 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     parts += [f"{name}:{models.stamp(reference)}" for name, reference in references.items()]
     if references:
         parts.append(f"mode:{models.mode}")
-    return LoadedMetric(metric, "|".join(parts), {**values, **opened})
+    used = dict.fromkeys(one for name in references.values() for one in models.beneath(name))
+    bundles = tuple(models.bundle(one) for one in used)
+    return LoadedMetric(metric, "|".join(parts), {**values, **opened}, bundles)
 
 
 def _reason(error: Exception) -> str:

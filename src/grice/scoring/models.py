@@ -82,6 +82,11 @@ class Models:
         stamp = f"{card.name}@{digest}"
         return f"{stamp}+{self.stamp(_encoder(card.encoder))}" if card.encoder else stamp
 
+    def beneath(self, reference: str) -> tuple[str, ...]:
+        """Return a model reference with that of the encoder it stands on."""
+        encoder = self.bundle(reference).card.encoder
+        return (reference, *self.beneath(_encoder(encoder))) if encoder else (reference,)
+
     def _encoder_of(self, bundle: Bundle) -> MemoEncoder:
         return self.open(_encoder(bundle.card.encoder))  # type: ignore[return-value]
 

@@ -12,10 +12,10 @@ from grice.cli._options import add_metric_options, load_grader
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from grice.evaluation.columns import Scores
     from grice.evaluation.datasets import RatedSet
+    from grice.evaluation.grid import Loaded
     from grice.evaluation.meta import Block
     from grice.scoring import Grader
 
@@ -78,12 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         graders: dict[str, Grader] = {}
 
-        def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+        def loaded(names: Sequence[str]) -> Loaded:
             arguments.metrics = ",".join(names)
             if arguments.metrics not in graders:
                 graders[arguments.metrics] = stack.enter_context(load_grader(arguments))
             grader = graders[arguments.metrics]
-            return grader, grader.signatures
+            return grader, grader.signatures, grader.bundles
 
         asked = _names(arguments)
         plan = Plan(

@@ -1,0 +1,38 @@
+"""Records the texts that the bundle ``plausibility`` was trained on, as ``train.py`` does.
+
+    PYTHONPATH=src python -m recipes.plausibility.texts [--data ../shared/data]
+
+Touches no other file of the bundle and, of the card, only the two lines that state them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from recipes.plausibility.data import Example, training_examples
+
+from grice.evaluation.trained import record_texts
+
+
+def learned(examples: Iterable[Example]) -> Iterator[str]:
+    """Yield heads and tails as the encoder read them; the held-out ones set scale and bias."""
+    for example in examples:
+        yield from (example.head, example.tail, example.event)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/plausibility"))
+    arguments = parser.parse_args()
+    examples, _ = training_examples(arguments.data)
+    made = record_texts(arguments.out, learned(examples))
+    print(f"{len(made.hashes):,} hashes, {made.seen:.1%} of the texts can be told")
+
+
+if __name__ == "__main__":
+    main()

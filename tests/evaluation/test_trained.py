@@ -1,0 +1,181 @@
+"""A metric whose model was trained on evaluated texts is marked, any other is not."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+
+import made_sets
+import pytest
+
+from grice.cli import main
+from grice.errors import BundleError
+from grice.evaluation.bench import figures
+from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.published import Bench, Table
+from grice.evaluation.trained import Guard, Model, models_named, record_texts
+from grice.evaluation.workshop import Workshop
+from grice.runtime.bundle import open_bundle, shipped_bundles
+from grice.scoring import load
+
+ELSEWHERE = [f"We counted {i} birds over the lake today." for i in range(300)]
+
+
+@pytest.fixture
+def rated(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    return load_rated(known_sets()["fed_turn"], tmp_path)
+
+
+@pytest.fixture
+def made(tmp_path):
+    """A relevance bundle of one's own, whose training texts a test records."""
+    folder = tmp_path / "made"
+    shutil.copytree(shipped_bundles()["relevance"], folder)
+    return folder
+
+
+def long_replies(rated):
+    replies = [item.conversation.turns[-1].text for item in rated.items]
+    return list(dict.fromkeys(reply for reply in replies if len(reply.split()) >= 5))
+
+
+def judged(tmp_path, made, capsys, *more):
+    words = ["meta-eval", "relevance", "--on", "fed_turn", "--data", str(tmp_path), "--no-cache"]
+    assert main([*words, "--relevance-model", f"file:{made}", *more]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_bundle_trained_on_a_third_of_the_replies_is_marked_with_that_share(
+    rated, made, tmp_path, capsys
+):
+    replies = long_replies(rated)
+    record_texts(made, [text.upper() for text in replies[::3]] + ELSEWHERE)
+    table = tmp_path / "table.csv"
+    (block,) = json.loads(judged(tmp_path, made, capsys, "--json", "--csv", str(table)))
+    rows = {row["metric"]: row for row in block["rows"]}
+    ours = {one["model"]: one for one in rows["relevance"]["trained"]}
+    found = ours["relevance"]["overlap"]
+    assert (found["checked"], found["found"]) == (len(replies), len(replies[::3]))
+    share = found["share"]
+    assert share["value"] == pytest.approx(1 / 3, abs=0.02)
+    assert share["low"] < share["value"] < share["high"]
+    assert ours["relevance"]["says"].startswith("relevance was trained on about 3")
+    assert ours["encoder"] == {"model": "encoder", "overlap": None, "says": "not recorded"}
+    assert [one["says"] for one in rows["cosine_last_turn"]["trained"]] == ["not recorded"]
+    assert rows["log_length"].get("trained", []) == []
+    records = csv.DictReader(table.read_text().splitlines())
+    lines = {one["metric"]: one["trained_on"] for one in records if one["level"] == "turn"}
+    assert lines["relevance"] == f"relevance {share['value']:.6f}; encoder not recorded"
+    assert lines["log_length"] == ""
+
+
+def test_the_tables_show_the_mark_and_say_what_it_means(rated, made, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    record_texts(made, long_replies(rated))
+    page, paper = tmp_path / "page.html", tmp_path / "table.tex"
+    out = judged(tmp_path, made, capsys, "--html", str(page), "--latex", str(paper))
+    assert "relevance !" in out
+    assert "log_length !" not in out
+    assert "! relevance: relevance was trained on about 100 %" in " ".join(out.split())
+    assert "training texts not recorded: encoder" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "<p>! relevance: relevance was trained on about 100 %" in page.read_text()
+    assert "relevance$^{!}$ & " in paper.read_text()
+    assert "was trained on about 100 \\%" in paper.read_text()
+
+
+def test_a_bundle_trained_on_other_texts_is_not_marked(rated, made, tmp_path, capsys):
+    record_texts(made, ELSEWHERE)
+    out = judged(tmp_path, made, capsys)
+    assert "!" not in out
+    (found,) = Guard(rated).look([Model("relevance", open_bundle(made))])
+    assert not found.marked
+    assert found.overlap.found == 0
+    assert found.says.startswith("none of")
+
+
+def test_contexts_count_like_replies(tmp_path, made):
+    context = "What did you think of the long train ride?"
+    lines = [{"context": [context], "response": "Fine.", "ratings": i} for i in range(1, 9)]
+    rated = load_rated(made_sets.write(tmp_path / "own.jsonl", lines), None)
+    record_texts(made, [context])
+    (found,) = Guard(rated).look([Model("relevance", open_bundle(made))])
+    assert (found.overlap.texts, found.overlap.found) == (1, 1)
+    assert found.overlap.share.low is None
+    assert found.marked
+
+
+def test_what_made_scores_of_a_file_is_known_by_their_signature(tmp_path, capsys):
+    path = made_sets.fed_turn(tmp_path)
+    scores = tmp_path / "scores.jsonl"
+    words = ["score", str(path), "-m", "relevance,log_length", "--no-cache"]
+    assert main([*words, "-o", str(scores), "--json"]) == 0
+    capsys.readouterr()
+    assert main(["meta-eval", "--on", "fed_turn", "--data", str(tmp_path), "--json", "--no-cache",
+                 "--scores", str(scores)]) == 0  # fmt: skip
+    (block,) = json.loads(capsys.readouterr().out)
+    rows = {row["metric"]: row for row in block["rows"]}
+    ours = {one["model"]: one["overlap"] for one in rows["relevance"]["trained"]}
+    assert ours["relevance"]["found"] == 0
+    assert ours["encoder"] is None
+    assert [one["says"] for one in rows["log_length"]["trained"]] == ["not recorded"]
+    assert models_named("m:1|model:relevance@00000000") == (("relevance", None),)
+
+
+def test_recording_texts_changes_neither_digest_nor_anything_else(made):
+    before = open_bundle(made)
+    record_texts(made, ELSEWHERE)
+    record_texts(made, ELSEWHERE[:100])
+    after = open_bundle(made)
+    assert after.digest == before.digest
+    assert after.card.files == before.card.files
+    assert after.card.quality == before.card.quality
+    assert after.training_texts() == made / "texts.fp"
+    assert (made / "card.toml").read_text().count("texts_sha256") == 1
+
+
+def test_a_changed_fingerprint_is_refused_by_name(rated, made, tmp_path, capsys):
+    record_texts(made, ELSEWHERE)
+    path = made / "texts.fp"
+    path.write_bytes(path.read_bytes()[:-5] + bytes(5))
+    models = [Model("relevance", open_bundle(made))]
+    with pytest.raises(BundleError, match=r"texts\.fp is not the file its card describes"):
+        Guard(rated).look(models)
+    path.unlink()
+    with pytest.raises(BundleError, match=r"texts\.fp is missing"):
+        Guard(rated).look(models)
+    words = ["meta-eval", "relevance", "--on", "fed_turn", "--data", str(tmp_path), "--no-cache"]
+    assert main([*words, "--relevance-model", f"file:{made}"]) != 0
+    assert "texts.fp is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["atomic", "events", "plausibility", "relevance"])
+def test_what_was_trained_here_has_its_texts_recorded(rated, name):
+    (found,) = Guard(rated).look([Model(name, open_bundle(name))])
+    assert found.overlap is not None
+    assert found.overlap.seen > 0.1
+    assert not found.marked
+
+
+def test_a_bench_says_so_beside_its_figure(rated, made, tmp_path, monkeypatch):
+    record_texts(made, long_replies(rated))
+    monkeypatch.setattr("grice.evaluation.trained.shipped_bundles", lambda: {"relevance": made})
+
+    def loaded(names):
+        grader = load(*names)
+        return grader, grader.signatures
+
+    names = ("relevance", "log_length")
+    table = Table(
+        id="table 1",
+        columns=("fed_turn:overall | spearman | 40",),
+        rows="Theirs | -0.99\n",
+        ours=dict.fromkeys(names, "Theirs"),
+    )
+    shop = Workshop(tmp_path, loaded, names)
+    bench = Bench(title="T", paper="P", name="small", tables=(table,))
+    why = {figure.row: figure.why for figure in figures(bench, shop) if figure.kind == "ours"}
+    assert "relevance was trained on about 100 %" in why["relevance (ours)"]
+    assert "trained" not in why["log_length (ours)"]
