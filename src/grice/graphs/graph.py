@@ -1,0 +1,95 @@
+"""The graph: facts in the order they were written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from grice.errors import GriceError
+from grice.records import Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from networkx import MultiDiGraph
+
+__all__ = ["Graph", "find_cycle", "from_networkx", "links_of", "to_networkx"]
+
+
+class Graph(msgspec.Struct, frozen=True):
+    """An explanation graph; every fact counts, repeated and parallel ones too.
+
+    Attributes:
+        edges: The facts, head and tail being concepts, in the order they were written.
+    """
+
+    edges: tuple[Triple, ...]
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """The distinct concepts in the order they first appear."""
+        return tuple(dict.fromkeys(c for edge in self.edges for c in (edge.head, edge.tail)))
+
+    def lower(self) -> Graph:
+        """Return the graph in lower case, as every published score reads it."""
+        return Graph(tuple(Triple(e.head.lower(), e.relation.lower(), e.tail.lower())
+                           for e in self.edges))  # fmt: skip
+
+
+def links_of(graph: Graph) -> dict[str, dict[str, str]]:
+    """Return the relation of each linked pair: ``links[head][tail]``; every concept is a key.
+
+    Of several relations between one ordered pair the last one stays, as in the released code.
+    """
+    links: dict[str, dict[str, str]] = {}
+    for edge in graph.edges:
+        links.setdefault(edge.head, {})[edge.tail] = edge.relation
+        links.setdefault(edge.tail, {})
+    return links
+
+
+def find_cycle(links: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """Return the concepts of one directed cycle, the first one again at the end; empty if none."""
+    done: set[str] = set()
+    for start in links:
+        if start in done:
+            continue
+        path = {start: None}
+        walks = [iter(links[start])]
+        while walks:
+            tail = next(walks[-1], None)
+            if tail is None:
+                walks.pop()
+                done.add(path.popitem()[0])
+            elif tail in path:
+                names = list(path)
+                return (*names[names.index(tail) :], tail)
+            elif tail not in done:
+                path[tail] = None
+                walks.append(iter(links[tail]))
+    return ()
+
+
+def to_networkx(graph: Graph) -> MultiDiGraph[str]:
+    """Return the graph for networkx; edges hold ``relation``, repeated ones stay.
+
+    Raises:
+        GriceError: If networkx is not installed.
+    """
+    try:
+        import networkx
+    except ImportError as error:
+        raise GriceError(
+            'this needs networkx, which is not installed: pip install "grice[graphs]"'
+        ) from error
+    made: MultiDiGraph[str] = networkx.MultiDiGraph()
+    for edge in graph.edges:
+        made.add_edge(edge.head, edge.tail, relation=edge.relation)
+    return made
+
+
+def from_networkx(graph: MultiDiGraph[str]) -> Graph:
+    """Return a graph of networkx whose edges hold ``relation``; lone nodes have no fact."""
+    return Graph(tuple(Triple(str(head), str(relation), str(tail))
+                       for head, tail, relation in graph.edges(data="relation")))  # fmt: skip

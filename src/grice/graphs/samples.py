@@ -1,0 +1,170 @@
+"""Beliefs, arguments and graphs from files: JSON lines, or the released tab-separated form."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from grice.errors import InputError, RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Prediction", "Sample", "Stance", "read_predictions", "read_samples"]
+
+Stance: TypeAlias = Literal["support", "counter"]
+STANCES = ("support", "counter")
+GZIP = b"\x1f\x8b"
+Record = TypeVar("Record")
+
+
+class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A belief and an argument, with what people say about them.
+
+    Attributes:
+        id: Name of the sample.
+        belief: One sentence.
+        argument: One sentence for or against it.
+        stance: The gold stance, if known.
+        graphs: The written gold graphs; usually one, two for the hidden test set.
+    """
+
+    id: str
+    belief: str
+    argument: str
+    stance: Stance | None = None
+    graphs: tuple[str, ...] = ()
+
+
+class Prediction(msgspec.Struct, frozen=True):
+    """What a system says about a sample; ``graph`` is kept exactly as it came."""
+
+    id: str
+    stance: Stance
+    graph: str
+
+
+class _SampleLine(msgspec.Struct):
+    id: str
+    belief: str
+    argument: str
+    stance: Stance | None = None
+    graph: str | list[str] | None = None
+
+
+class _PredictionLine(msgspec.Struct):
+    id: str
+    graph: str
+    stance: Stance | None = None
+    given_stance: Stance | None = None
+
+
+def read_samples(path: Path) -> list[Sample]:
+    """Return the samples of a file.
+
+    JSON lines hold ``id``, ``belief``, ``argument`` and, if known, ``stance`` and ``graph`` (a
+    string or a list of them). A line of a ``.tsv`` file holds belief, argument, stance, graph
+    and perhaps a second graph; its id is its number from 0. Either may be compressed by gzip.
+
+    Raises:
+        InputError: If the file or one of its lines cannot be used; the message names it.
+    """
+    if _is_table(path):
+        return [_sample_of(path, number, parts) for number, parts in _table(path)]
+    samples = []
+    for line in _json_lines(path, _SampleLine):
+        graph = line.graph
+        graphs = () if graph is None else (graph,) if isinstance(graph, str) else tuple(graph)
+        samples.append(Sample(line.id, line.belief, line.argument, line.stance, graphs))
+    return _distinct(path, samples)
+
+
+def read_predictions(path: Path) -> list[Prediction]:
+    """Return the predictions of a file.
+
+    JSON lines hold ``id``, ``graph`` and ``stance``, or ``given_stance`` if the system was
+    told it. A line of a ``.tsv`` file holds stance and graph; its id is its number from 0.
+
+    Raises:
+        InputError: If the file or one of its lines cannot be used; the message names it.
+    """
+    if _is_table(path):
+        return [_prediction_of(path, number, parts) for number, parts in _table(path)]
+    found = []
+    for number, line in enumerate(_json_lines(path, _PredictionLine), 1):
+        stance = line.stance or line.given_stance
+        if stance is None:
+            raise RecordError(
+                "no stance, expected support or counter", file=str(path), line=number,
+                field="stance",
+            )  # fmt: skip
+        found.append(Prediction(line.id, stance, line.graph))
+    return _distinct(path, found)
+
+
+def _is_table(path: Path) -> bool:
+    return path.name.removesuffix(".gz").endswith(".tsv")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        data = path.read_bytes()
+        if data.startswith(GZIP):
+            data = gzip.decompress(data)
+        text = data.decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield number, line.removesuffix("\r")
+
+
+def _json_lines(path: Path, kind: type[Record]) -> Iterator[Record]:
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in _lines(path):
+        try:
+            yield decoder.decode(line)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise RecordError(str(error), file=str(path), line=number) from error
+
+
+def _table(path: Path) -> Iterator[tuple[int, list[str]]]:
+    for number, line in _lines(path):
+        yield number, line.split("\t")
+
+
+def _sample_of(path: Path, line: int, parts: list[str]) -> Sample:
+    if len(parts) < 4:
+        raise RecordError(f"{len(parts)} columns, expected belief, argument, stance and graph",
+                          file=str(path), line=line)  # fmt: skip
+    graphs = tuple(graph for graph in parts[3:5] if graph)
+    return Sample(str(line - 1), parts[0], parts[1], _stance(path, line, parts[2]), graphs)
+
+
+def _prediction_of(path: Path, line: int, parts: list[str]) -> Prediction:
+    if len(parts) != 2:
+        raise RecordError(f"{len(parts)} columns, expected stance and graph",
+                          file=str(path), line=line)  # fmt: skip
+    return Prediction(str(line - 1), _stance(path, line, parts[0]), parts[1])
+
+
+def _stance(path: Path, line: int, word: str) -> Stance:
+    if word not in STANCES:
+        raise RecordError(f"stance {word!r}, expected support or counter",
+                          file=str(path), line=line)  # fmt: skip
+    return cast("Stance", word)
+
+
+Named = TypeVar("Named", Sample, Prediction)
+
+
+def _distinct(path: Path, records: list[Named]) -> list[Named]:
+    seen: set[str] = set()
+    for record in records:
+        if record.id in seen:
+            raise InputError(f"{path}: the id {record.id!r} comes twice; ids must be distinct")
+        seen.add(record.id)
+    return records

@@ -1,0 +1,224 @@
+"""Scores of predicted graphs that need no trained judge, alone and in a table with baselines.
+
+Source: Saha et al. 2021, ExplaGraphs, and its released evaluation script. SeCA, EA and
+G-BERTScore rest on trained judges or models that were not released and are not among them;
+``g_embedding`` is computed as BERTScore is, with the encoder of grice, and compares with no
+published figure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean
+from grice.graphs.baselines import graph_polarity, nonsense_graph, word_polarity
+from grice.graphs.check import RuleSet, Verdict, check_graph, released_edges
+from grice.graphs.distance import edit_distance
+from grice.graphs.graph import Graph
+from grice.graphs.matching import Match, best_gold, match_facts
+from grice.graphs.overlap import bleu, rouge_2, rouge_2_precision, rouge_l
+from grice.graphs.reader import read_graph
+from grice.graphs.samples import Prediction, Sample
+from grice.records import Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from grice.stats.estimate import Estimate
+
+__all__ = ["Gate", "Row", "SampleScore", "score_sample", "score_table"]
+
+Gate: TypeAlias = Literal["paper", "structure", "none"]
+"""What a sample must pass for its graph to be compared: ``paper`` stance and structure,
+``structure`` the structure alone, ``none`` nothing. One that does not pass has 0 everywhere
+and an edit distance of 1."""
+
+OVERLAPS: dict[str, Callable[[str, str], float]] = {
+    "g_bleu": bleu,
+    "g_rouge_2": rouge_2,
+    "g_rouge_2_released": rouge_2_precision,
+    "g_rouge_l": rouge_l,
+}
+NOTHING = Match(0.0, 0.0, 0.0)
+
+
+class SampleScore(msgspec.Struct, frozen=True):
+    """The scores of one prediction.
+
+    Attributes:
+        id: Name of the sample.
+        stance_correct: Whether the stance is the gold one.
+        verdict: Which rules the graph breaks.
+        compared: Whether the graph passed the gate.
+        values: Each measure, 0 to 1. ``sa``: the stance is right; ``stca``: the gate's stance
+            rule and the structure hold; ``ged``: edit distance over the scale of the official
+            script, 0 best; ``g_…``: F1 of the best pairing of facts, with ``…_precision`` and
+            ``…_recall`` beside it.
+        exact: Whether the edit distance is exact, as it always is for legal sizes.
+    """
+
+    id: str
+    stance_correct: bool
+    verdict: Verdict
+    compared: bool
+    values: dict[str, float]
+    exact: bool = True
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One row of a table: a system or a baseline over all samples.
+
+    Attributes:
+        name: The system, or ``nonsense`` (the chain of longest words with the system's
+            stances), ``polarity`` (the system's graphs; the stance is the parity of their
+            negating relations), ``nonsense, polarity`` (the chain; the stance is the parity of
+            negating words in both texts: no model at all).
+        measures: Mean of each measure with its 95 % interval, clustered by belief.
+        missing: How many samples have no prediction; they are left out.
+        inexact: In how many samples the edit distance is an upper bound only.
+    """
+
+    name: str
+    measures: dict[str, Estimate]
+    missing: int
+    inexact: int
+
+
+def score_sample(
+    sample: Sample,
+    prediction: Prediction,
+    *,
+    rules: RuleSet = "released",
+    gate: Gate = "paper",
+    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+) -> SampleScore:
+    """Return the scores of one prediction.
+
+    With several gold graphs each measure takes the one with the largest F1, and the distance
+    the smallest, as the released script does.
+
+    Args:
+        sample: Belief, argument, gold stance and gold graphs.
+        prediction: The predicted stance and graph.
+        rules: Which structure rules.
+        gate: What has to hold before the graph is compared.
+        likeness: Likeness of two facts, 0 to 1, by the name of the measure.
+
+    Raises:
+        InputError: If the sample has no gold stance or graph, or an option is unknown.
+    """
+    if gate not in ("paper", "structure", "none"):
+        raise InputError(f"gate={gate!r}{did_you_mean(gate, ('paper', 'structure', 'none'))}")
+    if sample.stance is None or not sample.graphs:
+        raise InputError(f"sample {sample.id!r} has no gold stance or no gold graph to score with")
+    verdict = check_graph(prediction.graph, sample.belief, sample.argument, rules=rules)
+    agrees = prediction.stance == sample.stance
+    correct = verdict.ok and (agrees or gate != "paper")
+    values = {"sa": float(agrees), "stca": float(correct), "ged": 1.0}
+    matches = dict.fromkeys(likeness, NOTHING)
+    graph = _graph_of(prediction.graph, verdict) if correct or gate == "none" else Graph(())
+    exact = True
+    if graph.edges:
+        golds = [read_graph(text.lower()).graph for text in sample.graphs]
+        distances = [edit_distance(graph, gold) for gold in golds]
+        nearest = min(distances, key=lambda distance: distance.normalised)
+        values["ged"], exact = nearest.normalised, all(one.exact for one in distances)
+        for name, alike in likeness.items():
+            matches[name] = best_gold([_match(graph, gold, alike) for gold in golds])
+    for name, match in matches.items():
+        values |= {f"{name}_precision": match.precision, f"{name}_recall": match.recall,
+                   name: match.f1}  # fmt: skip
+    return SampleScore(sample.id, agrees, verdict, bool(graph.edges), values, exact)
+
+
+def _graph_of(text: str, verdict: Verdict) -> Graph:
+    """Return the facts that are compared: those the rules looked at."""
+    if verdict.ok and verdict.rules == "released":
+        facts = released_edges(text.lower())
+        return Graph(tuple(Triple(head, relation, tail) for head, relation, tail in facts))
+    return read_graph(text.lower()).graph
+
+
+def _match(graph: Graph, gold: Graph, alike: Callable[[str, str], float]) -> Match:
+    golds = _facts(gold)
+    return match_facts([[alike(fact, other) for other in golds] for fact in _facts(graph)])
+
+
+def _facts(graph: Graph) -> list[str]:
+    return [f"{edge.head}; {edge.relation}; {edge.tail}" for edge in graph.edges]
+
+
+def score_table(
+    samples: Sequence[Sample],
+    predictions: Sequence[Prediction],
+    *,
+    name: str = "system",
+    rules: RuleSet = "released",
+    gate: Gate = "paper",
+    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+) -> list[Row]:
+    """Return a system's row and, below it, those of the baselines on the same samples.
+
+    Args:
+        samples: The gold samples.
+        predictions: The system's answers, found by id; samples without one are left out.
+        name: Name of the system's row.
+        rules: Which structure rules.
+        gate: What has to hold before a graph is compared.
+        likeness: Likeness of two facts, 0 to 1, by the name of the measure.
+
+    Raises:
+        InputError: If a prediction belongs to no sample, or no sample has one.
+    """
+    answers = {prediction.id: prediction for prediction in predictions}
+    unknown = answers.keys() - {sample.id for sample in samples}
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} predictions belong to no sample, the first being "
+            f"{min(unknown)!r}; ids of both files must agree"
+        )
+    answered = [sample for sample in samples if sample.id in answers]
+    if not answered:
+        raise InputError("no sample has a prediction")
+    rows = []
+    for row, answer in _systems(name).items():
+        scores = [
+            score_sample(sample, answer(sample, answers[sample.id]), rules=rules, gate=gate,
+                         likeness=likeness)
+            for sample in answered
+        ]  # fmt: skip
+        rows.append(_row(row, answered, scores, len(samples) - len(answered)))
+    return rows
+
+
+def _systems(name: str) -> dict[str, Callable[[Sample, Prediction], Prediction]]:
+    """Return what each row answers, given a sample and the system's answer."""
+
+    def chain(sample: Sample) -> str:
+        return nonsense_graph(sample.belief, sample.argument)
+
+    return {
+        name: lambda _, answer: answer,
+        "nonsense": lambda sample, answer: Prediction(answer.id, answer.stance, chain(sample)),
+        "polarity": lambda _, answer: Prediction(
+            answer.id, graph_polarity(answer.graph), answer.graph
+        ),
+        "nonsense, polarity": lambda sample, answer: Prediction(
+            answer.id, word_polarity(sample.belief, sample.argument), chain(sample)
+        ),
+    }
+
+
+def _row(
+    name: str, samples: Sequence[Sample], scores: Sequence[SampleScore], missing: int
+) -> Row:  # fmt: skip
+    from grice.stats import mean
+
+    beliefs = [sample.belief.lower() for sample in samples]
+    measures = {
+        measure: mean([score.values[measure] for score in scores], groups=beliefs)
+        for measure in scores[0].values
+    }
+    return Row(name, measures, missing, sum(not score.exact for score in scores))
