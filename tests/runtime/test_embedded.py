@@ -10,13 +10,13 @@ from grice.errors import BundleError
 from grice.runtime.bundle import open_bundle, shipped_bundles
 from grice.runtime.embedded import EmbeddedEncoder
 
-WORDS = "we went to the old market by train and bought some fresh bread for dinner".split()
+WORDS = "we went to the old market by train and bought some fresh bread for dinner".split()  # noqa: SIM905
 
 
 @pytest.fixture(scope="module")
 def texts():
     rng = random.Random(3)
-    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 30))) for _ in range(120)]
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 30))) for _ in range(60)]
 
 
 @pytest.fixture(scope="module", params=["exact", "fast"])
