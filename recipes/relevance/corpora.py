@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["SOURCES", "Dialogue", "Message", "evaluated_texts", "normalise", "read_dialogues"]
+__all__ = [
+    "EVALUATED",
+    "SOURCES",
+    "Dialogue",
+    "Message",
+    "evaluated_texts",
+    "normalise",
+    "read_dialogues",
+]
 
 HELD_OUT = 0.06
 """Share of the conversations (novels: of the books) that are never trained on."""
@@ -95,20 +103,31 @@ def read_dialogues(data: Path) -> Iterator[Dialogue]:
                 yield _dialogue(source, row)
 
 
+EVALUATED = (
+    "accent_deco",
+    "dailydialog_plusplus",
+    "deam",
+    "predictive_engagement",
+    "rated",
+    "topical_chat/test",
+    "wow_plus_plus",
+)
+"""Folders, or beginnings of file names, of the sets that metrics are measured on."""
+
+
 def evaluated_texts(data: Path) -> set[str]:
-    """Return the normalised form of every text of the human-rated sets, histories included."""
+    """Return the normalised form of every text of the evaluated sets, histories included."""
     files = [
         path
-        for folder in ("rated", "predictive_engagement", "accent_deco")
-        for path in sorted((data / folder).glob("*.jsonl.gz"))
-        if not path.name.startswith(("robust_", "dstc9_", "reliable_"))
+        for place in EVALUATED
+        for path in sorted({*data.glob(f"{place}/*.jsonl*"), *data.glob(f"{place}*.jsonl*")})
     ]
     texts = {normalise(text) for path in files for row in _rows(path) for text in _strings(row)}
     return texts - {""}
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from card import FILES, write_card
-from corpora import SOURCES, evaluated_texts, read_dialogues
+from corpora import EVALUATED, SOURCES, evaluated_texts, read_dialogues
 from examples import Mix, collect, texts_of
 from fit import Material, Settings, fit
 from towers import Towers, TowerSettings, fit_towers, layers_of
@@ -86,8 +86,8 @@ def encode(data: Path) -> None:
 def _write_exclusion(evaluated: int, dropped: int, kept: int) -> None:
     text = (
         f"{dropped:,} distinct training texts stand (letters and digits in lower case) among the "
-        f"{evaluated:,} strings of the human-rated sets (rated, without dstc9_dialogue and "
-        "reliable_dialogue; predictive_engagement; accent_deco); none is a reply or in a history. "
+        f"{evaluated:,} strings of the evaluated sets ({', '.join(EVALUATED)}); none is a reply or "
+        "in a history. "
         f"{kept:,} distinct texts are left."
     )
     (WORK / "excluded.json").write_text(json.dumps({"text": text}))

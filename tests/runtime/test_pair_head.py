@@ -57,7 +57,7 @@ def pairs():
     rng = random.Random(11)
     texts = [" ".join(rng.choices(WORDS, k=rng.randint(1, 12))) for _ in range(30)]
     return [
-        Pair(tuple(rng.choices(texts, k=rng.randint(0, 6))), rng.choice(texts)) for _ in range(90)
+        Pair(tuple(rng.choices(texts, k=rng.randint(0, 6))), rng.choice(texts)) for _ in range(40)
     ]
 
 
