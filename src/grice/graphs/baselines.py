@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from grice.graphs.samples import Stance
 
-__all__ = ["graph_polarity", "nonsense_graph", "word_polarity"]
+__all__ = ["content_words", "graph_polarity", "nonsense_graph", "word_polarity"]
 
 STOP = (
     "a all an and any are as at be because been but by can could did do does for from had has "
@@ -41,9 +41,9 @@ def nonsense_graph(belief: str, argument: str) -> str:
     >>> nonsense_graph("Zoos should be abolished.", "Animals live in small cages.")
     '(abolished; capable of; animals)(animals; has context; cages)(cages; causes; zoos)'
     """
-    said = _content_words(argument)
-    ends = _pick(said, (), _content_words(belief))
-    starts = _pick([word for word in _content_words(belief) if word not in ends], ends, said)
+    said = content_words(argument)
+    ends = _pick(said, (), content_words(belief))
+    starts = _pick([word for word in content_words(belief) if word not in ends], ends, said)
     (first, last), (middle, other) = starts, ends
     chain = (first, middle, other, last)
     relations = ("capable of", "has context", "causes")
@@ -51,7 +51,8 @@ def nonsense_graph(belief: str, argument: str) -> str:
     return write_graph(Graph(tuple(Triple(*fact) for fact in facts)))
 
 
-def _content_words(text: str) -> list[str]:
+def content_words(text: str) -> list[str]:
+    """Return the distinct words that carry meaning, in lower case, the longest first."""
     words = set(re.findall(r"[a-z]+", text.lower())) - STOP_WORDS
     return sorted(words, key=lambda word: (-len(word), word))
 

@@ -1,0 +1,257 @@
+"""The smallest edits that make a graph valid.
+
+Only form is repaired. An added fact links concepts by ``has context``, the least that can be
+said; whether it is true is for a person to judge.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher, get_close_matches
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from grice.errors import InputError
+from grice.graphs.baselines import content_words
+from grice.graphs.check import (
+    MAX_FACTS,
+    MAX_WORDS,
+    MIN_FACTS,
+    MIN_SHARED,
+    RuleSet,
+    Verdict,
+    check_graph,
+    components,
+    known_relations,
+    word_string,
+)
+from grice.graphs.graph import Graph, find_cycle, links_of
+from grice.graphs.reader import read_graph, write_graph
+from grice.records import Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Edit", "Repair", "repair_graph"]
+
+EditKind: TypeAlias = Literal["rewrite", "remove", "add", "rename", "relation"]
+LINK = "has context"
+MOST_EDITS = 6
+BUDGET = 4000
+"""Most graphs looked at."""
+CHOICES = 4
+"""How many of the nearest words, spans or relations are tried."""
+LONGEST = 40
+"""Facts beyond which no repair is looked for."""
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """One change.
+
+    Attributes:
+        kind: ``rewrite`` the written form alone, ``remove`` or ``add`` a fact, ``rename`` a
+            concept wherever it stands, or replace a ``relation``.
+        before: What stood there; empty if added.
+        after: What stands there now; empty if removed.
+    """
+
+    kind: EditKind
+    before: str
+    after: str
+
+
+class Repair(msgspec.Struct, frozen=True):
+    """A proposal.
+
+    Attributes:
+        graph: The repaired graph as written; None if none was found.
+        edits: The changes in order; none if the graph was valid.
+        verdict: What is wrong with the graph as it came.
+        reason: Why there is no proposal.
+    """
+
+    graph: str | None
+    edits: tuple[Edit, ...]
+    verdict: Verdict
+    reason: str | None = None
+
+
+class _Task(NamedTuple):
+    belief: str
+    argument: str
+    rules: RuleSet
+
+
+def repair_graph(
+    text: str, belief: str, argument: str, *, rules: RuleSet = "released"
+) -> Repair:  # fmt: skip
+    """Return a valid graph as few edits away as the known kinds of edits allow.
+
+    Every edit answers the first broken rule, and proposals are tried in the order of their
+    number of edits, so no shorter chain of these edits was passed over. At most six edits and
+    4,000 graphs are tried.
+    """
+    verdict = check_graph(text, belief, argument, rules=rules)
+    if verdict.ok:
+        return Repair(text, (), verdict)
+    graph = read_graph(text).graph.lower()
+    if len(graph.edges) > LONGEST:
+        return Repair(None, (), verdict, f"{len(graph.edges)} facts are too many to repair")
+    task = _Task(belief.lower(), argument.lower(), rules)
+    try:
+        written = write_graph(graph)
+    except InputError as error:
+        return Repair(None, (), verdict, str(error))
+    first = () if written == text.lower() else (Edit("rewrite", text, written),)
+    layer: list[tuple[Graph, tuple[Edit, ...]]] = [(graph, first)]
+    seen = {graph}
+    looked = 0
+    for _ in range(MOST_EDITS + 1):
+        following: list[tuple[Graph, tuple[Edit, ...]]] = []
+        for state, edits in layer:
+            looked += 1
+            broken = _broken(state, task)
+            if not broken:
+                return Repair(write_graph(state), edits, verdict)
+            if looked >= BUDGET:
+                return Repair(None, (), verdict, f"none found among {BUDGET:,} graphs")
+            for edit, changed in _proposals(state, broken, task):
+                if changed not in seen:
+                    seen.add(changed)
+                    following.append((changed, (*edits, edit)))
+        # Of equally many edits those come first that leave the fewest rules broken.
+        layer = sorted(following, key=lambda one: len(_broken(one[0], task)))
+    return Repair(None, (), verdict, f"none found within {MOST_EDITS} edits")
+
+
+def _broken(graph: Graph, task: _Task) -> tuple[str, ...]:
+    return check_graph(write_graph(graph), task.belief, task.argument, rules=task.rules).broken
+
+
+def _proposals(graph: Graph, broken: Sequence[str], task: _Task) -> Iterator[tuple[Edit, Graph]]:
+    """Yield edits that answer the first broken rule, the likeliest first."""
+    rule = broken[0]
+    if not graph.edges:
+        yield from _anchor(graph, f"{task.belief} {task.argument}", rename=False)
+    elif rule in ("form", "concept_words"):
+        yield from _shorten(graph, task)
+    elif rule == "relation":
+        yield from _known(graph)
+    elif rule in ("duplicates", "max_facts"):
+        yield from _remove(graph, range(len(graph.edges)))
+    elif rule == "acyclic":
+        cycle = set(pairwise(find_cycle(links_of(graph))))
+        yield from _remove(
+            graph, [i for i, edge in enumerate(graph.edges) if (edge.head, edge.tail) in cycle]
+        )
+    elif rule == "connected":
+        yield from _join(graph, task)
+    elif rule in ("belief_concepts", "argument_concepts"):
+        source = task.belief if rule == "belief_concepts" else task.argument
+        yield from _anchor(graph, source)
+    elif len(graph.edges) < MIN_FACTS:
+        yield from _anchor(graph, f"{task.belief} {task.argument}", rename=False)
+
+
+def _rename(graph: Graph, old: str, new: str) -> tuple[Edit, Graph]:
+    def put(concept: str) -> str:
+        return new if concept == old else concept
+
+    edges = tuple(Triple(put(e.head), e.relation, put(e.tail)) for e in graph.edges)
+    return Edit("rename", old, new), Graph(edges)
+
+
+def _add(graph: Graph, head: str, tail: str) -> tuple[Edit, Graph]:
+    added = Triple(head, LINK, tail)
+    return Edit("add", "", write_graph(Graph((added,)))), Graph((*graph.edges, added))
+
+
+def _remove(graph: Graph, places: Sequence[int] | range) -> Iterator[tuple[Edit, Graph]]:
+    for place in places:
+        gone = Graph((graph.edges[place],))
+        yield (
+            Edit("remove", write_graph(gone), ""),
+            Graph(graph.edges[:place] + graph.edges[place + 1 :]),
+        )
+
+
+def _known(graph: Graph) -> Iterator[tuple[Edit, Graph]]:
+    known = known_relations()
+    place, edge = next((i, e) for i, e in enumerate(graph.edges) if e.relation not in known)
+    near = get_close_matches(edge.relation, sorted(known), n=CHOICES) or [LINK]
+    for relation in near:
+        changed = Triple(edge.head, relation, edge.tail)
+        edges = (*graph.edges[:place], changed, *graph.edges[place + 1 :])
+        yield Edit("relation", edge.relation, relation), Graph(edges)
+    yield from _remove(graph, [place])
+
+
+def _shorten(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
+    """Cut the first concept that is too long, empty or oddly written, or drop its facts."""
+
+    def bad(concept: str) -> bool:
+        return not 0 < len(concept.split(" ")) <= MAX_WORDS or not concept or "(" in concept
+
+    concept = next((one for one in graph.concepts if bad(one)), None)
+    if concept is None:
+        return
+    words = concept.replace("(", " ").replace(")", " ").split()
+    spans = [
+        " ".join(words[i : i + size])
+        for size in range(min(MAX_WORDS, len(words)), 0, -1)
+        for i in range(len(words) - size + 1)
+    ]
+    inside = f"{word_string(task.belief)}|{word_string(task.argument)}"
+    # A span that the texts hold keeps the graph tied to them; then the longer one.
+    spans.sort(key=lambda span: word_string(span) not in inside)
+    for span in spans[:CHOICES]:
+        yield _rename(graph, concept, span)
+    yield from _remove(
+        graph, [i for i, edge in enumerate(graph.edges) if concept in (edge.head, edge.tail)]
+    )
+
+
+def _join(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
+    """Make two parts one: two concepts that nearly agree become one, or a fact links them."""
+    parts = components(links_of(graph))
+    pairs = sorted(
+        ((one, other) for one in parts[0] for part in parts[1:] for other in part),
+        key=lambda pair: -SequenceMatcher(None, *pair).ratio(),
+    )
+    for one, other in pairs[:CHOICES]:
+        if _tied(other, task) >= _tied(one, task):
+            yield _rename(graph, one, other)
+        yield _rename(graph, other, one)
+    if len(graph.edges) < MAX_FACTS:
+        for one, other in pairs[:CHOICES]:
+            yield _add(graph, one, other)
+            yield _add(graph, other, one)
+    yield from _remove(graph, range(len(graph.edges)))
+
+
+def _tied(concept: str, task: _Task) -> int:
+    return (concept in task.belief) + (concept in task.argument)
+
+
+def _anchor(
+    graph: Graph, source: str, *, rename: bool = True
+) -> Iterator[tuple[Edit, Graph]]:  # fmt: skip
+    """Bring in a word of the text: in place of a concept near to it, or by a new fact."""
+    concepts = graph.concepts
+    words = [word for word in content_words(source) if word not in concepts]
+    if not words and len(content_words(source)) < MIN_SHARED:
+        words = [word for word in word_string(source).split() if word not in concepts]
+    near = sorted(
+        ((one, word) for one in concepts for word in words),
+        key=lambda pair: -SequenceMatcher(None, *pair).ratio(),
+    )
+    if rename:
+        for one, word in near[:CHOICES]:
+            yield _rename(graph, one, word)
+    if len(graph.edges) < MAX_FACTS:
+        ends = [one for one in concepts if one] or words[:1]
+        for word in words[:CHOICES]:
+            for end in ends[-1:]:
+                if word != end:
+                    yield _add(graph, end, word)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grice.graphs.check import check_graph
+from grice.graphs.repair import repair_graph
+from grice.graphs.samples import read_predictions, read_samples
+
+BELIEF, ARGUMENT = "Zoos should be abolished.", "Animals in zoos live in small cages."
+GOOD = (
+    "(zoos; has property; small cages)(small cages; causes; suffering)"
+    "(suffering; desires; abolished)"
+)
+
+
+def test_a_valid_graph_is_left_alone():
+    repair = repair_graph(GOOD, BELIEF, ARGUMENT)
+    assert (repair.graph, repair.edits) == (GOOD, ())
+
+
+@pytest.mark.parametrize("rules", ["paper", "released"])
+@pytest.mark.parametrize(
+    ("graph", "kinds"),
+    [
+        (GOOD.replace(")(", ") ("), ["rewrite"]),
+        (GOOD.replace("causes", "cause"), ["relation"]),
+        (GOOD.replace("small cages", "very small iron cages"), ["rename"]),
+        (GOOD + "(abolished; has context; zoos)", ["remove"]),
+        (GOOD.replace("; suffering", "; sufferings"), ["rename"]),
+        (GOOD[: GOOD.rindex("(")], ["add"]),
+        (GOOD.replace("abolished", "abolition"), ["rename"]),
+        # One edit that answers two broken rules comes before one for each.
+        (GOOD.replace("causes", "cause") + "(abolished; has context; zoos)", ["remove"]),
+        (
+            GOOD.replace("causes", "cause").replace("suffering", "a very great suffering"),
+            ["rename", "relation"],
+        ),
+    ],
+)
+def test_one_edit_per_flaw(graph, kinds, rules):
+    repair = repair_graph(graph, BELIEF, ARGUMENT, rules=rules)
+    assert [edit.kind for edit in repair.edits] == kinds
+    assert check_graph(repair.graph, BELIEF, ARGUMENT, rules=rules).ok
+    assert not repair.verdict.ok
+
+
+@pytest.mark.parametrize("rules", ["paper", "released"])
+def test_an_empty_graph_is_filled(rules):
+    repair = repair_graph("", BELIEF, ARGUMENT, rules=rules)
+    assert check_graph(repair.graph, BELIEF, ARGUMENT, rules=rules).ok
+
+
+def test_what_is_not_repaired_says_why():
+    long = "".join(f"(n{i}; causes; n{i + 1})" for i in range(60))
+    repair = repair_graph(long, BELIEF, ARGUMENT)
+    assert (repair.graph, repair.reason) == (None, "60 facts are too many to repair")
+    assert repair_graph("", "", "").reason == "none found within 6 edits"
+
+
+@settings(max_examples=40)
+@given(st.text(alphabet="ab;() ", max_size=30), st.sampled_from(["paper", "released"]))
+def test_a_proposal_is_always_valid(text, rules):
+    repair = repair_graph(text, "a ab abb", "b ba", rules=rules)
+    assert repair.graph is None or check_graph(repair.graph, "a ab abb", "b ba", rules=rules).ok
+    assert (repair.graph is None) == (repair.reason is not None)
+
+
+def test_every_released_prediction_that_fails_is_repaired(graphs_folder):
+    samples = {one.id: one for one in read_samples(graphs_folder / "dev.jsonl.gz")}
+    predictions = read_predictions(graphs_folder / "pred_maxmargin_dev.jsonl.gz")
+    repairs = [
+        repair_graph(one.graph, samples[one.id].belief, samples[one.id].argument)
+        for one in predictions
+    ]
+    failed = [one for one in repairs if not one.verdict.ok]
+    assert len(failed) == 170
+    assert all(one.graph is not None for one in failed)
+    assert sum(len(one.edits) == 1 for one in failed) > len(failed) / 2
