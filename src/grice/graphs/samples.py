@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -67,7 +68,8 @@ def read_samples(path: Path) -> list[Sample]:
 
     JSON lines hold ``id``, ``belief``, ``argument`` and, if known, ``stance`` and ``graph`` (a
     string or a list of them). A line of a ``.tsv`` file holds belief, argument, stance, graph
-    and perhaps a second graph; its id is its number from 0. Either may be compressed by gzip.
+    and perhaps a second graph; its id is its number from 0. Either may be compressed by gzip;
+    ``-`` reads JSON lines from standard input.
 
     Raises:
         InputError: If the file or one of its lines cannot be used; the message names it.
@@ -111,7 +113,7 @@ def _is_table(path: Path) -> bool:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        data = path.read_bytes()
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         if data.startswith(GZIP):
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")

@@ -1,0 +1,218 @@
+"""``grice graph``: explanation graphs checked, scored, repaired and drawn."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from grice.graphs.samples import Sample
+    from grice.graphs.scores import Row
+
+HELP = "check, score, repair or draw explanation graphs"
+
+MEASURES = ("sa", "stca", "ged", "g_bleu", "g_rouge_2", "g_rouge_2_released", "g_rouge_l",
+            "g_embedding")  # fmt: skip
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the arguments of each action."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    for name, about in (
+        ("check", "which rules of structure each graph breaks, and where; exit status 1 if any"),
+        ("score", "a system's graphs against gold graphs, with the empty baselines below"),
+        ("repair", "the smallest edits that make each broken graph valid; exit status 1 if none"),
+        ("draw", "one graph as SVG"),
+    ):
+        action = actions.add_parser(name, help=about, description=about)
+        action.add_argument("--debug", action="store_true", help="show the trace of an error")
+        action.add_argument(
+            "samples", type=Path, metavar="SAMPLES",
+            help="JSON lines with id, belief, argument, stance, graph; or the released .tsv",
+        )  # fmt: skip
+        action.add_argument(
+            "predictions", type=Path, metavar="PREDICTIONS", nargs=None if name == "score" else "?",
+            help="a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
+            + ("" if name == "score" else "; default: the graphs of SAMPLES"),
+        )  # fmt: skip
+        if name == "draw":
+            action.add_argument("--id", help="which sample; default: the first")
+            action.add_argument("-o", "--output", type=Path, metavar="FILE.svg")
+            continue
+        action.add_argument(
+            "--rules", choices=("released", "paper"), default="released",
+            help="as the official script counts (default), or as the task says",
+        )  # fmt: skip
+        action.add_argument("--json", action="store_true", help="print JSON lines")
+        if name == "score":
+            action.add_argument(
+                "--gate", choices=("paper", "structure", "none"), default="paper",
+                help="what a graph must pass to be compared: stance and structure (paper, "
+                "default), structure, or none",
+            )  # fmt: skip
+            action.add_argument(
+                "--embedding", action="store_true",
+                help="also g_embedding: BERTScore's matching with grice's own encoder",
+            )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the chosen action and return its exit status."""
+    actions = {"check": _check, "score": _score, "repair": _repair, "draw": _draw}
+    return actions[arguments.action](arguments)
+
+
+def _graphs(arguments: argparse.Namespace) -> list[tuple[Sample, str]]:
+    """Return each sample with each graph to look at: the system's, or its own."""
+    from grice.errors import InputError
+    from grice.graphs.samples import read_predictions, read_samples
+
+    samples = read_samples(arguments.samples)
+    if arguments.predictions is None:
+        found = [(sample, graph) for sample in samples for graph in sample.graphs]
+        if not found:
+            raise InputError(f"{arguments.samples}: no sample has a graph")
+        return found
+    known = {sample.id: sample for sample in samples}
+    found = []
+    for prediction in read_predictions(arguments.predictions):
+        if prediction.id not in known:
+            raise InputError(
+                f"{arguments.predictions}: no sample {prediction.id!r} in {arguments.samples}"
+            )
+        found.append((known[prediction.id], prediction.graph))
+    return found
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from grice.cli._tables import print_lines
+    from grice.graphs.check import check_graph
+
+    broken = 0
+    graphs = _graphs(arguments)
+    for sample, graph in graphs:
+        verdict = check_graph(graph, sample.belief, sample.argument, rules=arguments.rules)
+        broken += not verdict.ok
+        if arguments.json:
+            _print_json({"id": sample.id, "ok": verdict.ok, "broken": verdict.broken,
+                         "failures": verdict.failures, "rules": verdict.rules})  # fmt: skip
+            continue
+        for failure in verdict.failures:
+            at = "" if failure.position is None else f" at {failure.position}"
+            print_lines([f"{sample.id}{at}: {failure.rule}: {failure.reason}"])
+    if not arguments.json:
+        print_lines([f"{len(graphs) - broken:,} of {len(graphs):,} graphs are correct under the "
+                     f"{arguments.rules} rules"], style="bold")  # fmt: skip
+    return 1 if broken else 0
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from grice.cli._terminal import warn
+    from grice.graphs.samples import read_predictions, read_samples
+    from grice.graphs.scores import OVERLAPS, score_table
+
+    samples = read_samples(arguments.samples)
+    predictions = read_predictions(arguments.predictions)
+    likeness: dict[str, Callable[[str, str], float]] = dict(OVERLAPS)
+    if arguments.embedding:
+        from grice.graphs.embedding import TokenLikeness, facts_to_encode
+        from grice.runtime.bundle import open_bundle, shipped_bundles
+        from grice.runtime.embedded import EmbeddedEncoder
+
+        bundle = open_bundle(shipped_bundles()["encoder"])
+        encoder = EmbeddedEncoder(bundle, mode="exact", threads=1)
+        likeness["g_embedding"] = TokenLikeness(encoder, facts_to_encode(samples, predictions))
+    rows = score_table(
+        samples, predictions, name=arguments.predictions.name, rules=arguments.rules,
+        gate=arguments.gate, likeness=likeness,
+    )  # fmt: skip
+    if rows[0].missing:
+        warn(f"{rows[0].missing:,} of {len(samples):,} samples have no prediction: left out")
+    for row in rows:
+        if row.inexact:
+            warn(f"{row.name}: the edit distance of {row.inexact:,} graphs is an upper bound")
+        if arguments.json:
+            for measure, found in row.measures.items():
+                _print_json({"row": row.name, "measure": measure, "value": found.value,
+                             "low": found.low, "high": found.high, "n": found.n,
+                             "rules": arguments.rules, "gate": arguments.gate})  # fmt: skip
+    if not arguments.json:
+        _print_rows(rows, arguments)
+    return 0
+
+
+def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
+    from grice.cli._tables import bounds, number, print_lines, print_table
+
+    print_lines([f"{rows[0].measures['sa'].n:,} samples; rules {arguments.rules}, gate "
+                 f"{arguments.gate}; means with 95 % intervals"], style="bold")  # fmt: skip
+    for measure in MEASURES:
+        if measure in rows[0].measures:
+            shown = (row.measures[measure] for row in rows)
+            print_table(
+                (measure, "value", "95 %"),
+                [(row.name, number(found.value), bounds(found))
+                 for row, found in zip(rows, shown, strict=True)],
+            )  # fmt: skip
+    print_lines([
+        "ged: 0 is best. nonsense: a chain of the longest words with the system's stances.",
+        "polarity: the system's graphs, the stance read off the number of negations in them.",
+        "nonsense, polarity: the chain, the stance read off negations in both texts.",
+        "What does not clearly beat these rows shows no understanding.",
+    ], style="dim")  # fmt: skip
+
+
+def _repair(arguments: argparse.Namespace) -> int:
+    from grice.cli._tables import print_lines
+    from grice.graphs.repair import repair_graph
+
+    lost = fixed = 0
+    for sample, graph in _graphs(arguments):
+        found = repair_graph(graph, sample.belief, sample.argument, rules=arguments.rules)
+        lost += found.graph is None
+        fixed += bool(found.edits)
+        if arguments.json:
+            _print_json({"id": sample.id, "graph": found.graph, "edits": found.edits,
+                         "broken": found.verdict.broken, "reason": found.reason})  # fmt: skip
+        elif found.graph is None:
+            print_lines([f"{sample.id}: not repaired: {found.reason}"], style="bold red")
+        elif found.edits:
+            print_lines([f"{sample.id}: {', '.join(found.verdict.broken)}"], style="bold")
+            print_lines([f"{edit.kind}: {edit.before or '–'} → {edit.after or '–'}"
+                         for edit in found.edits], indent=2)  # fmt: skip
+            print_lines([found.graph], indent=2)
+    if not arguments.json:
+        print_lines([f"{fixed:,} graphs repaired, {lost:,} not"], style="bold")
+    return 1 if lost else 0
+
+
+def _draw(arguments: argparse.Namespace) -> int:
+    from grice.cli._output import write_text
+    from grice.errors import InputError, did_you_mean
+    from grice.graphs.drawing import draw_graph
+    from grice.graphs.reader import read_graph
+
+    graphs = _graphs(arguments)
+    named = {sample.id: (sample, graph) for sample, graph in reversed(graphs)}
+    wanted = graphs[0][0].id if arguments.id is None else arguments.id
+    if wanted not in named:
+        raise InputError(f"no graph of a sample {wanted!r}{did_you_mean(wanted, named)}")
+    sample, graph = named[wanted]
+    svg = draw_graph(
+        read_graph(graph).graph, sample.belief, sample.argument, sample.stance or ""
+    )  # fmt: skip
+    if arguments.output is None:
+        sys.stdout.write(svg)
+    else:
+        write_text(arguments.output, svg)
+    return 0
+
+
+def _print_json(record: object) -> None:
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(record).decode() + "\n")

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.cli import main
+
+GOOD = (
+    "(zoos; has property; small cages)(small cages; causes; suffering)"
+    "(suffering; desires; abolished)"
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    samples, predictions = tmp_path / "gold.jsonl", tmp_path / "out.jsonl"
+    sample = {"belief": "Zoos should be abolished.", "argument": "Animals live in small cages.",
+              "stance": "support"}  # fmt: skip
+    lines = [{"id": name, **sample, "graph": GOOD} for name in "abc"]
+    samples.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    answers = [("a", GOOD.replace("zoos", "small")), ("b", GOOD.replace("causes", "cause"))]
+    predictions.write_text(
+        "".join(json.dumps({"id": i, "stance": "support", "graph": g}) + "\n" for i, g in answers),
+        "utf-8",
+    )
+    return str(samples), str(predictions)
+
+
+def rows(capsys):
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_check_names_rule_reason_and_place(files, capsys):
+    assert main(["graph", "check", files[0], "--rules", "paper"]) == 1
+    text = capsys.readouterr().out
+    assert "argument_concepts: only 'small cages' comes from the argument" in text
+    assert "0 of 3 graphs are correct under the paper rules" in text
+    assert main(["graph", "check", *files, "--json"]) == 1
+    first, second = rows(capsys)
+    assert (first["id"], first["ok"]) == ("a", False)
+    assert second["broken"] == ["relation", "argument_concepts"]
+    assert "did you mean 'causes'" in second["failures"][0]["reason"]
+
+
+def test_score_prints_system_and_baselines(files, capsys):
+    assert main(["graph", "score", *files, "--gate", "none", "--json"]) == 0
+    out = capsys.readouterr()
+    found = {(row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())}
+    assert "1 of 3 samples have no prediction: left out" in out.err
+    assert found["out.jsonl", "sa"]["value"] == 1
+    assert found["out.jsonl", "stca"]["value"] == 0
+    assert found["nonsense", "stca"]["value"] == 1
+    assert found["out.jsonl", "ged"]["n"] == 2
+    assert 0 < found["out.jsonl", "g_bleu"]["value"] < 1
+    assert main(["graph", "score", *files]) == 0
+    assert "nonsense, polarity" in capsys.readouterr().out
+
+
+def test_repair_says_what_it_changed(files, capsys):
+    assert main(["graph", "repair", *files, "--json"]) == 0
+    second = rows(capsys)[1]
+    assert {edit["kind"] for edit in second["edits"]} == {"relation", "add"}
+    assert "; causes; " in second["graph"]
+    assert main(["graph", "repair", *files]) == 0
+    assert "2 graphs repaired, 0 not" in capsys.readouterr().out
+
+
+def test_draw_writes_the_chosen_sample(files, tmp_path, capsys):
+    picture = tmp_path / "b.svg"
+    assert main(["graph", "draw", *files, "--id", "b", "-o", str(picture)]) == 0
+    assert ">cause<" in picture.read_text("utf-8")
+    assert main(["graph", "draw", files[0]]) == 0
+    assert capsys.readouterr().out.startswith("<svg")
+    assert main(["graph", "draw", files[0], "--id", "d"]) == 2
+    assert "no graph of a sample 'd'" in capsys.readouterr().err
+
+
+def test_predictions_without_their_sample_are_named(files, tmp_path, capsys):
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id":"z","stance":"support","graph":"()"}\n', "utf-8")
+    assert main(["graph", "check", files[0], str(other)]) == 2
+    assert "no sample 'z'" in capsys.readouterr().err
