@@ -9,16 +9,19 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, RecordError
+from grice.evaluation.domain import USUAL, open_domain
 from grice.evaluation.sample import Sample, sample
 from grice.evaluation.shares import share
 from grice.records import Conversation, Score, TripleEvidence
+from grice.scoring.items import utterances
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate, Floats
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from grice.evaluation.domain import Encode
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.run import Scorer
 
@@ -40,6 +43,7 @@ class Bars(msgspec.Struct, frozen=True):
         abstained: Share of items abstained on.
         failed: Share of items failed on.
         conversations: Fewest conversations with a score.
+        outside: Share of judged turns unlike the training conversations; 5 % are usual.
     """
 
     bias: float = 0.3
@@ -49,6 +53,7 @@ class Bars(msgspec.Struct, frozen=True):
     abstained: float = 0.2
     failed: float = 0.01
     conversations: int = FEW
+    outside: float = 0.25
 
 
 class HealthCard(msgspec.Struct, frozen=True):
@@ -68,6 +73,9 @@ class HealthCard(msgspec.Struct, frozen=True):
         failed: Share of items failed on.
         nearest_known: Mean cosine of what was said to the nearest known head, over the triples of
             the evidence; None for a metric without such evidence.
+        outside: Share of the judged turns that lie farther from the training conversations of the
+            shipped models than 95 % of held-out turns of these do; None for a metric that does
+            not read the shipped encoder, or without vectors of it.
         counts: Items by status.
         signature: What exactly was computed.
     """
@@ -84,6 +92,7 @@ class HealthCard(msgspec.Struct, frozen=True):
     abstained: Estimate | None
     failed: Estimate | None
     nearest_known: Estimate | None
+    outside: Estimate | None
     counts: dict[str, int]
     signature: str
 
@@ -122,9 +131,17 @@ class _Items:
         self.truncated: list[bool] = []
         self.known: list[float] = []
         self.known_in: list[int] = []
+        self.outside: list[bool] = []
+        self.outside_in: list[int] = []
 
-    def add(self, number: int, conversation: Conversation, score: Score) -> None:
+    def add(
+        self, number: int, conversation: Conversation, score: Score, outside: Mapping[str, bool]
+    ) -> None:
         turns = conversation.turns if score.turn is None else (conversation.turns[score.turn],)
+        for text in _judged(conversation, score):
+            if text in outside:
+                self.outside.append(outside[text])
+                self.outside_in.append(number)
         is_ok = score.status == "ok" and score.value is not None
         self.conversations.append(number)
         self.values.append(score.value if is_ok and score.value is not None else math.nan)
@@ -140,11 +157,52 @@ class _Items:
     def share(
         self, hits: Sequence[bool] | np.ndarray[tuple[int], np.dtype[np.bool_]]
     ) -> Estimate | None:
-        codes = np.asarray(self.conversations)
-        return share(
-            [*map(float, np.bincount(codes, np.asarray(hits, np.float64)))],
-            [*map(int, np.bincount(codes))],
+        return _share(self.conversations, hits)
+
+
+def _share(
+    groups: Sequence[int], hits: Sequence[bool] | np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> Estimate | None:
+    if not groups:
+        return None
+    return share(
+        [*map(float, np.bincount(groups, np.asarray(hits, np.float64)))],
+        [*map(int, np.bincount(groups))],
+    )
+
+
+class _Outside:
+    """Which metrics read the shipped encoder, and which turns are unlike its training texts."""
+
+    def __init__(self, metrics: Sequence[LoadedMetric], encode: Encode | None) -> None:
+        self.metrics: set[str] = set()
+        self._encode = encode
+        if encode is not None and any(loaded.bundles for loaded in metrics):
+            self._domain = open_domain()
+            self.metrics = {one.metric.name for one in metrics if self._domain.fits(one.bundles)}
+
+    def among(
+        self, window: Sequence[Conversation], groups: Sequence[Sequence[Score]]
+    ) -> dict[str, bool]:
+        """Return for each turn that these metrics judged whether it lies outside."""
+        texts = dict.fromkeys(
+            text
+            for conversation, scores in zip(window, groups, strict=True)
+            for score in scores
+            if score.metric in self.metrics
+            for text in _judged(conversation, score)
         )
+        if not texts or self._encode is None:
+            return {}
+        found = self._domain.outside([*texts], self._encode)
+        return dict(zip(texts, found.tolist(), strict=True))
+
+
+def _judged(conversation: Conversation, score: Score) -> list[str]:
+    """Return the turns that a score is about."""
+    if score.turn is None:
+        return [turn.text for turn in utterances(conversation).turns]
+    return [conversation.turns[score.turn].text]
 
 
 def health(
@@ -154,6 +212,7 @@ def health(
     most: int = 2000,
     seed: int = 0,
     bars: Bars = Bars(),  # noqa: B008 - frozen
+    encode: Encode | None = None,
 ) -> HealthResult:
     """Score conversations and say how far each metric can be trusted on them.
 
@@ -163,6 +222,8 @@ def health(
         most: How many conversations at most.
         seed: Seed of the draw and of the resamples.
         bars: From where on a finding is said.
+        encode: Gives vectors of the shipped encoder (:meth:`grice.scoring.api.Grader.encode`), to
+            say how far the turns lie from what the models were trained on.
 
     Raises:
         InputError: If there is no conversation, or nothing in any to judge.
@@ -171,12 +232,15 @@ def health(
     if not drawn.conversations:
         raise InputError(f"no conversation could be read ({drawn.broken} broken records)")
     items = {loaded.metric.name: _Items() for loaded in scorer.metrics}
+    unlike = _Outside(scorer.metrics, encode)
     for start in range(0, len(drawn.conversations), WINDOW):
         window = drawn.conversations[start : start + WINDOW]
         groups = scorer.score(window)
+        outside = unlike.among(window, groups)
         for place, (conversation, scores) in enumerate(zip(window, groups, strict=True)):
             for score in scores:
-                items[score.metric].add(start + place, conversation, score)
+                found = outside if score.metric in unlike.metrics else {}
+                items[score.metric].add(start + place, conversation, score, found)
     cards = [_card(loaded, items[loaded.metric.name], bars, seed) for loaded in scorer.metrics]
     return _result(tuple(cards), drawn, bars, seed)
 
@@ -211,6 +275,7 @@ def _card(loaded: LoadedMetric, items: _Items, bars: Bars, seed: int) -> HealthC
         items.share(statuses == "abstained"),
         items.share(statuses == "failed"),
         known,
+        _share(items.outside_in, items.outside),
         {status: items.statuses.count(status) for status in ("ok", "abstained", "failed")},
         loaded.signature,
     )
@@ -274,6 +339,11 @@ def _warnings(card: HealthCard, bars: Bars, units: int, *, constant: bool) -> li
     for found, bar, words in shares:
         if found is not None and found.value > bar:
             reasons.append(f"{found.value:.0%} {words}")
+    if card.outside is not None and card.outside.value > bars.outside:
+        reasons.append(
+            f"{card.outside.value:.0%} of its turns are unlike anything its models were trained "
+            f"on ({USUAL:.0%} are usual)"
+        )
     return [f"do not trust {card.metric} on this file because {reason}" for reason in reasons]
 
 
@@ -288,12 +358,17 @@ def _remarks(card: HealthCard, judges: str) -> list[str]:
     if card.nearest_known is not None:
         remarks.append(
             f"what was said is like the nearest known event by a cosine of "
-            f"{card.nearest_known.value:.2f} on average; nothing ships to say what is usual"
+            f"{card.nearest_known.value:.2f} on average"
+        )
+    if card.outside is None:
+        remarks.append(
+            "how far this file lies from what the metric was trained on cannot be told: it reads "
+            "no vectors of the shipped encoder, or there are none at hand"
         )
     else:
         remarks.append(
-            "how far this file lies from what the metric was trained on cannot be told: no "
-            "sample of its training texts ships"
+            f"{card.outside.value:.1%} of its turns lie farther from what the models were trained "
+            f"on than {1 - USUAL:.0%} of the turns of held-out conversations; {USUAL:.0%} are usual"
         )
     if card.mean is not None and card.length_bias is None:
         remarks.append(

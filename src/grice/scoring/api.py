@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
+    from grice.runtime.protocols import Encoder, Vector
 
     Talk: TypeAlias = Conversation | Sequence[str]
 
@@ -58,6 +59,11 @@ class Grader:
             for group in self.scorer.score(conversations[start : start + WINDOW_RECORDS]):
                 scores += group
         return scores
+
+    def encode(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the shipped encoder's vectors of texts; what was read before costs nothing."""
+        encoder: Encoder = self._models.open("bundle:encoder")  # type: ignore[assignment]
+        return encoder.encode(texts)
 
     def close(self) -> None:
         """Release what the models hold."""

@@ -40,7 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     records = conversations(arguments.files, arguments.format)
     with load_grader(arguments, arguments.speaker) as grader:
-        result = health(records, grader.scorer, most=arguments.most, seed=arguments.seed)
+        result = health(
+            records,
+            grader.scorer,
+            most=arguments.most,
+            seed=arguments.seed,
+            encode=grader.encode,
+        )
     if arguments.json:
         sys.stdout.write(to_json(result) + "\n")
     else:
@@ -77,6 +83,7 @@ def _rows(card: HealthCard) -> list[tuple[str, str, str, str]]:
         ("abstained", card.abstained, ".1%"),
         ("failed", card.failed, ".1%"),
         ("nearest known event", card.nearest_known, ".2f"),
+        ("unlike the training data", card.outside, ".1%"),
     ):
         if found is not None:
             rows.append((what, format(found.value, form), bounds(found, form), f"{found.n:,}"))
