@@ -198,3 +198,19 @@ def test_predictions_of_other_samples_are_refused():
         score_sample(ZOO, Prediction("1", "support", GOLD), gate="non")
     with pytest.raises(InputError, match="no gold stance"):
         score_sample(Sample("1", "a", "b"), Prediction("1", "support", GOLD))
+
+
+WORDS = st.lists(st.sampled_from(["ant", "bee", "cow", "dog"]), max_size=8).map(" ".join)
+
+
+@given(WORDS, WORDS)
+def test_the_longest_common_subsequence_is_that_of_the_plain_table(mine, gold):
+    one, other = mine.split(), gold.split()
+    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, word in enumerate(one, 1):
+        for j, said in enumerate(other, 1):
+            table[i][j] = (
+                table[i - 1][j - 1] + 1 if word == said else max(table[i - 1][j], table[i][j - 1])
+            )
+    shared = table[-1][-1]
+    assert rouge_l(mine, gold) == near(2 * shared / (len(one) + len(other)) if shared else 0)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from grice.errors import GriceError
 
@@ -24,11 +23,7 @@ ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
 ORDERS = 4
 UNSTEMMED = 3
 """Words up to this length are not stemmed."""
-
-
-class _Ngrams(NamedTuple):
-    length: int
-    counts: tuple[Counter[tuple[str, ...]], ...]
+Counts: TypeAlias = dict[tuple[str, ...], int]
 
 
 def bleu(predicted: str, gold: str) -> float:
@@ -38,16 +33,15 @@ def bleu(predicted: str, gold: str) -> float:
         predicted: A fact as it is written, without its brackets: ``zoos; is a; place``.
         gold: The fact to compare with.
     """
-    mine, other = _bleu_ngrams(predicted), _bleu_ngrams(gold)
-    if not mine.length:
-        return 0.0
     total = 0.0
-    for order in range(ORDERS):
-        shared = _shared(mine.counts[order], other.counts[order])
+    # Most pairs share no 4-gram, so that the look at the longest settles it.
+    for order in range(ORDERS, 0, -1):
+        mine = _bleu_ngrams(predicted, order)
+        shared = _shared(mine, _bleu_ngrams(gold, order))
         if not shared:
             return 0.0
-        total += math.log(shared / (mine.length - order))
-    short = min(0.0, 1 - other.length / mine.length)
+        total += math.log(shared / sum(mine.values()))
+    short = min(0.0, 1 - len(_bleu_tokens(gold)) / len(_bleu_tokens(predicted)))
     return math.exp(short + total / ORDERS)
 
 
@@ -74,26 +68,33 @@ def rouge_l(predicted: str, gold: str) -> float:
 
 
 @lru_cache(maxsize=50_000)
-def _bleu_ngrams(fact: str) -> _Ngrams:
-    tokens = BLEU_TOKEN.findall(fact)
-    return _Ngrams(len(tokens), tuple(_count(tokens, order + 1) for order in range(ORDERS)))
+def _bleu_tokens(fact: str) -> tuple[str, ...]:
+    return tuple(BLEU_TOKEN.findall(fact))
 
 
-def _count(tokens: list[str] | tuple[str, ...], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[i:] for i in range(order)), strict=False))
+@lru_cache(maxsize=50_000)
+def _bleu_ngrams(fact: str, order: int) -> Counts:
+    return _count(_bleu_tokens(fact), order)
 
 
-def _shared(mine: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> int:
-    return sum(min(count, other[gram]) for gram, count in mine.items() if gram in other)
+def _count(tokens: tuple[str, ...], order: int) -> Counts:
+    counts: Counts = {}
+    for gram in zip(*(tokens[i:] for i in range(order)), strict=False):
+        counts[gram] = counts.get(gram, 0) + 1
+    return counts
+
+
+def _shared(mine: Counts, other: Counts) -> int:
+    return sum(min(mine[gram], other[gram]) for gram in mine.keys() & other.keys())
 
 
 def _bigrams(predicted: str, gold: str) -> tuple[int, int, int]:
     mine, other = _rouge_bigrams(predicted), _rouge_bigrams(gold)
-    return _shared(mine, other), max(0, mine.total()), max(0, other.total())
+    return _shared(mine, other), sum(mine.values()), sum(other.values())
 
 
 @lru_cache(maxsize=50_000)
-def _rouge_bigrams(fact: str) -> Counter[tuple[str, ...]]:
+def _rouge_bigrams(fact: str) -> Counts:
     return _count(_stems(fact), 2)
 
 
@@ -121,12 +122,16 @@ def _stemmer() -> Callable[[str], str]:
 
 
 def _common(mine: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """Return the length of the longest common subsequence."""
-    row = [0] * (len(other) + 1)
+    """Return the length of the longest common subsequence.
+
+    One bit per word of ``other``, cleared where the length grows (Hyyrö 2004).
+    """
+    places: dict[str, int] = {}
+    for place, word in enumerate(other):
+        places[word] = places.get(word, 0) | 1 << place
+    every = (1 << len(other)) - 1
+    left = every
     for word in mine:
-        diagonal = 0
-        for j, gold in enumerate(other, 1):
-            above = row[j]
-            row[j] = diagonal + 1 if word == gold else max(above, row[j - 1])
-            diagonal = above
-    return row[-1]
+        met = left & places.get(word, 0)
+        left = (left + met) | (left - met)
+    return (~left & every).bit_count()

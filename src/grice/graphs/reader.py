@@ -67,7 +67,7 @@ def read_graph(text: str) -> Reading:
     >>> [edge.tail for edge in reading.graph.edges]
     ['place', 'city']
     >>> [(problem.kind, problem.start) for problem in reading.problems]
-    [('brackets', 19), ('spacing', 25)]
+    [('brackets', 19), ('spacing', 26)]
     """
     reader = _Reader(text)
     position = 0

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import doctest
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from grice.graphs.samples import read_predictions, read_samples
+from grice.graphs.scores import score_table
+
+PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
+
+
+@pytest.mark.parametrize("name", ["baselines", "check", "matching", "reader"])
+def test_examples_in_docstrings_run(name):
+    result = doctest.testmod(import_module(f"grice.graphs.{name}"))
+    assert result.attempted
+    assert not result.failed
+
+
+def test_the_snippet_of_the_page_runs(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    exec(compile(block, PAGE.name, "exec"), {})
+    assert "did you mean 'causes'" in capsys.readouterr().out
+
+
+def test_the_figures_of_the_page_are_those_of_its_command(graphs_folder):
+    samples = read_samples(graphs_folder / "dev.jsonl.gz")
+    predictions = read_predictions(graphs_folder / "pred_maxmargin_dev.jsonl.gz")
+    system, nonsense, *_ = score_table(samples, predictions, likeness={})
+    page = " ".join(PAGE.read_text("utf-8").split())
+    mine, chain = (
+        [f"{row.measures[name].value:.3f}" for name in ("stca", "ged")]
+        for row in (system, nonsense)
+    )
+    assert f"`stca` {chain[0]} and `ged` {chain[1]}, the predictions themselves" in page
+    assert f"themselves {mine[0]} and {mine[1]} " in page
