@@ -18,9 +18,7 @@ def test_position_grows_to_the_size_of_the_file(tmp_path, pack):
     rng = random.Random(1)
     path.write_bytes(pack(b"".join(LINE % rng.getrandbits(200) for _ in range(10_000))))
     reading = read(path)
-    positions = []
-    for _ in reading:
-        positions.append(reading.position)
+    positions = [reading.position for _ in reading]
     assert reading.size == path.stat().st_size
     assert positions == sorted(positions)
     assert positions[0] < reading.size / 2

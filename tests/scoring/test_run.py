@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -200,8 +201,8 @@ def test_a_full_disk_says_so_and_keeps_what_was_scored(tmp_path, records, scorer
             raise OSError(28, "No space left on device")
         return write(data)
 
-    sink._file = type("File", (), {"write": staticmethod(full), "flush": sink._file.flush,
-                                   "fileno": sink._file.fileno, "close": sink._file.close})()  # fmt: skip
+    file = sink._file
+    sink._file = SimpleNamespace(write=full, flush=file.flush, fileno=file.fileno, close=file.close)
     with pytest.raises(OutputError, match="No space left on device; what was scored before"):
         run(records, scorer, sink)
     score_to(path, records, scorer)
