@@ -38,8 +38,8 @@ __all__ = ["Edit", "Repair", "repair_graph"]
 EditKind: TypeAlias = Literal["rewrite", "remove", "add", "rename", "relation"]
 LINK = "has context"
 MOST_EDITS = 6
-BUDGET = 4000
-"""Most graphs looked at."""
+WIDTH = 50
+"""How many graphs are followed up after each edit, those with the fewest failures."""
 CHOICES = 4
 """How many of the nearest words, spans or relations are tried."""
 LONGEST = 40
@@ -69,12 +69,15 @@ class Repair(msgspec.Struct, frozen=True):
         edits: The changes in order; none if the graph was valid.
         verdict: What is wrong with the graph as it came.
         reason: Why there is no proposal.
+        smallest: Whether every shorter chain of edits was tried; beyond two or three edits
+            only the likeliest are followed up.
     """
 
     graph: str | None
     edits: tuple[Edit, ...]
     verdict: Verdict
     reason: str | None = None
+    smallest: bool = True
 
 
 class _Task(NamedTuple):
@@ -89,8 +92,8 @@ def repair_graph(
     """Return a valid graph as few edits away as the known kinds of edits allow.
 
     Every edit answers the first broken rule, and proposals are tried in the order of their
-    number of edits, so no shorter chain of these edits was passed over. At most six edits and
-    4,000 graphs are tried.
+    number of edits, at most six. After each edit the 50 graphs with the fewest failures are
+    followed up; ``smallest`` says whether a shorter chain could have been passed over.
     """
     verdict = check_graph(text, belief, argument, rules=rules)
     if verdict.ok:
@@ -104,29 +107,31 @@ def repair_graph(
     except InputError as error:
         return Repair(None, (), verdict, str(error))
     first = () if written == text.lower() else (Edit("rewrite", text, written),)
-    layer: list[tuple[Graph, tuple[Edit, ...]]] = [(graph, first)]
+    found = _verdict(graph, task)
+    if found.ok:
+        return Repair(written, first, verdict)
+    layer: list[tuple[Graph, tuple[Edit, ...], Verdict]] = [(graph, first, found)]
     seen = {graph}
-    looked = 0
-    for _ in range(MOST_EDITS + 1):
-        following: list[tuple[Graph, tuple[Edit, ...]]] = []
-        for state, edits in layer:
-            looked += 1
-            broken = _broken(state, task)
-            if not broken:
-                return Repair(write_graph(state), edits, verdict)
-            if looked >= BUDGET:
-                return Repair(None, (), verdict, f"none found among {BUDGET:,} graphs")
-            for edit, changed in _proposals(state, broken, task):
-                if changed not in seen:
-                    seen.add(changed)
-                    following.append((changed, (*edits, edit)))
-        # Of equally many edits those come first that leave the fewest rules broken.
-        layer = sorted(following, key=lambda one: len(_broken(one[0], task)))
+    smallest = True
+    for _ in range(MOST_EDITS):
+        following: list[tuple[Graph, tuple[Edit, ...], Verdict]] = []
+        for state, edits, broken in layer:
+            for edit, changed in _proposals(state, broken.broken, task):
+                if changed in seen:
+                    continue
+                seen.add(changed)
+                found = _verdict(changed, task)
+                if found.ok:
+                    return Repair(write_graph(changed), (*edits, edit), verdict, smallest=smallest)
+                following.append((changed, (*edits, edit), found))
+        following.sort(key=lambda one: len(one[2].failures))
+        layer = following[:WIDTH]
+        smallest = smallest and len(following) <= WIDTH
     return Repair(None, (), verdict, f"none found within {MOST_EDITS} edits")
 
 
-def _broken(graph: Graph, task: _Task) -> tuple[str, ...]:
-    return check_graph(write_graph(graph), task.belief, task.argument, rules=task.rules).broken
+def _verdict(graph: Graph, task: _Task) -> Verdict:
+    return check_graph(write_graph(graph), task.belief, task.argument, rules=task.rules)
 
 
 def _proposals(graph: Graph, broken: Sequence[str], task: _Task) -> Iterator[tuple[Edit, Graph]]:
