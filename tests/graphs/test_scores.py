@@ -214,3 +214,17 @@ def test_the_longest_common_subsequence_is_that_of_the_plain_table(mine, gold):
             )
     shared = table[-1][-1]
     assert rouge_l(mine, gold) == near(2 * shared / (len(one) + len(other)) if shared else 0)
+
+
+def test_worked_gating(golden):
+    gating = golden("cases")["gating"]
+    broken = GOLD[: GOLD.rindex("(")]
+    scores = []
+    for row in gating["rows"]:
+        stance = "support" if row["stance_ok"] else "counter"
+        graph = GOLD if row["struct_ok"] else broken
+        scores.append(score_sample(ZOO, Prediction("1", stance, graph)))
+    assert sum(score.values["sa"] for score in scores) / 5 == near(gating["SA"])
+    assert sum(score.values["stca"] for score in scores) / 5 == near(gating["StCA"])
+    for row, score in zip(gating["rows"], scores, strict=True):
+        assert (score.values["ged"] == 1) == (row["ged"] == 1)
