@@ -53,7 +53,7 @@ def _print_lists(registry: Registry) -> None:
     metrics = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("metric", "judges", "what it tells", "from"):
         metrics.add_column(title)
-    for name, metric in registry.metrics.items():
+    for name, metric in sorted(registry.metrics.items(), key=lambda found: not found[1].default):
         star = "*" if metric.default else ""
         metrics.add_row(f"{name}{star}", metric.judges, metric.summary, registry.origins[name])
     out.print(metrics)
