@@ -278,3 +278,15 @@ def test_the_lowest_replies_are_named_with_their_text(scorer):
     assert [low.value for low in lowest] == [0.1, 0.1, 0.3, 0.5, 0.7]
     assert [low.turn for low in lowest] == [2, 6, 1, 3, 5]
     assert lowest[0].text == "x" * 11
+
+
+def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
+    talks = [
+        Conversation(str(i), tuple(Turn("A", "x" * 9) for _ in range(n)))
+        for i, n in enumerate((1, 9))
+    ]
+    talks.append(Conversation("low", (Turn("A", "x" * 2),)))
+    fragile_summary = run(talks, scorer, NoSink(RUN)).metrics[0]
+    assert fragile_summary.mean > 0.8
+    assert fragile_summary.high == 1.0
+    assert 0.0 <= fragile_summary.low < fragile_summary.mean
