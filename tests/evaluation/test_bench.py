@@ -14,10 +14,12 @@ from grice.evaluation.bench import Figure, figures, wins
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.measures import measured
 from grice.evaluation.published import Bench, Table, bench_names, load_bench
+from grice.evaluation.rows import Row, Task
 from grice.evaluation.runs import Run, as_page, read_runs, write_run
 from grice.evaluation.wins import survives
 from grice.evaluation.workshop import Workshop
 from grice.scoring import load
+from grice.stats.estimate import Estimate
 
 KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",
         "signature"]  # fmt: skip
@@ -308,3 +310,35 @@ def test_released_scores_give_the_golden_correlations(data_folder, name, expecte
     }
     for key, value in expected.items():
         assert found[key] == pytest.approx(value, abs=5e-5)
+
+
+def of_task(monkeypatch, measure):
+    task = Task("T", "P", measure)
+    monkeypatch.setattr("grice.evaluation.bench.find_task", lambda _: task)
+    return Bench(title="T", paper="P", name="task", tables=())
+
+
+def test_the_bench_of_a_task_gives_ours_floors_and_printed_figures(tmp_path, monkeypatch):
+    def measure(shop):  # noqa: ARG001
+        half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
+        yield Row(row="ours", measure="f1", found=half, kind="ours", published=0.45)
+        yield Row(row="worse", measure="ged", found=half, kind="ours", published=0.3, lower=True)
+        yield Row(row="never", measure="f1", found=half, kind="floor", published=0.5)
+        yield Row(row="paper", measure="f1", found=half, kind="printed", published=0.502)
+        yield Row(row="lost", measure="f1", found=None, kind="printed", published=0.9)
+
+    found = list(figures(of_task(monkeypatch, measure), workshop(tmp_path)))
+    verdicts = ["reproduced", "differs", None, "reproduced", "cannot be checked"]
+    assert [figure.verdict for figure in found] == verdicts
+    first = found[0].public()
+    assert (first.row, first.measure, first.value, first.n) == ("ours", "f1", 0.5, 100)
+
+
+def test_a_task_without_its_data_says_what_is_missing(tmp_path, monkeypatch):
+    def measure(shop):
+        yield from ()
+        raise InputError(f"{shop.folder.name}/there.tsv is not there")
+
+    shop = workshop(tmp_path)
+    assert list(figures(of_task(monkeypatch, measure), shop)) == []
+    assert "there.tsv is not there" in shop.missing["task"]

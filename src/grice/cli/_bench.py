@@ -33,6 +33,7 @@ def print_bench(bench: Bench, found: Sequence[Figure], won: Sequence[Win]) -> No
         measured = [one for one in found if one.table == table.id and one.value is not None]
         if measured:
             _print_table(out, table.id, table.note, measured)
+    _print_task(out, [one for one in found if not one.table])
     _print_wins(out, won)
     counts = counted(found)
     counts.pop("none", None)
@@ -44,18 +45,31 @@ def _print_table(out: Console, name: str, note: str, found: Sequence[Figure]) ->
     out.print()
     out.print(Text(name + (f" ({note})" if note else ""), style="italic"))
     for column in dict.fromkeys((one.measure, one.on) for one in found):
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
-        table.add_column(Text(f"{column[0]} on {column[1]}"), overflow="fold", ratio=1)
-        for title in ("value", "95 %", "n", "printed", "verdict"):
-            table.add_column(title, justify="right", no_wrap=True)
-        for one in found:
-            if (one.measure, one.on) == column:
-                table.add_row(
-                    Text(one.row), _number(one.value), _bounds(one), str(one.n or ""),
-                    "" if one.published is None else f"{one.published:g}", one.verdict or "",
-                    style=STYLES[one.kind],
-                )  # fmt: skip
-        out.print(table)
+        of_column = [one for one in found if (one.measure, one.on) == column]
+        out.print(_figures(f"{column[0]} on {column[1]}", of_column))
+
+
+def _figures(title: str, found: Sequence[Figure]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
+    table.add_column(Text(title), overflow="fold", ratio=1)
+    for head in ("value", "95 %", "n", "printed", "verdict"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in found:
+        table.add_row(
+            Text(one.row), _number(one.value), _bounds(one), str(one.n or ""),
+            "" if one.published is None else f"{one.published:g}", one.verdict or "",
+            style=STYLES[one.kind],
+        )  # fmt: skip
+    return table
+
+
+def _print_task(out: Console, found: Sequence[Figure]) -> None:
+    """Print what the bench of a task gave, a table for each measure and data set."""
+    measured = [one for one in found if one.value is not None or one.published is not None]
+    for column in dict.fromkeys((one.measure, one.on) for one in measured):
+        out.print()
+        title = f"{column[0]} on {column[1]}" if column[1] else column[0]
+        out.print(_figures(title, [one for one in measured if (one.measure, one.on) == column]))
 
 
 def _print_wins(out: Console, won: Sequence[Win]) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from grice.errors import InputError
 from grice.evaluation.people import PEOPLE
+from grice.evaluation.rows import Kind, find_task
 from grice.evaluation.wins import Survives, survives
 from grice.evaluation.workshop import Left
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grice.evaluation.published import Bench, Cell, Column, Table
+    from grice.evaluation.rows import Row
     from grice.evaluation.workshop import Workshop
     from grice.stats.estimate import Estimate
 
 __all__ = ["BenchRow", "Figure", "Kind", "Verdict", "Win", "figures", "wins"]
 
 Verdict: TypeAlias = Literal["reproduced", "differs", "cannot be checked", "not yet measured"]
-Kind: TypeAlias = Literal["printed", "ours", "floor"]
 
 
 class BenchRow(msgspec.Struct, frozen=True):
@@ -52,7 +53,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         bench: Name of the bench.
-        table: Its table.
+        table: Its table; empty if the bench of a task gave it.
         row: Whose figure it is.
         kind: ``printed``, ``ours`` or ``floor``.
         on: The set and aspect.
@@ -90,8 +91,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Return the fields that other programs read."""
         return BenchRow(
             self.bench,
-            f"{self.table}: {self.row}",
-            f"{self.measure} on {self.on}",
+            f"{self.table}: {self.row}" if self.table else self.row,
+            f"{self.measure} on {self.on}" if self.on else self.measure,
             self.value,
             self.low,
             self.high,
@@ -160,6 +161,41 @@ def figures(bench: Bench, workshop: Workshop) -> Iterator[Figure]:
                 )
                 if known and not _seen(seen, metric, column):
                     yield _floor(bench, table, metric, column, workshop)
+    task = find_task(bench.name)
+    if task is not None:
+        try:
+            for row in task.measure(workshop):
+                yield _of_task(bench, row)
+        except InputError as error:
+            workshop.missing[bench.name] = f"bench {bench.name}: {error}"
+
+
+def _of_task(bench: Bench, row: Row) -> Figure:
+    figure = Figure(
+        bench=bench.name,
+        table="",
+        row=row.row,
+        kind=row.kind,
+        on=row.on,
+        measure=row.measure,
+        published=row.published,
+        beside=row.beside,
+        command=f"grice bench {bench.name}",
+    )
+    if row.found is None:
+        verdict: Verdict = "cannot be checked" if row.kind == "printed" else "not yet measured"
+        return msgspec.structs.replace(figure, verdict=verdict, why=row.why)
+    figure = _measured(figure, row.found, row.signature, _task_verdict(row, row.found))
+    return msgspec.structs.replace(figure, why="; ".join(filter(None, [row.why, figure.why])))
+
+
+def _task_verdict(row: Row, found: Estimate) -> Verdict | None:
+    if row.published is None or row.kind == "floor":
+        return None
+    above = (row.published - found.value) if row.lower else (found.value - row.published)
+    same = abs(above) <= row.rounding
+    reached = row.kind == "ours" and above > 0
+    return "reproduced" if same or reached else "differs"
 
 
 def _seen(seen: set[tuple[str, str, str]], metric: str, column: Column) -> bool:

@@ -28,8 +28,9 @@ from typing import NamedTuple
 import msgspec
 
 from grice.errors import InputError, did_you_mean
+from grice.evaluation.rows import find_task, task_names
 
-__all__ = ["Bench", "Cell", "Column", "Table", "bench_names", "load_bench"]
+__all__ = ["Bench", "Cell", "Column", "Table", "bench_names", "load_bench", "table_names"]
 
 SUFFIX = ".toml"
 
@@ -155,15 +156,20 @@ class Bench(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str = ""
 
 
-def bench_names() -> list[str]:
-    """Return the names of all benches."""
+def table_names() -> list[str]:
+    """Return the names of all files of published tables."""
     folder = resources.files("grice.evaluation") / "tables"
     names = (file.name for file in folder.iterdir())
     return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
 
 
+def bench_names() -> list[str]:
+    """Return the names of all benches: of published tables, of tasks, or of both in one."""
+    return sorted({*table_names(), *task_names()})
+
+
 def load_bench(name: str) -> Bench:
-    """Return the tables of one bench.
+    """Return the tables of one bench; it has none if it is the bench of a task only.
 
     Raises:
         InputError: If there is none of that name, or its file contradicts itself.
@@ -171,6 +177,10 @@ def load_bench(name: str) -> Bench:
     names = bench_names()
     if name not in names:
         raise InputError(f"no bench {name!r}{did_you_mean(name, names)}")
+    if name not in table_names():
+        task = find_task(name)
+        assert task is not None
+        return Bench(title=task.title, paper=task.paper, tables=(), name=name)
     data = (resources.files("grice.evaluation") / "tables" / f"{name}{SUFFIX}").read_bytes()
     try:
         bench = msgspec.toml.decode(data, type=Bench)

@@ -138,7 +138,7 @@ def _section(run: Run) -> Iterator[str]:
 
 
 def _table(run: Run, table: str) -> Iterator[str]:
-    yield f"### {run.bench}, {table}"
+    yield f"### {run.bench}, {table or 'measured on the task'}"
     yield ""
     if run.notes.get(table):
         note = run.notes[table]
@@ -162,7 +162,7 @@ def _line(figure: Figure) -> str:
         f"{_number(figure.low)} to {_number(figure.high)}")  # fmt: skip
     value = "" if figure.value is None else _number(figure.value)
     printed = "" if figure.published is None else f"{figure.published:g}"
-    what = f"{figure.measure} on {_cell(figure.on)}"
+    what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure
     verdict: str = figure.verdict or ""
     if figure.kind == "ours" and verdict and figure.why:
         verdict += f" ({_cell(figure.why)})"

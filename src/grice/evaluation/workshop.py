@@ -70,6 +70,27 @@ class Workshop:
         self._models = models
         self._triples: dict[tuple[str, str], list[float]] = {}
 
+    @property
+    def folder(self) -> Path:
+        """The data folder.
+
+        Raises:
+            InputError: If nobody named one.
+        """
+        if self._folder is None:
+            raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
+        return self._folder
+
+    def models(self) -> Models:
+        """Return what opens models.
+
+        Raises:
+            InputError: If this workshop has none.
+        """
+        if self._models is None:
+            raise InputError("this run opens no models")
+        return self._models()
+
     def knows(self, on: str, *, people: bool = False) -> bool:
         """Return whether a column's set is one of the rated ones and the aspect was rated.
 
@@ -169,12 +190,11 @@ class Workshop:
             raise Left(f"{name} was left out of this run")
         rows = read_triples(self._folder, aspect)
         if (scorer, on) not in self._triples:
-            assert self._folder is not None
-            self._triples[scorer, on] = SCORERS[scorer](rows, self._models(), self._folder)
+            self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
         found = area(measure, self._triples[scorer, on], rows)
         parts = [scorer]
         if scorer != "relation_rate":
-            parts += [self._models().stamp(one) for one in MODELS[scorer]]
+            parts += [self.models().stamp(one) for one in MODELS[scorer]]
         return found, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
 
     def released_values(self, source: str, name: str) -> Values:

@@ -1,4 +1,4 @@
-"""``grice bench``: published tables beside what is measured here."""
+"""``grice bench``: published tables and tasks beside what is measured here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HELP = "measure published tables again, beside our metrics and trivial floors"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="tables, or all; none lists them")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="benches, or all; none lists them")
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
     )
@@ -55,8 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     benches = [load_bench(name) for name in names]
     with ExitStack() as stack:
         workshop = _workshop(arguments, stack)
-        for bench in benches:
-            _one(arguments, bench, workshop)
+        found = [_one(arguments, bench, workshop) for bench in benches]
+        if len(benches) == 1 and not found[0] and workshop.missing:
+            raise InputError(next(iter(workshop.missing.values())))
         for problem in workshop.missing.values():
             from grice.cli._terminal import warn
 
@@ -91,7 +92,8 @@ def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
     return Workshop(folder, loaded, metrics, arguments.without, models)
 
 
-def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> None:
+def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int:
+    """Measure, print and keep one bench; return how many figures it gave."""
     import grice
     from grice.evaluation.bench import figures, wins
     from grice.evaluation.runs import Run, counted, write_run
@@ -120,6 +122,7 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> Non
             ),
             arguments.record,
         )
+    return len(found)
 
 
 def _write_page(folder: Path, page: Path) -> None:
