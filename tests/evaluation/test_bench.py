@@ -319,7 +319,7 @@ def of_task(monkeypatch, measure):
 
 
 def test_the_bench_of_a_task_gives_ours_floors_and_printed_figures(tmp_path, monkeypatch):
-    def measure(shop):  # noqa: ARG001
+    def measure(shop):
         half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
         yield Row(row="ours", measure="f1", found=half, kind="ours", published=0.45)
         yield Row(row="worse", measure="ged", found=half, kind="ours", published=0.3, lower=True)
