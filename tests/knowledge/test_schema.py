@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+
 import pytest
 
 from grice.errors import InputError
@@ -40,8 +42,48 @@ def test_atomic_has_its_relations_and_those_of_accent():
 
 def test_conceptnet_has_its_relations():
     schema = load_schema("conceptnet")
-    assert len(schema.relations) == 34
-    assert schema["RelatedTo"].symmetric
+    assert len(schema.group("cn100k")) == 34
+    assert {name for name, one in schema.relations.items() if one.symmetric} == {
+        "Antonym", "DistinctFrom", "EtymologicallyRelatedTo", "LocatedNear", "RelatedTo",
+        "SimilarTo", "Synonym",
+    }  # fmt: skip
+
+
+def test_the_relations_of_accent_carry_its_prompts():
+    schema = load_schema("atomic2020")
+    for name, relation in schema.relations.items():
+        assert bool(relation.prompt) == (name in schema.group("accent"))
+    assert schema["HinderedBy"].prompt == "event1 fails to happen because event2."
+
+
+def test_cider_is_the_released_table(data_folder):
+    schema = load_schema("cider")
+    with (data_folder / "cider/relations.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert [row["label"] for row in rows] == list(schema.relations)
+    for row in rows:
+        relation = schema[row["label"]]
+        stated = (relation.title, relation.category, relation.surface, relation.question)
+        assert stated == (
+            row["paper_name"], row["category"], row["nli_surface"], row["question"],
+        )  # fmt: skip
+        assert (relation.symmetric, relation.negative) == (
+            row["symmetric"] == "1", row["negated"] == "1",
+        )  # fmt: skip
+        assert (row["label"] in schema.group("new")) == (row["new_vs_conceptnet"] == "1")
+
+
+def test_the_aliases_of_cider_are_the_released_map(data_folder):
+    schema = load_schema("cider")
+    with (data_folder / "cider/raw_relation_map.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            found = schema.renamed(Triple("a", row["raw_label"], "b"))
+            if row["direction"] == "dropped" or not row["mapped_label"]:
+                assert schema.problems(found)
+            else:
+                head = "b" if row["direction"] == "swapped" else "a"
+                assert (found.head, found.relation) == (head, row["mapped_label"])
+                assert not schema.problems(found)
 
 
 def test_every_shipped_schema_is_named_as_its_file():
@@ -60,6 +102,16 @@ def test_an_own_inventory_is_read_by_path(written):
         ('inverse = "before"', 'inverse = "after"', "is not its inverse in turn"),
         ('tail = "clause"', 'tail = "poem"', r"\$.relations"),
         ("gloss", "glos", r"\$.relations"),
+        (
+            "[relations]",
+            "[aliases]\nthen = { relation = 'aftr' }\n[relations]",
+            "aliases.then: unknown relation 'aftr'; did you mean 'after'",
+        ),
+        (
+            "[relations]",
+            "[aliases]\nafter = { relation = 'before' }\n[relations]",
+            "aliases.after: is a relation itself",
+        ),
         ("[groups]", "[groups", "tiny.toml"),
     ],
 )

@@ -19,7 +19,7 @@ from grice.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from grice.records import Triple
 
-__all__ = ["Relation", "Schema", "TailForm", "load_schema", "schema_names"]
+__all__ = ["Alias", "Relation", "Schema", "TailForm", "load_schema", "schema_names"]
 
 TailForm: TypeAlias = Literal["infinitive", "state", "predicate", "clause", "concept"]
 """How a relation words its tails: ``to go home``, ``proud``, ``gets tired``,
@@ -37,6 +37,11 @@ class Relation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         symmetric: Whether the relation holds in both directions.
         negation: The relation that says the opposite, if the inventory has it.
         negative: Whether this is the one of the two that denies.
+        title: The paper's name, where files use another one; else empty.
+        category: What the paper counts it under, such as ``Causal``; empty if it has no such.
+        prompt: What the paper asks a model that reads triples from text; likewise.
+        surface: What the paper writes between head and tail in a hypothesis; likewise.
+        question: The paper's question for the tail, ``X`` being the head; likewise.
     """
 
     gloss: str
@@ -46,6 +51,18 @@ class Relation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     symmetric: bool = False
     negation: str | None = None
     negative: bool = False
+    title: str = ""
+    category: str = ""
+    prompt: str = ""
+    surface: str = ""
+    question: str = ""
+
+
+class Alias(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another name of a relation, and whether head and tail change places under it."""
+
+    relation: str
+    swapped: bool = False
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,6 +74,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         source: Where the inventory is published.
         relations: The relations by name, in the order of the file.
         groups: Named selections of relations, each in its own order.
+        aliases: Other names that files use for relations.
     """
 
     name: str
@@ -64,6 +82,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     relations: dict[str, Relation]
     groups: dict[str, tuple[str, ...]] = {}
+    aliases: dict[str, Alias] = {}
 
     def __getitem__(self, name: str) -> Relation:
         """Return a relation by name; an unknown one raises :class:`InputError`."""
@@ -80,6 +99,20 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except KeyError:
             hint = did_you_mean(name, self.groups)
             raise InputError(f"schema {self.name!r} has no group {name!r}{hint}") from None
+
+    def renamed(self, triple: Triple) -> Triple:
+        """Return a triple under the schema's own name of its relation.
+
+        >>> from grice.records import Triple
+        >>> found = load_schema("cider").renamed(Triple("win", "AchievedBy", "train hard"))
+        >>> found.head, found.relation, found.tail
+        ('train hard', 'Causes', 'win')
+        """
+        alias = self.aliases.get(triple.relation)
+        if alias is None:
+            return triple
+        head, tail = (triple.tail, triple.head) if alias.swapped else (triple.head, triple.tail)
+        return msgspec.structs.replace(triple, head=head, relation=alias.relation, tail=tail)
 
     def problems(self, triple: Triple) -> tuple[str, ...]:
         """Return what is wrong with a triple under this schema; empty if nothing is.
@@ -100,7 +133,7 @@ def schema_names() -> tuple[str, ...]:
     """Return the names of the shipped inventories.
 
     >>> schema_names()
-    ('atomic2020', 'conceptnet', 'explagraphs')
+    ('atomic2020', 'cider', 'conceptnet', 'explagraphs')
     """
     folder = files("grice.knowledge") / "schemas"
     found = (entry.name for entry in folder.iterdir())
@@ -136,7 +169,7 @@ def _read(path: Path) -> str:
 
 
 def _check_references(schema: Schema) -> None:
-    """Reject groups, inverses and negations that point outside the inventory or disagree."""
+    """Reject groups, aliases, inverses and negations that point outside or disagree."""
     for group, members in schema.groups.items():
         for member in members:
             if member not in schema.relations:
@@ -144,6 +177,15 @@ def _check_references(schema: Schema) -> None:
                 raise InputError(
                     f"schema {schema.name!r}: groups.{group}: unknown relation {member!r}{hint}"
                 )
+    for name, alias in schema.aliases.items():
+        if alias.relation not in schema.relations or name in schema.relations:
+            wrong = (
+                "is a relation itself"
+                if name in schema.relations
+                else f"unknown relation {alias.relation!r}"
+                f"{did_you_mean(alias.relation, schema.relations)}"
+            )
+            raise InputError(f"schema {schema.name!r}: aliases.{name}: {wrong}")
     for name, relation in schema.relations.items():
         for field in ("inverse", "negation"):
             named = getattr(relation, field)
