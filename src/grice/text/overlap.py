@@ -1,0 +1,91 @@
+"""What two sequences of words have in common: n-grams, stems, the longest common subsequence.
+
+Scores of graphs and of situated pairs are built from these counts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from grice.errors import GriceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Counts", "common_length", "count_ngrams", "shared", "stem", "stems"]
+
+Counts: TypeAlias = dict[tuple[str, ...], int]
+"""How often each n-gram occurs."""
+
+ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
+UNSTEMMED = 3
+"""Words up to this length are not stemmed."""
+
+
+def count_ngrams(tokens: Sequence[str], order: int) -> Counts:
+    """Return how often each run of ``order`` tokens occurs.
+
+    >>> count_ngrams(("a", "b", "a", "b"), 2)
+    {('a', 'b'): 2, ('b', 'a'): 1}
+    """
+    counts: Counts = {}
+    for gram in zip(*(tokens[i:] for i in range(order)), strict=False):
+        counts[gram] = counts.get(gram, 0) + 1
+    return counts
+
+
+def shared(mine: Counts, other: Counts) -> int:
+    """Return how many n-grams two texts share, each as often as both have it."""
+    return sum(min(mine[gram], other[gram]) for gram in mine.keys() & other.keys())
+
+
+@lru_cache(maxsize=50_000)
+def stems(text: str) -> tuple[str, ...]:
+    """Return the words of a text in lower case, stemmed as rouge-score does."""
+    return tuple(
+        word if len(word) <= UNSTEMMED else stem(word) for word in ROUGE_TOKEN.findall(text.lower())
+    )
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """Return Porter's stem with the extensions of nltk.
+
+    Raises:
+        GriceError: If nltk is not installed.
+    """
+    return _stemmer()(word)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Callable[[str], str]:
+    """Return Porter's stemmer with the extensions of nltk, the one published scores use."""
+    try:
+        from nltk.stem.porter import PorterStemmer
+    except ImportError as error:
+        raise GriceError(
+            'ROUGE needs nltk, which is not installed: pip install "grice[graphs]"'
+        ) from error
+    found: Callable[[str], str] = PorterStemmer().stem
+    return found
+
+
+def common_length(mine: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence.
+
+    One bit per word of ``other``, cleared where the length grows (Hyyrö 2004).
+
+    >>> common_length("a b c d".split(), "b x d".split())
+    2
+    """
+    places: dict[str, int] = {}
+    for place, word in enumerate(other):
+        places[word] = places.get(word, 0) | 1 << place
+    every = (1 << len(other)) - 1
+    left = every
+    for word in mine:
+        met = left & places.get(word, 0)
+        left = (left + met) | (left - met)
+    return (~left & every).bit_count()
