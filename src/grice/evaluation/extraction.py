@@ -1,0 +1,130 @@
+"""How well triples are read from replies: ACCENT's evaluation of its extractor (its Table 3).
+
+A cell is a reply and a relation. Whether a cell holds a triple is judged as a yes or no; how alike
+the triples are, by BLEU-2 over the cells where both the people and the extractor give one
+(Ghazarian et al., Findings of ACL 2023; the released script).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.stats.resample import estimate, resample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from grice.stats.estimate import Estimate, Floats
+
+__all__ = ["MEASURES", "Cells", "bleu2", "extraction_measures", "tokens_13a"]
+
+MEASURES = ("precision", "recall", "f1", "bleu2")
+
+Pairs = list[tuple[str, str]]
+"""Heads and tails of one cell."""
+
+
+class Cells(NamedTuple):
+    """The triples of one reply by relation, those of people and those of an extractor."""
+
+    gold: Mapping[str, Pairs]
+    found: Mapping[str, Pairs]
+
+
+def extraction_measures(
+    replies: Sequence[Cells], relations: Sequence[str], *, seed: int = 0
+) -> dict[str, Estimate]:
+    """Return precision, recall, F1 and BLEU-2, 0 to 1, with intervals over replies.
+
+    Args:
+        replies: What was found in each reply.
+        relations: The relations that were asked of every reply.
+        seed: Of the bootstrap, which draws whole replies.
+
+    Raises:
+        InputError: If there are fewer than two replies, or no cell in which both people and the
+            extractor give a triple.
+    """
+    counts = np.array([_counts(cells, relations) for cells in replies], np.float64)
+    if len(counts) < 2 or not counts[:, 0].sum():
+        raise InputError(
+            f"{len(counts)} replies: extraction is measured on at least two, and people and "
+            f"extractor must agree on one relation at least"
+        )
+
+    def statistic(weights: Floats) -> Floats:
+        both, found, gold, likeness = (weights @ counts).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            columns = (both / found, both / gold, 2 * both / (found + gold), likeness / both)
+        return np.stack(columns, axis=1)
+
+    drawn = resample(statistic, len(counts), kind="percentile", resamples=2000, seed=seed)
+    return {name: estimate(drawn, column, what=name) for column, name in enumerate(MEASURES)}
+
+
+def _counts(cells: Cells, relations: Sequence[str]) -> tuple[int, int, int, float]:
+    """Return cells of both, of the extractor, of people, and the summed BLEU-2 of the first."""
+    found = [name for name in relations if cells.found.get(name)]
+    gold = [name for name in relations if cells.gold.get(name)]
+    both = [name for name in found if name in gold]
+    likeness = sum(bleu2(_lines(cells.found[name]), _lines(cells.gold[name])) for name in both)
+    return len(both), len(found), len(gold), likeness
+
+
+def _lines(pairs: Pairs) -> list[str]:
+    return [f"{head} <sep> {tail}" for head, tail in pairs]
+
+
+def bleu2(predictions: Sequence[str], references: Sequence[str]) -> float:
+    """Return corpus BLEU of words and neighbouring pairs, without smoothing, 0 to 1.
+
+    Every prediction has all the references; the length it should have is that of the shortest.
+
+    >>> round(bleu2(["PersonX eats chicken"], ["PersonX eats chicken for days"]), 3)
+    0.513
+    """
+    goals = [tokens_13a(text) for text in references]
+    mine = [tokens_13a(text) for text in predictions]
+    length, wanted = sum(map(len, mine)), len(mine) * min(map(len, goals), default=0)
+    total = 0.0
+    for order in (1, 2):
+        most: Counter[tuple[str, ...]] = Counter()
+        for goal in goals:
+            most |= _ngrams(goal, order)
+        grams = [_ngrams(words, order) for words in mine]
+        shared = sum((one & most).total() for one in grams)
+        if not shared:
+            return 0.0
+        total += math.log(shared / sum(one.total() for one in grams))
+    short = min(0.0, 1 - wanted / length)
+    return math.exp(short + total / 2)
+
+
+def _ngrams(words: list[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter((word,) for word in words) if order == 1 else Counter(pairwise(words))
+
+
+_SEPARATE = (
+    (re.compile(r"([{-~\[-` -&(-+:-@/])"), r" \1 "),
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+_ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+
+
+def tokens_13a(text: str) -> list[str]:
+    """Split as the WMT script mteval-v13a does: marks apart, except within numbers."""
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    text = f" {' '.join(text.split())} "
+    for pattern, spaced in _SEPARATE:
+        text = pattern.sub(spaced, text)
+    return text.split()
