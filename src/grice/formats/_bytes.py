@@ -120,8 +120,13 @@ def _raw(source: str, closing: ExitStack) -> _Readable:
     return closing.enter_context(Path(source).open("rb"))
 
 
-def open_input(source: str, *, peek: int) -> Opened:
+def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened:
     """Open a file or ``-``, unpack gzip, and look at the first ``peek`` bytes.
+
+    Args:
+        source: A path, or ``-`` for standard input.
+        peek: How many bytes are looked at.
+        holds: What the file should hold, for messages.
 
     Raises:
         InputError: It cannot be opened, is empty, or is a known kind of binary file.
@@ -134,7 +139,7 @@ def open_input(source: str, *, peek: int) -> Opened:
         if magic.startswith(_GZIP):
             stream = closing.enter_context(gzip.GzipFile(fileobj=stream))  # type: ignore[arg-type]
         prefix, stream = _peek(stream, peek)
-        _refuse(name, prefix, stream)
+        _refuse(name, prefix, stream, holds)
     except (OSError, ValueError) as error:
         closing.close()
         reason = getattr(error, "strerror", None) or str(error)
@@ -155,16 +160,16 @@ def _position(raw: _Readable, source: str) -> Callable[[], int]:
     return lambda: size if file.closed else file.tell()
 
 
-def _refuse(name: str, prefix: bytes, stream: io.BufferedReader) -> None:
+def _refuse(name: str, prefix: bytes, stream: io.BufferedReader, holds: str) -> None:
     for magic, kind in _BINARY.items():
         if prefix.startswith(magic):
-            raise InputError(f"{name}: this is {kind}; conversations are text")
+            raise InputError(f"{name}: this is {kind}; {holds}s are text")
     if not prefix:
         try:
             stream.peek(1)
         except _UNREADABLE as error:
             raise InputError(f"{name}: {_broken(error)}") from None
-        raise InputError(f"{name}: the file is empty; there is no conversation in it")
+        raise InputError(f"{name}: the file is empty; there is no {holds} in it")
 
 
 def _broken(error: Exception) -> str:
