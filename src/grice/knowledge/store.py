@@ -17,9 +17,10 @@ from urllib.parse import quote
 import numpy as np
 
 from grice.errors import BundleError
+from grice.knowledge.lookup import NearHead, best_known, encoded, largest
 from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import head_text, tail_text
-from grice.records import KnownTail, Triple
+from grice.knowledge.wording import head_text
+from grice.records import Triple
 from grice.runtime.blas import single_threaded
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.knowledge.schema import Schema
+    from grice.records import KnownTail
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder, Vector
+    from grice.runtime.protocols import Encoder
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Axes", "KnowledgeStore", "NearHead", "write_triples"]
+__all__ = ["Axes", "KnowledgeStore", "NearHead", "like", "write_triples"]
 
 QUERIES = 64
 """Queries compared at once."""
@@ -50,13 +52,6 @@ CREATE TABLE triples (
     source INTEGER NOT NULL, PRIMARY KEY (head, relation, tail)
 ) WITHOUT ROWID;
 """
-
-
-class NearHead(NamedTuple):
-    """A known head and its cosine with the event that was asked for, -1 to 1."""
-
-    head: str
-    similarity: float
 
 
 class Axes(NamedTuple):
@@ -156,12 +151,8 @@ class KnowledgeStore:
         Similarities are those of the short vectors, within a few hundredths of the cosine. Heads
         of equal similarity stand in the order of the store.
         """
-        everything = np.arange(len(self._heads))
-        near = self._nearest([head_text(event) for event in events], count, encoder, everything)
-        return [
-            tuple(NearHead(self._head(number), similarity) for number, similarity in found)
-            for found in near
-        ]
+        found = self.near([head_text(event) for event in events], count, encoder=encoder)
+        return [tuple(near) for near in found]
 
     def best_known(
         self, triples: Sequence[Triple], *, encoder: Encoder, heads: int = 2, tails: int = 2
@@ -177,37 +168,59 @@ class KnowledgeStore:
         Returns:
             None for a relation of which the store knows nothing.
         """
-        near: list[list[tuple[int, float]]] = [[] for _ in triples]
-        for relation in dict.fromkeys(triple.relation for triple in triples):
-            asked = [i for i, triple in enumerate(triples) if triple.relation == relation]
-            texts = [head_text(triples[i].head) for i in asked]
-            found = self._nearest(texts, heads, encoder, self._heads_with(relation))
-            for i, nearest in zip(asked, found, strict=True):
-                near[i] = nearest
-        known = [
-            [
-                (similarity, known)
-                for number, similarity in found
-                for known in self._tails(number, triple.relation)[:tails]
-            ]
-            for triple, found in zip(triples, near, strict=True)
-        ]
-        said = [self._tail_text(triple) for triple in triples]
-        wording = [[self._tail_text(candidate) for _, candidate in each] for each in known]
-        vectors = _encoded([*said, *(text for each in wording for text in each)], encoder)
+        return best_known(self, triples, encoder=encoder, heads=heads, tails=tails)
+
+    def near(
+        self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
+    ) -> list[list[NearHead]]:
+        """Return known heads near to worded texts; see :class:`grice.knowledge.lookup.Shelf`."""
+        among = np.arange(len(self._heads)) if relation is None else self._heads_with(relation)
         return [
-            _best(each, [_cosine(vectors[text], vectors[other]) for other in others])
-            for each, text, others in zip(known, said, wording, strict=True)
+            [NearHead(self._head(number), similarity) for number, similarity in found]
+            for found in self._nearest(texts, count, encoder, among)
         ]
 
-    def _tail_text(self, triple: Triple) -> str:
-        return tail_text(triple.tail, self.schema[triple.relation])
+    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+        """Return the first ``count`` triples of a head and relation; None means all."""
+        return list(self.tails(head, relation)[:count])
+
+    def find(self, words: Sequence[str], count: int) -> list[Triple]:
+        """Return triples whose head or tail holds each of the words, in the order of the store."""
+        condition = " AND ".join(
+            "(' ' || heads.text || ' ' || tails.text LIKE ? ESCAPE '\\')" for _ in words
+        )
+        found = self._connection.execute(
+            "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
+            " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
+            " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
+            f" WHERE {condition} LIMIT ?",
+            (*(like(word) for word in words), count),
+        )
+        return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many triples each relation has."""
+        return dict(
+            self._connection.execute(
+                "SELECT relations.name, count(*) FROM triples"
+                " JOIN relations ON relations.id = relation GROUP BY relation ORDER BY relation"
+            )
+        )
+
+    def origins(self) -> dict[str, int]:
+        """Return how many triples come from each source."""
+        return dict(
+            self._connection.execute(
+                "SELECT sources.name, count(*) FROM triples"
+                " JOIN sources ON sources.id = source GROUP BY source ORDER BY source"
+            )
+        )
 
     def _nearest(
         self, texts: Sequence[str], count: int, encoder: Encoder, among: NDArray[np.int64]
     ) -> list[list[tuple[int, float]]]:
         """Return numbers of known heads with their similarities, best first."""
-        vectors = _encoded(texts, encoder)
+        vectors = encoded(texts, encoder)
         rows = self._heads[among].astype(np.float32)
         found: list[list[tuple[int, float]]] = []
         for start in range(0, len(texts), QUERIES):
@@ -217,7 +230,7 @@ class KnowledgeStore:
             for query, share in zip(asked, shares, strict=True):
                 # BLAS rounds a product by its place among the others, so it only picks; what is
                 # picked is multiplied again, each row by itself.
-                picked = _largest(share, 2 * count + SPARE)
+                picked = largest(share, 2 * count + SPARE)
                 exact = (rows[picked] * query).sum(axis=1, dtype=np.float64) * self._axes.scale
                 best = sorted(zip((-exact).tolist(), among[picked].tolist(), strict=True))
                 found.append([(number, -value) for value, number in best[:count]])
@@ -312,32 +325,11 @@ def _read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def like(word: str) -> str:
+    """Return the pattern of a word at the start of any word of a text, for SQL's LIKE."""
+    plain = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"% {plain}%"
+
+
 def _names(connection: sqlite3.Connection, table: str) -> dict[str, int]:
     return dict(connection.execute(f"SELECT name, id FROM {table} ORDER BY id"))
-
-
-def _cosine(left: Vector, right: Vector) -> float:
-    """Return the product of two unit vectors; summed in one order whatever the machine's BLAS."""
-    return float(np.sum(left * right, dtype=np.float64))
-
-
-def _encoded(texts: Sequence[str], encoder: Encoder) -> dict[str, Vector]:
-    distinct = list(dict.fromkeys(texts))
-    return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
-
-
-def _largest(row: Array, count: int) -> list[int]:
-    """Return the places of the largest values, the largest first, the earlier of equal ones."""
-    if count >= len(row):
-        return [int(i) for i in np.argsort(-row, kind="stable")]
-    least = np.partition(row, len(row) - count)[len(row) - count]
-    places = np.flatnonzero(row >= least)
-    return [int(i) for i in places[np.argsort(-row[places], kind="stable")][:count]]
-
-
-def _best(known: list[tuple[float, Triple]], similarities: list[float]) -> KnownTail | None:
-    if not known:
-        return None
-    best = max(range(len(known)), key=lambda i: (similarities[i], known[i][0], -i))
-    head_similarity, triple = known[best]
-    return KnownTail(triple.head, triple.tail, head_similarity, similarities[best], triple.source)

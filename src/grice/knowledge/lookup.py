@@ -1,0 +1,303 @@
+"""Looking things up in known triples, wherever they lie: nearest heads, tails, best matches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.knowledge.wording import head_text, tail_text
+from grice.records import KnownTail
+from grice.runtime.blas import single_threaded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.knowledge.schema import Schema
+    from grice.records import Triple
+    from grice.runtime.protocols import Encoder, Vector
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = [
+    "NearHead",
+    "Shelf",
+    "StoredKnowledge",
+    "best_known",
+    "encoded",
+    "largest",
+    "nearest_rows",
+]
+
+HEADS = 2
+"""Nearest heads that are looked at for a triple."""
+TAILS = 10
+"""Tails a triple is compared with, as many as ACCENT has COMET write."""
+QUERIES = 64
+"""Queries compared at once."""
+ROWS = 16384
+"""Rows compared at once."""
+SPARE = 8
+"""Rows looked at beyond those wanted, so that rounding cannot keep a nearest one out."""
+
+
+class NearHead(NamedTuple):
+    """A known head and its cosine with the event that was asked for, -1 to 1."""
+
+    head: str
+    similarity: float
+
+
+class Shelf(Protocol):
+    """Known triples that can be looked up."""
+
+    identity: str
+    schema: Schema
+
+    def __len__(self) -> int:
+        """Return the number of triples."""
+        ...
+
+    def near(
+        self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
+    ) -> list[list[NearHead]]:
+        """Return for each text, worded as the encoder reads heads, the known heads nearest to it.
+
+        Args:
+            texts: See :func:`grice.knowledge.wording.head_text`.
+            count: How many are wanted.
+            encoder: The encoder whose vectors are compared.
+            relation: Look only at heads that have a tail under it.
+        """
+        ...
+
+    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+        """Return triples of exactly this head and relation, those to look at first before others.
+
+        Args:
+            head: Upper and lower case are the same.
+            relation: Name of a relation of the schema.
+            count: How many are wanted; what was added by hand comes on top. None means all.
+        """
+        ...
+
+    def find(self, words: Sequence[str], count: int) -> list[Triple]:
+        """Return at most ``count`` triples in which each of the words stands."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """Return how many triples each relation has."""
+        ...
+
+    def origins(self) -> dict[str, int]:
+        """Return how many triples come from each source."""
+        ...
+
+
+class StoredKnowledge:
+    """Known triples with an encoder: a :class:`~grice.knowledge.protocols.KnowledgeBase`.
+
+    Attributes:
+        shelf: Where the triples are.
+        identity: Its content and the encoder.
+    """
+
+    def __init__(self, shelf: Shelf, encoder: Encoder) -> None:
+        self.shelf = shelf
+        self.identity = f"{shelf.identity}/{encoder.identity}"
+        self._encoder = encoder
+
+    @property
+    def schema(self) -> Schema:
+        """The inventory of the relations."""
+        return self.shelf.schema
+
+    def tails(
+        self, heads: Sequence[str], relations: Sequence[str], k: int
+    ) -> list[list[KnownTail]]:
+        """Return the tails of the known heads nearest to each head, the nearest head's first."""
+        if len(heads) != len(relations):
+            raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
+        if k < 1:
+            raise InputError(f"{k} tails: at least one is needed")
+        found = _near_heads(self.shelf, heads, relations, self._encoder, count=k)
+        return [
+            _first_tails(self.shelf, near, relation, k)
+            for near, relation in zip(found, relations, strict=True)
+        ]
+
+    def plausibility(self, triples: Sequence[Triple]) -> list[float]:
+        """Return the largest cosine of each tail with the known tails of like heads, at least 0.
+
+        The compatibility test of ACCENT (Ghazarian et al. 2023) with known in place of generated
+        tails.
+        """
+        known = self.tails(
+            [triple.head for triple in triples], [triple.relation for triple in triples], TAILS
+        )
+        said = [_tail_words(self.schema, triple.tail, triple.relation) for triple in triples]
+        others = [
+            [_tail_words(self.schema, tail.tail, triple.relation) for tail in tails]
+            for triple, tails in zip(triples, known, strict=True)
+        ]
+        vectors = encoded([*said, *(text for each in others for text in each)], self._encoder)
+        return [
+            max([0.0, *(min(1.0, _cosine(vectors[text], vectors[one])) for one in each)])
+            for text, each in zip(said, others, strict=True)
+        ]
+
+    def best_known(
+        self,
+        triples: Sequence[Triple],
+        *,
+        encoder: Encoder | None = None,
+        heads: int = HEADS,
+        tails: int = 2,
+    ) -> list[KnownTail | None]:
+        """Return for each triple the known tail most like its tail; see :func:`best_known`."""
+        own = self._encoder if encoder is None else encoder
+        return best_known(self.shelf, triples, encoder=own, heads=heads, tails=tails)
+
+    def nearest(self, events: Sequence[str], count: int) -> list[list[NearHead]]:
+        """Return for each event the known heads nearest to it, the nearest first."""
+        return self.shelf.near([head_text(event) for event in events], count, encoder=self._encoder)
+
+    def origin(self, head: str, relation: str, tail: str) -> str | None:
+        """Return where a triple comes from; None if it is not known."""
+        for triple in self.shelf.under(head, relation):
+            if (triple.head, triple.tail) == (head, tail):
+                return triple.source
+        return None
+
+
+def best_known(
+    shelf: Shelf, triples: Sequence[Triple], *, encoder: Encoder, heads: int, tails: int
+) -> list[KnownTail | None]:
+    """Return for each triple the known tail most like its tail, under heads like its head.
+
+    Args:
+        shelf: Where the triples are.
+        triples: What was said. Only heads that have tails under its relation are looked at.
+        encoder: The encoder whose vectors are compared.
+        heads: How many nearest heads are looked at.
+        tails: How many tails of each of them; those added by hand come on top.
+
+    Returns:
+        None for a relation of which nothing is known.
+    """
+    near = _near_heads(
+        shelf, [t.head for t in triples], [t.relation for t in triples], encoder, count=heads
+    )
+    known = [
+        [
+            (one.similarity, triple)
+            for one in found
+            for triple in shelf.under(one.head, said.relation, tails)
+        ]
+        for said, found in zip(triples, near, strict=True)
+    ]
+    said_texts = [_tail_words(shelf.schema, triple.tail, triple.relation) for triple in triples]
+    wording = [
+        [_tail_words(shelf.schema, triple.tail, triple.relation) for _, triple in each]
+        for each in known
+    ]
+    vectors = encoded([*said_texts, *(text for each in wording for text in each)], encoder)
+    return [
+        _best(each, [_cosine(vectors[text], vectors[other]) for other in others])
+        for each, text, others in zip(known, said_texts, wording, strict=True)
+    ]
+
+
+def _near_heads(
+    shelf: Shelf,
+    heads: Sequence[str],
+    relations: Sequence[str],
+    encoder: Encoder,
+    *,
+    count: int,
+) -> list[list[NearHead]]:
+    near: list[list[NearHead]] = [[] for _ in heads]
+    for relation in dict.fromkeys(relations):
+        asked = [i for i, one in enumerate(relations) if one == relation]
+        texts = [head_text(heads[i]) for i in asked]
+        found = shelf.near(texts, count, encoder=encoder, relation=relation)
+        for i, nearest in zip(asked, found, strict=True):
+            near[i] = nearest
+    return near
+
+
+def _first_tails(shelf: Shelf, near: Sequence[NearHead], relation: str, k: int) -> list[KnownTail]:
+    found: dict[str, KnownTail] = {}
+    for one in near:
+        for triple in shelf.under(one.head, relation, k):
+            known = KnownTail(triple.head, triple.tail, one.similarity, 0.0, triple.source)
+            found.setdefault(triple.tail, known)
+        if len(found) >= k:
+            break
+    return list(found.values())[:k]
+
+
+def _tail_words(schema: Schema, tail: str, relation: str) -> str:
+    return tail_text(tail, schema[relation])
+
+
+def nearest_rows(
+    rows: NDArray[np.float16], among: NDArray[np.int64], asked: Sequence[Vector], count: int
+) -> list[list[tuple[int, float]]]:
+    """Return for each query the rows of largest inner product with it, the largest first.
+
+    The bits of an answer depend on the query and the rows alone.
+
+    Args:
+        rows: Unit vectors, shape ``(n, dimensions)``.
+        among: Numbers of the rows to look at, rising.
+        asked: Queries, each of shape ``(dimensions,)``.
+        count: Rows wanted per query.
+    """
+    found: list[list[tuple[float, int]]] = [[] for _ in asked]
+    for first in range(0, len(among), ROWS):
+        places = among[first : first + ROWS]
+        block = rows[places].astype(np.float32)
+        for start in range(0, len(asked), QUERIES):
+            queries = asked[start : start + QUERIES]
+            with single_threaded():
+                shares = np.stack(queries) @ block.T
+            for i, (query, share) in enumerate(zip(queries, shares, strict=True), start):
+                # BLAS rounds a product by its place among the others, so it only picks; what is
+                # picked is multiplied again, each row by itself.
+                picked = largest(share, 2 * count + SPARE)
+                exact = (block[picked] * query).sum(axis=1, dtype=np.float64)
+                best = zip((-exact).tolist(), places[picked].tolist(), strict=True)
+                found[i] = sorted([*found[i], *best])[:count]
+    return [[(number, -value) for value, number in each] for each in found]
+
+
+def encoded(texts: Sequence[str], encoder: Encoder) -> dict[str, Vector]:
+    """Return the vector of each distinct text."""
+    distinct = list(dict.fromkeys(texts))
+    return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
+
+
+def largest(row: Array, count: int) -> list[int]:
+    """Return the places of the largest values, the largest first, the earlier of equal ones."""
+    if count >= len(row):
+        return [int(i) for i in np.argsort(-row, kind="stable")]
+    least = np.partition(row, len(row) - count)[len(row) - count]
+    places = np.flatnonzero(row >= least)
+    return [int(i) for i in places[np.argsort(-row[places], kind="stable")][:count]]
+
+
+def _cosine(left: Vector, right: Vector) -> float:
+    """Return the product of two unit vectors; summed in one order whatever the machine's BLAS."""
+    return float(np.sum(left * right, dtype=np.float64))
+
+
+def _best(known: list[tuple[float, Triple]], similarities: list[float]) -> KnownTail | None:
+    if not known:
+        return None
+    best = max(range(len(known)), key=lambda i: (similarities[i], known[i][0], -i))
+    head_similarity, triple = known[best]
+    return KnownTail(triple.head, triple.tail, head_similarity, similarities[best], triple.source)

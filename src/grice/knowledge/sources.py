@@ -1,0 +1,365 @@
+"""Files of triples, read one triple at a time whatever the format.
+
+A format is a :class:`Source`: how its first line looks, and a small reader. What cannot be read is
+yielded as a :class:`~grice.errors.RecordError` with file and line, and reading goes on behind it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from grice.errors import InputError, RecordError, did_you_mean
+from grice.formats._bytes import PREFIX, open_input
+from grice.formats._format import Bad, Line
+from grice.formats._json import decode
+from grice.knowledge.schema import load_schema
+from grice.records import Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from grice.knowledge.schema import Schema
+
+    Cells: TypeAlias = Iterable[tuple[int, list[str]]]
+
+__all__ = ["SOURCES", "Row", "Source", "TripleFile", "open_triples"]
+
+SCHEMAS = ("atomic2020", "conceptnet", "cider", "explagraphs")
+"""Inventories in the order they are tried where a format does not say which one it uses."""
+
+NONE = "none"
+"""What ATOMIC's annotators wrote for: nothing follows."""
+
+LONGEST = 1000
+"""Characters of a head or tail; a longer one is a text that slipped into the wrong column."""
+
+
+class Row(NamedTuple):
+    """A triple and its line; ``skipped`` says why it is none to keep, such as another language."""
+
+    line: int
+    triple: Triple
+    skipped: str = ""
+
+
+class Source(NamedTuple):
+    """One format of triples.
+
+    Attributes:
+        name: What ``--format`` takes.
+        summary: Where such files come from.
+        schema: The inventory its relations are of; empty if any.
+        sniff: Whether a file with this first line is of this format.
+        read: Yields the rows of its lines; raises :class:`Bad` for one through ``complain``.
+    """
+
+    name: str
+    summary: str
+    schema: str
+    sniff: Callable[[str], bool]
+    read: Callable[[Iterator[Line | RecordError], str, str], Iterator[Row | RecordError]]
+
+
+class TripleFile(NamedTuple):
+    """A file of triples whose format is known.
+
+    Attributes:
+        name: As given.
+        format: Name of its format.
+        schema: The inventory of its relations.
+        rows: Its triples, cleaned and checked, with what is wrong in between.
+    """
+
+    name: str
+    format: str
+    schema: Schema
+    rows: Iterator[Row | RecordError]
+
+
+def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile:  # noqa: A002 - the flag's name
+    """Open a file of triples, gzipped or not; ``-`` is standard input.
+
+    Args:
+        path: The file.
+        format: Name of its format; by default recognised by its first line.
+        schema: Name or path of the inventory; by default that of the format, or the first that
+            has the relations of the first lines.
+
+    Raises:
+        InputError: If it cannot be opened or is of no known format.
+    """
+    opened = open_input(path, peek=PREFIX, holds="triple")
+    first = _first_lines(opened.prefix)
+    source = _named(format) if format else _recognised(first, opened.name)
+    label = re.split(r"[/\\]", opened.name)[-1].strip("<>")
+    if schema or source.schema:
+        inventory = load_schema(schema or source.schema)
+    else:
+        inventory = _fitting(source, first, opened.name)
+
+    def rows() -> Iterator[Row | RecordError]:
+        with opened.closing:
+            for found in source.read(iter(opened.lines), opened.name, label):
+                yield (
+                    found
+                    if isinstance(found, RecordError)
+                    else _checked(found, inventory, opened.name)
+                )
+
+    return TripleFile(opened.name, source.name, inventory, rows())
+
+
+def _first_lines(prefix: bytes) -> list[str]:
+    whole = prefix.decode("utf-8", "replace").splitlines()
+    if len(whole) > 1 and len(prefix) >= PREFIX:
+        whole.pop()
+    return [line for line in whole if line.strip()]
+
+
+def _named(name: str) -> Source:
+    known = {source.name: source for source in SOURCES}
+    if name not in known:
+        raise InputError(f"no format of triples {name!r}{did_you_mean(name, known)}")
+    return known[name]
+
+
+def _recognised(first: list[str], name: str) -> Source:
+    for source in SOURCES:
+        if first and source.sniff(first[0]):
+            return source
+    raise InputError(
+        f"{name}: not a known file of triples; it begins with {(first or [''])[0][:60]!r}. Known "
+        f"are {'; '.join(f'{one.name} ({one.summary})' for one in SOURCES)}"
+    )
+
+
+def _fitting(source: Source, first: list[str], name: str) -> Schema:
+    """Return the inventory that has most of the relations of the first lines."""
+    lines = (Line(number, text.encode()) for number, text in enumerate(first, 1))
+    found = [row for row in source.read(lines, name, "") if isinstance(row, Row)]
+    relations = [row.triple.relation for row in found]
+    schemas = [load_schema(one) for one in SCHEMAS]
+    return max(
+        schemas,
+        key=lambda schema: sum(one in schema.relations for one in relations),
+    )
+
+
+def _checked(row: Row, schema: Schema, name: str) -> Row | RecordError:
+    """Return a row with its texts cleaned, or what is wrong with it."""
+    if row.skipped:
+        return row
+    triple = schema.renamed(row.triple)
+    # Blanks between words say nothing, and a triple should stand once however it was typed.
+    head, tail = (" ".join(text.split()) for text in (triple.head, triple.tail))
+    triple = Triple(head, triple.relation.strip(), tail, source=triple.source)
+    if problems := schema.problems(triple):
+        return RecordError("; ".join(problems), file=name, line=row.line)
+    for side, text in (("head", head), ("tail", tail)):
+        if len(text) > LONGEST:
+            return RecordError(
+                f"{len(text):,} characters; an event or concept has at most {LONGEST:,}",
+                file=name, line=row.line, field=side,
+            )  # fmt: skip
+    if tail.lower() == NONE and schema.name == "atomic2020":
+        return row._replace(skipped="tail says none")
+    return row._replace(triple=triple)
+
+
+def _texts(
+    lines: Iterable[Line | RecordError], name: str
+) -> Iterator[tuple[int, str] | RecordError]:
+    for line in lines:
+        if isinstance(line, RecordError):
+            yield line
+            continue
+        try:
+            text = line.text()
+        except Bad as bad:
+            yield bad.at(name, line.number)
+            continue
+        if text.strip():
+            yield line.number, text
+
+
+def _short(name: str, line: int, cells: list[str], needed: str) -> RecordError:
+    return RecordError(f"{len(cells)} columns, {needed} are needed", file=name, line=line)
+
+
+def _read_plain(
+    lines: Iterator[Line | RecordError], name: str, label: str
+) -> Iterator[Row | RecordError]:
+    """``head TAB relation TAB tail``, as ATOMIC-2020 is published."""
+    for found in _texts(lines, name):
+        if isinstance(found, RecordError):
+            yield found
+            continue
+        number, text = found
+        cells = text.split("\t")
+        if len(cells) < 3:
+            yield _short(name, number, cells, "head, relation and tail, parted by tabs,")
+            continue
+        yield Row(number, Triple(cells[0], cells[1], cells[2], source=label))
+
+
+def _read_table(
+    lines: Iterator[Line | RecordError], name: str, label: str
+) -> Iterator[Row | RecordError]:
+    """A header that names head, relation and tail, in any order, and perhaps source."""
+    columns: dict[str, int] = {}
+    comma = False
+    for found in _texts(lines, name):
+        if isinstance(found, RecordError):
+            yield found
+            continue
+        number, text = found
+        if not columns:
+            comma = "\t" not in text
+            columns = {cell.strip().lower(): i for i, cell in enumerate(_split(text, comma=comma))}
+            continue
+        cells = _split(text, comma=comma)
+        if len(cells) <= max(columns["head"], columns["relation"], columns["tail"]):
+            yield _short(name, number, cells, f"{len(columns)} as in the first line")
+            continue
+        place = columns.get("source", -1)
+        source = cells[place].strip() if 0 <= place < len(cells) else ""
+        head, relation, tail = (cells[columns[side]] for side in ("head", "relation", "tail"))
+        yield Row(number, Triple(head, relation, tail, source=source or label))
+
+
+def _split(text: str, *, comma: bool) -> list[str]:
+    return next(csv.reader([text])) if comma else text.split("\t")
+
+
+def _read_atomic(
+    lines: Iterator[Line | RecordError], name: str, label: str
+) -> Iterator[Row | RecordError]:
+    """ATOMIC (2018): one event a line, a JSON list of tails in the column of each relation."""
+    header: list[str] = []
+    for found in _texts(lines, name):
+        if isinstance(found, RecordError):
+            yield found
+            continue
+        number, text = found
+        cells = _split(text, comma=True)
+        if not header:
+            header = cells
+            continue
+        if len(cells) != len(header):
+            yield _short(name, number, cells, f"{len(header)} as in the first line")
+            continue
+        for relation, cell in zip(header[1:], cells[1:], strict=True):
+            if relation in ("prefix", "split") or not cell.strip():
+                continue
+            try:
+                tails = decode(cell.encode())
+            except Bad as bad:
+                yield RecordError(bad.problem, file=name, line=number, field=relation)
+                continue
+            if not isinstance(tails, list):
+                yield RecordError(
+                    "a JSON list of tails is needed", file=name, line=number, field=relation
+                )
+                continue
+            for tail in tails:
+                yield Row(number, Triple(cells[0], relation, str(tail), source=label))
+
+
+def _read_conceptnet(
+    lines: Iterator[Line | RecordError], name: str, label: str
+) -> Iterator[Row | RecordError]:
+    """ConceptNet 5's assertions: its own name, relation, start, end, and details as JSON."""
+    for found in _texts(lines, name):
+        if isinstance(found, RecordError):
+            yield found
+            continue
+        number, text = found
+        cells = text.split("\t")
+        if len(cells) < 4 or not cells[1].startswith("/r/"):
+            yield _short(name, number, cells, "name, relation (/r/…), start and end")
+            continue
+        ends = [cell.split("/") for cell in cells[2:4]]
+        relation = cells[1].removeprefix("/r/")
+        english = all(len(end) > 3 and end[1:3] == ["c", "en"] for end in ends)
+        head, tail = (end[3].replace("_", " ") if len(end) > 3 else "" for end in ends)
+        # dbpedia/… and ExternalURL link to other data bases and say nothing about the world.
+        linked = "/" in relation or relation == "ExternalURL"
+        skipped = "links to another data base" if linked else "" if english else "not English"
+        yield Row(number, Triple(head, relation, tail, source=label), skipped)
+
+
+def _read_conceptnet_100k(
+    lines: Iterator[Line | RecordError], name: str, label: str
+) -> Iterator[Row | RecordError]:
+    """``relation TAB head TAB tail [TAB weight]``, as Li et al. (2016) publish ConceptNet."""
+    for found in _texts(lines, name):
+        if isinstance(found, RecordError):
+            yield found
+            continue
+        number, text = found
+        cells = text.split("\t")
+        if len(cells) < 3:
+            yield _short(name, number, cells, "relation, head and tail, parted by tabs,")
+            continue
+        yield Row(number, Triple(cells[1], cells[0], cells[2], source=label))
+
+
+def _read_kogito(
+    lines: Iterator[Line | RecordError], name: str, label: str
+) -> Iterator[Row | RecordError]:
+    """JSON lines with head, relation and tails (or tail), as kogito writes its graphs."""
+    for line in lines:
+        if isinstance(line, RecordError):
+            yield line
+            continue
+        if not line.data.strip():
+            continue
+        try:
+            record = decode(line.data)
+            if not isinstance(record, dict):
+                raise Bad(None, "an object with head, relation and tails is needed")
+            yield from _kogito_rows(record, line.number, label)
+        except Bad as bad:
+            yield bad.at(name, line.number)
+
+
+def _kogito_rows(record: Mapping[str, object], number: int, label: str) -> list[Row]:
+    for field in ("head", "relation"):
+        if not isinstance(record.get(field), str):
+            raise Bad(field, "a text is needed")
+    tails = record.get("tails", record.get("tail"))
+    listed = [tails] if isinstance(tails, str) else tails
+    if not isinstance(listed, list) or not all(isinstance(tail, str) for tail in listed):
+        raise Bad("tails", "a list of texts is needed")
+    source = str(record.get("source") or label)
+    head, relation = str(record["head"]), str(record["relation"])
+    return [Row(number, Triple(head, relation, str(tail), source=source)) for tail in listed]
+
+
+def _has_header(line: str) -> bool:
+    names = {cell.strip().strip('"').lower() for cell in re.split(r"[\t,]", line)}
+    return {"head", "relation", "tail"} <= names
+
+
+def _column_is(line: str, column: int, schema: str) -> bool:
+    cells = line.split("\t")
+    return len(cells) >= 3 and cells[column].strip() in load_schema(schema).relations
+
+
+SOURCES = (
+    Source("atomic", "the CSV of ATOMIC 2018: event, oEffect, …", "atomic2020",
+           lambda line: line.startswith("event,"), _read_atomic),
+    Source("conceptnet", "the assertions of ConceptNet 5: /a/[…], /r/IsA, /c/en/…", "conceptnet",
+           lambda line: line.startswith("/a/["), _read_conceptnet),
+    Source("kogito", 'JSON lines {"head": …, "relation": …, "tails": […]}', "",
+           lambda line: line.lstrip().startswith("{"), _read_kogito),
+    Source("table", "tabs or commas, the first line names head, relation, tail, perhaps source",
+           "", _has_header, _read_table),
+    Source("atomic2020", "head, relation, tail, parted by tabs, no first line", "",
+           lambda line: any(_column_is(line, 1, schema) for schema in SCHEMAS), _read_plain),
+    Source("conceptnet-100k", "relation, head, tail, parted by tabs, no first line", "conceptnet",
+           lambda line: _column_is(line, 0, "conceptnet"), _read_conceptnet_100k),
+)  # fmt: skip
+"""The known formats, the surest to recognise first."""
