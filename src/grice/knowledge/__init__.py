@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from grice.knowledge.lookup import StoredKnowledge
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.store import KnowledgeStore
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder
 
-__all__ = ["open_plausibility", "open_store"]
+__all__ = ["describe_file", "open_file", "open_knowledge", "open_plausibility", "open_store"]
 
 
 def open_plausibility(bundle: Bundle, encoder: Encoder) -> TripleHead:
@@ -25,3 +28,62 @@ def open_store(bundle: Bundle) -> KnowledgeStore:
     from grice.knowledge.store import KnowledgeStore
 
     return KnowledgeStore(bundle)
+
+
+def open_knowledge(bundle: Bundle, encoder: Encoder) -> StoredKnowledge:
+    """Return the known triples of a bundle of kind ``knowledge``, ready to be asked."""
+    from grice.knowledge.lookup import StoredKnowledge
+
+    return StoredKnowledge(open_store(bundle), encoder)
+
+
+def describe_file(path: Path) -> Bundle:
+    """Return a file that ``grice kb`` made as a bundle of kind ``knowledge-file``.
+
+    Its digest is the hash of its content, and the setting ``base`` the reference of what it lies
+    on; empty if it stands alone.
+
+    Raises:
+        BundleError: If it is not such a file, or not a whole one.
+    """
+    from contextlib import closing
+
+    from grice.knowledge.file import KnowledgeFile
+    from grice.knowledge.layout import VERSION
+    from grice.runtime.bundle import Bundle, Card
+
+    with closing(KnowledgeFile(path)) as file:
+        card = Card(
+            path.stem,
+            "knowledge-file",
+            str(VERSION),
+            f"{len(file):,} triples of your own",
+            "your own",
+            {path.name: file.content},
+            encoder="encoder",
+            settings={"schema": file.schema.name, "base": file.base},
+        )
+        return Bundle(path.parent, card, file.content[:8])
+
+
+def open_file(path: Path, base: object | None, encoder: Encoder) -> StoredKnowledge:
+    """Return the triples of a file that ``grice kb`` made, on top of other knowledge if it has any.
+
+    Args:
+        path: The file.
+        base: The opened knowledge below; None if the file stands alone.
+        encoder: The encoder whose vectors are compared.
+
+    Raises:
+        BundleError: If the file is not a whole one, or what lies below is no stored knowledge.
+    """
+    from grice.errors import BundleError
+    from grice.knowledge.file import KnowledgeFile, Stack
+    from grice.knowledge.lookup import StoredKnowledge
+
+    file = KnowledgeFile(path)
+    if base is None:
+        return StoredKnowledge(file, encoder)
+    if not isinstance(base, StoredKnowledge):
+        raise BundleError(f"{path}: {file.base} below it holds no known triples")
+    return StoredKnowledge(Stack(file, base.shelf), encoder)

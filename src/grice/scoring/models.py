@@ -12,6 +12,7 @@ from grice.runtime.bundle import Bundle, open_bundle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from grice.runtime.bundle import Card
     from grice.runtime.embedded import Mode
     from grice.runtime.memo import MemoEncoder
 
@@ -29,7 +30,7 @@ class Models:
     """Opened models by reference.
 
     A reference is one string: ``bundle:NAME`` for a model that came with the package,
-    ``file:FOLDER`` for a bundle of your own.
+    ``file:FOLDER`` for a bundle of your own, ``file:MY.kb`` for your own knowledge (``grice kb``).
 
     Args:
         mode: ``exact`` or ``fast``; see :mod:`grice.runtime.embedded`.
@@ -77,15 +78,15 @@ class Models:
         return self._opened[reference]
 
     def stamp(self, reference: str) -> str:
-        """Return name and hash of a model, with those of the encoder it stands on."""
-        card, digest = self.bundle(reference).card, self.bundle(reference).digest
-        stamp = f"{card.name}@{digest}"
-        return f"{stamp}+{self.stamp(_encoder(card.encoder))}" if card.encoder else stamp
+        """Return name and hash of a model, with those of the models it stands on."""
+        bundle = self.bundle(reference)
+        stands_on = (self.stamp(below) for below in _below(bundle.card))
+        return "+".join((f"{bundle.card.name}@{bundle.digest}", *stands_on))
 
     def beneath(self, reference: str) -> tuple[str, ...]:
-        """Return a model reference with that of the encoder it stands on."""
-        encoder = self.bundle(reference).card.encoder
-        return (reference, *self.beneath(_encoder(encoder))) if encoder else (reference,)
+        """Return a model reference with those of the models it stands on."""
+        below = _below(self.bundle(reference).card)
+        return (reference, *(one for found in below for one in self.beneath(found)))
 
     def _encoder_of(self, bundle: Bundle) -> MemoEncoder:
         return self.open(_encoder(bundle.card.encoder))  # type: ignore[return-value]
@@ -122,19 +123,36 @@ class Models:
         return open_plausibility(bundle, self._encoder_of(bundle))
 
     def _open_knowledge(self, bundle: Bundle) -> object:
-        from grice.knowledge import open_store
+        from grice.knowledge import open_knowledge
 
-        return open_store(bundle)
+        return open_knowledge(bundle, self._encoder_of(bundle))
+
+    def _open_knowledge_file(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_file
+
+        (name,) = bundle.card.files
+        base = str(bundle.card.settings["base"])
+        return open_file(
+            bundle.folder / name, self.open(base) if base else None, self._encoder_of(bundle)
+        )
 
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "encoder": Models._open_encoder,
     "generator": Models._open_generator,
     "knowledge": Models._open_knowledge,
+    "knowledge-file": Models._open_knowledge_file,
     "pair-head": Models._open_pair_head,
     "span-head": Models._open_span_head,
     "triple-head": Models._open_triple_head,
 }
+
+
+def _below(card: Card) -> tuple[str, ...]:
+    """Return the references of what a model stands on: knowledge below it, else its encoder."""
+    if base := card.settings.get("base"):
+        return (str(base),)
+    return (_encoder(card.encoder),) if card.encoder else ()
 
 
 def _encoder(name: str) -> str:
@@ -148,8 +166,13 @@ def _find_bundle(reference: str) -> Bundle:
     if colon and rest and scheme == "bundle":
         return open_bundle(rest)
     if colon and rest and scheme == "file":
-        return open_bundle(Path(rest))
+        path = Path(rest)
+        if path.is_file() or path.suffix == ".kb":
+            from grice.knowledge import describe_file
+
+            return describe_file(path)
+        return open_bundle(path)
     raise ModelError(
         f"model reference {reference!r}: write bundle:NAME for a model of the package or "
-        f"file:FOLDER for a bundle of your own"
+        f"file:PATH for a bundle or knowledge of your own"
     )

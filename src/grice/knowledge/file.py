@@ -1,0 +1,443 @@
+"""A file of your own knowledge: what it holds, looked up; alone or on top of other knowledge."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError, did_you_mean
+from grice.knowledge.layout import content, open_checked
+from grice.knowledge.lookup import NearHead, encoded, nearest_rows
+from grice.knowledge.schema import Schema, load_schema, schema_names
+from grice.knowledge.store import like
+from grice.knowledge.wording import head_text
+from grice.records import Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.knowledge.lookup import Shelf
+    from grice.runtime.protocols import Encoder
+
+__all__ = ["Change", "KnowledgeFile", "Stack", "connect"]
+
+AT_ONCE = 512
+"""Heads encoded, and their vectors kept, at once: what an interruption can cost."""
+
+TRIPLES = (
+    "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
+    " JOIN texts AS heads ON heads.id = head JOIN texts AS tails ON tails.id = tail"
+    " JOIN names AS relations ON relations.id = relation"
+    " JOIN names AS sources ON sources.id = source"
+)
+
+
+class Change(NamedTuple):
+    """Something that was done to a file of knowledge.
+
+    Attributes:
+        at: When, as stated, such as ``2026-05-01T12:00:00Z``.
+        who: By whom.
+        action: ``build``, ``add``, ``remove`` or ``edit``.
+        head: Head of the triple; empty for ``build``.
+        relation: Its relation.
+        tail: Its tail.
+        source: Where it came from; the file for ``build``.
+        before: The tail before an ``edit``.
+    """
+
+    at: str
+    who: str
+    action: str
+    head: str = ""
+    relation: str = ""
+    tail: str = ""
+    source: str = ""
+    before: str = ""
+
+
+class KnowledgeFile:
+    """Triples of one file that ``grice kb`` made, checked whole when it is opened.
+
+    Args:
+        path: The file.
+
+    Raises:
+        BundleError: If it is not such a file, is of another version, cut off, or was changed by
+            anything else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = connect(path)
+        about = open_checked(path, self._connection)
+        self.schema = _schema(path, about)
+        self.base = about["base"]
+        self.base_content = about["base_content"]
+        self.content = content(self._connection)
+        self.identity = f"{path.stem}@{self.content[:8]}"
+        self._vectors: dict[str, NDArray[np.float16]] = {}
+        self._heads: NDArray[np.int64] | None = None
+        self._having: dict[str, NDArray[np.int64]] = {}
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    def __len__(self) -> int:
+        """Return the number of triples of the file itself."""
+        (count,) = self._connection.execute("SELECT count(*) FROM triples").fetchone()
+        return int(count)
+
+    def near(
+        self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
+    ) -> list[list[NearHead]]:
+        """Return known heads near to worded texts; see :class:`grice.knowledge.lookup.Shelf`.
+
+        Vectors of heads are computed when they are first needed and kept in the file, if it can
+        be written.
+        """
+        if relation is not None:
+            _ = self.schema[relation]
+        among = self._places(relation)
+        if not len(among) or not texts:
+            return [[] for _ in texts]
+        vectors = encoded(texts, encoder)
+        rows = self._matrix(encoder)
+        found = nearest_rows(rows, among, [vectors[text] for text in texts], count)
+        heads = self._all_heads()
+        return [
+            [NearHead(self._text(int(heads[place])), similarity) for place, similarity in each]
+            for each in found
+        ]
+
+    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:  # noqa: ARG002 - of your own knowledge, all is looked at
+        """Return all triples of a head and relation: what was changed last first, in its order."""
+        _ = self.schema[relation]
+        return self._triples(
+            " WHERE heads.text = ? COLLATE NOCASE AND relations.name = ?"
+            " ORDER BY change DESC, triples.id",
+            (head.strip(), relation),
+        )
+
+    def find(self, words: Sequence[str], count: int) -> list[Triple]:
+        """Return triples whose head or tail holds each of the words, the last ones first.
+
+        Where SQLite can, words match by their stem: ``bake`` finds ``bakes``.
+        """
+        terms = [word for word in words if word.strip()]
+        if not terms:
+            return []
+        conditions, given = [], []
+        for word in terms:
+            stemmed = self._indexed() and re.search(r"\w", word)
+            inside = (
+                "SELECT rowid FROM words WHERE words MATCH ?"
+                if stemmed
+                else "SELECT id FROM texts WHERE ' ' || text LIKE ? ESCAPE '\\'"
+            )
+            conditions.append(f"(head IN ({inside}) OR tail IN ({inside}))")
+            quoted = '"' + word.replace('"', '""') + '"'
+            given += [quoted if stemmed else like(word)] * 2
+        return self._triples(
+            f" WHERE {' AND '.join(conditions)} ORDER BY change DESC, triples.id LIMIT ?",
+            (*given, count),
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Return how many triples each relation has."""
+        return self._counted("relation")
+
+    def origins(self) -> dict[str, int]:
+        """Return how many triples come from each source."""
+        return self._counted("source")
+
+    def history(self, count: int | None = None) -> list[Change]:
+        """Return what was done to the file, the last change first."""
+        rows = self._connection.execute(
+            "SELECT at, who, action, head, relation, tail, source, before FROM changes"
+            " ORDER BY id DESC LIMIT ?",
+            (-1 if count is None else count,),
+        )
+        return [Change(*row) for row in rows]
+
+    def change_of(self, triple: Triple) -> Change | None:
+        """Return the change that brought a triple into the file; None if it is not there."""
+        row = self._connection.execute(
+            "SELECT at, who, action, changes.head, changes.relation, changes.tail,"
+            " changes.source, before FROM triples JOIN changes ON changes.id = change"
+            " JOIN texts AS heads ON heads.id = triples.head"
+            " JOIN texts AS tails ON tails.id = triples.tail"
+            " JOIN names ON names.id = triples.relation"
+            " WHERE heads.text = ? AND names.name = ? AND tails.text = ?",
+            (triple.head, triple.relation, triple.tail),
+        ).fetchone()
+        return None if row is None else Change(*row)
+
+    def hidden(self) -> list[tuple[str, str, str]]:
+        """Return head, relation and tail of what was taken out of the knowledge below."""
+        return self._connection.execute(
+            "SELECT heads.text, names.name, tails.text FROM hidden"
+            " JOIN texts AS heads ON heads.id = head JOIN texts AS tails ON tails.id = tail"
+            " JOIN names ON names.id = relation ORDER BY hidden.id"
+        ).fetchall()
+
+    def encoded_heads(self) -> int:
+        """Return how many vectors of heads are kept in the file."""
+        (count,) = self._connection.execute("SELECT count(*) FROM vectors").fetchone()
+        return int(count)
+
+    def _triples(self, rest: str, given: Sequence[object]) -> list[Triple]:
+        found = self._connection.execute(TRIPLES + rest, given)
+        return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
+
+    def _counted(self, column: str) -> dict[str, int]:
+        return dict(
+            self._connection.execute(
+                f"SELECT names.name, count(*) FROM triples JOIN names ON names.id = {column}"
+                f" GROUP BY {column} ORDER BY count(*) DESC, names.name"
+            )
+        )
+
+    def _indexed(self) -> bool:
+        return (
+            self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone()
+            is not None
+        )
+
+    def _text(self, number: int) -> str:
+        (text,) = self._connection.execute(
+            "SELECT text FROM texts WHERE id = ?", (number,)
+        ).fetchone()
+        return str(text)
+
+    def _all_heads(self) -> NDArray[np.int64]:
+        if self._heads is None:
+            rows = self._connection.execute("SELECT DISTINCT head FROM triples ORDER BY head")
+            self._heads = np.fromiter((head for (head,) in rows), np.int64)
+        return self._heads
+
+    def _places(self, relation: str | None) -> NDArray[np.int64]:
+        """Return where among all heads those stand that have a tail under a relation."""
+        key = relation or ""
+        if key not in self._having:
+            every = self._all_heads()
+            if relation is None:
+                self._having[key] = np.arange(len(every))
+            else:
+                rows = self._connection.execute(
+                    "SELECT DISTINCT head FROM triples JOIN names ON names.id = relation"
+                    " WHERE name = ? ORDER BY head",
+                    (relation,),
+                )
+                heads = np.fromiter((head for (head,) in rows), np.int64)
+                self._having[key] = np.searchsorted(every, heads)
+        return self._having[key]
+
+    def _matrix(self, encoder: Encoder) -> NDArray[np.float16]:
+        """Return the vectors of all heads in the order of their numbers."""
+        if encoder.identity not in self._vectors:
+            self._vectors[encoder.identity] = self._read_vectors(encoder)
+        return self._vectors[encoder.identity]
+
+    def _read_vectors(self, encoder: Encoder) -> NDArray[np.float16]:
+        heads = self._all_heads().tolist()
+        texts = dict(
+            self._connection.execute(
+                "SELECT id, text FROM texts WHERE id IN (SELECT head FROM triples)"
+            )
+        )
+        kept: dict[int, bytes] = {}
+        for head, vector, mark in self._connection.execute(
+            "SELECT head, vector, mark FROM vectors WHERE encoder = ?", (encoder.identity,)
+        ):
+            if head in texts:
+                if mark != _vector_mark(encoder, texts[head], vector):
+                    raise BundleError(
+                        f"{self.path}: changed by something other than grice: the vector of "
+                        f"{texts[head]!r}; drop all vectors with grice kb verify --drop-vectors"
+                    )
+                kept[head] = vector
+        missing = [head for head in heads if head not in kept]
+        for start in range(0, len(missing), AT_ONCE):
+            some = missing[start : start + AT_ONCE]
+            made = encoder.encode([head_text(texts[head]) for head in some])
+            fresh = {
+                head: vector.astype(np.float16).tobytes()
+                for head, vector in zip(some, made, strict=True)
+            }
+            self._keep_vectors(encoder, texts, fresh)
+            kept |= fresh
+        joined = b"".join(kept[head] for head in heads)
+        return np.frombuffer(joined, np.float16).reshape(len(heads), -1)
+
+    def _keep_vectors(
+        self, encoder: Encoder, texts: dict[int, str], fresh: dict[int, bytes]
+    ) -> None:
+        rows = [
+            (head, encoder.identity, vector, _vector_mark(encoder, texts[head], vector))
+            for head, vector in fresh.items()
+        ]
+        # Kept vectors only save time: a file that cannot be written is read all the same.
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(self.path, timeout=1)) as writing,
+            writing,
+        ):
+            writing.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
+
+
+class Stack:
+    """A file of your own knowledge on top of other knowledge.
+
+    What the file took out is not there. Heads of the file are looked at where they are at least
+    as near as the last of the nearest heads below, and come on top of these: knowledge that is
+    added takes none away, and moves only what is like it.
+
+    Args:
+        file: Your own.
+        base: What lies below it, of the same schema.
+    """
+
+    def __init__(self, file: KnowledgeFile, base: Shelf) -> None:
+        if file.schema.name != base.schema.name:
+            raise BundleError(
+                f"{file.path}: its schema is {file.schema.name!r}, the knowledge below it has "
+                f"{base.schema.name!r}"
+            )
+        self.schema = file.schema
+        self.file = file
+        self.base = base
+        self.identity = f"{file.identity}+{base.identity}"
+        self._hidden = {(head.lower(), relation, tail) for head, relation, tail in file.hidden()}
+
+    def __len__(self) -> int:
+        """Return the number of triples, each once."""
+        own = self.file._triples("", ())
+        twice = sum(self._below(triple) for triple in own)
+        return len(self.base) - len(self._hidden) + len(own) - twice
+
+    def near(
+        self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
+    ) -> list[list[NearHead]]:
+        """Return known heads near to worded texts; see :class:`grice.knowledge.lookup.Shelf`."""
+        emptied = self._emptied(relation)
+        below = self.base.near(texts, count + len(emptied), encoder=encoder, relation=relation)
+        own = self.file.near(texts, count, encoder=encoder, relation=relation)
+        return [
+            _merged([one for one in base if one.head.lower() not in emptied][:count], mine, count)
+            for base, mine in zip(below, own, strict=True)
+        ]
+
+    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+        """Return your own triples of a head and relation, then the first ones below."""
+        own = self.file.under(head, relation)
+        said = {triple.tail for triple in own}
+        # What is hidden must not use up the places of what is not.
+        below = [
+            triple
+            for triple in self.base.under(head, relation)
+            if (triple.head.lower(), relation, triple.tail) not in self._hidden
+        ]
+        return own + [triple for triple in below[:count] if triple.tail not in said]
+
+    def find(self, words: Sequence[str], count: int) -> list[Triple]:
+        """Return triples that hold each of the words, your own first."""
+        own = self.file.find(words, count)
+        seen = {(one.head.lower(), one.relation, one.tail) for one in own} | self._hidden
+        below = [
+            triple
+            for triple in self.base.find(words, count + len(seen))
+            if (triple.head.lower(), triple.relation, triple.tail) not in seen
+        ]
+        return (own + below)[:count]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many triples each relation has, in the file and below together."""
+        return _summed(self.file.counts(), self.base.counts())
+
+    def origins(self) -> dict[str, int]:
+        """Return how many triples come from each source, in the file and below together."""
+        return _summed(self.file.origins(), self.base.origins())
+
+    def _below(self, triple: Triple) -> bool:
+        found = self.base.under(triple.head, triple.relation)
+        key = (triple.head.lower(), triple.relation, triple.tail)
+        return key not in self._hidden and any(one.tail == triple.tail for one in found)
+
+    def _emptied(self, relation: str | None) -> set[str]:
+        """Return the heads below of which nothing is left under a relation."""
+        heads = {head for head, name, _ in self._hidden if relation in (None, name)}
+        if relation is None:
+            return set()
+        return {
+            head
+            for head in heads
+            if all(
+                (one.head.lower(), relation, one.tail) in self._hidden
+                for one in self.base.under(head, relation)
+            )
+        }
+
+
+def _merged(below: list[NearHead], own: list[NearHead], count: int) -> list[NearHead]:
+    least = below[-1].similarity if len(below) == count else -1.0
+    found = {one.head.lower(): one for one in below}
+    for one in own:
+        if one.similarity >= least and one.head.lower() not in found:
+            found[one.head.lower()] = one
+    return sorted(found.values(), key=lambda one: -one.similarity)
+
+
+def _summed(*counts: dict[str, int]) -> dict[str, int]:
+    names = dict.fromkeys(name for each in counts for name in each)
+    return {name: sum(each.get(name, 0) for each in counts) for name in names}
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a connection that reads a file.
+
+    Raises:
+        BundleError: If there is no such file.
+    """
+    if not path.is_file():
+        near = [one.name for one in path.parent.glob("*.kb")] if path.parent.is_dir() else []
+        raise BundleError(f"{path}: no such file of knowledge{did_you_mean(path.name, near)}")
+    if path.with_name(f"{path.name}-journal").exists():
+        # A write was interrupted: opened for writing, SQLite puts back what was there before.
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=10)) as writing:
+            writing.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro"
+    return sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+
+
+def _schema(path: Path, about: dict[str, str]) -> Schema:
+    """Return the schema the file was made with, if it is still the one of that name."""
+    try:
+        written = msgspec.json.decode(about["schema"], type=Schema)
+    except (KeyError, msgspec.DecodeError) as error:
+        raise BundleError(f"{path}: states no schema ({error}); make it again") from None
+    if written.name in schema_names():
+        known = load_schema(written.name)
+        if known.version != written.version:
+            raise BundleError(
+                f"{path}: made with version {written.version} of the schema {written.name!r}, "
+                f"this grice has version {known.version}: relations mean something else; make "
+                "the file again from its sources"
+            )
+    return written
+
+
+def _vector_mark(encoder: Encoder, text: str, vector: bytes) -> bytes:
+    stated = msgspec.msgpack.encode((encoder.identity, head_text(text), vector))
+    return hashlib.blake2b(stated, digest_size=8).digest()
