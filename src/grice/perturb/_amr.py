@@ -1,0 +1,174 @@
+"""AMR graphs of turns as trees: read, searched, cut and joined (PENMAN notation, by ``penman``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from grice.errors import InputError
+from grice.perturb.declaration import Change, Perturbed, said
+
+if TYPE_CHECKING:
+    from grice.perturb.declaration import Material
+    from grice.records import Conversation
+
+__all__ = [
+    "Graphs",
+    "Node",
+    "children",
+    "concept",
+    "finish",
+    "joined",
+    "nodes",
+    "parts",
+    "read_graph",
+    "read_graphs",
+    "renamed",
+    "written",
+]
+
+Node: TypeAlias = tuple[str, list[Any]]
+"""A variable with its branches, each a role and what it leads to: a node, a variable, a value."""
+
+INDENT = 6
+"""Blanks a level, as the parsers that DEAM used print."""
+
+
+class Graphs(NamedTuple):
+    """The graphs of a conversation.
+
+    Attributes:
+        trees: Graph of each turn, None where there is none; safe to change.
+        said: What turns a graph into words.
+    """
+
+    trees: list[Node | None]
+    said: Callable[[str], str]
+
+
+def read_graphs(conversation: Conversation, material: Material) -> Graphs | None:
+    """Return the graphs of the turns; None if no turn has one.
+
+    Raises:
+        InputError: If the material gives no graphs or no words for them, or one cannot be read.
+    """
+    if material.graphs is None or material.sentences is None:
+        raise InputError(
+            "perturbations of meaning need AMR graphs and words for changed ones; give --graphs "
+            "FILE, or install amrlib with a parser and a generator"
+        )
+    trees: list[Node | None] = []
+    for turn in conversation.turns:
+        graph = material.graphs(turn.text)
+        trees.append(None if graph is None else read_graph(graph))
+    return Graphs(trees, material.sentences) if any(trees) else None
+
+
+def read_graph(text: str) -> Node:
+    """Return a graph as a tree.
+
+    Raises:
+        InputError: If it cannot be read, with the line and a caret under the place.
+    """
+    try:
+        import penman
+        from penman.exceptions import DecodeError
+    except ImportError:
+        raise InputError("AMR graphs need penman: pip install 'grice[amr]'") from None
+    try:
+        tree = penman.parse(text)
+    except DecodeError as error:
+        line, column = (error.lineno or 1), (error.offset or 0)
+        shown = error.text or (text.splitlines() or [""])[min(line, text.count("\n") + 1) - 1]
+        raise InputError(
+            f"not an AMR graph: {error.message or 'it ends too soon'} in line {line}:\n"
+            f"  {shown.rstrip()}\n  {' ' * column}^"
+        ) from None
+    return _plain(tree.node)
+
+
+def _plain(node: tuple[str, Any]) -> Node:
+    return node[0], [
+        (role, _plain(target) if isinstance(target, tuple) else target) for role, target in node[1]
+    ]
+
+
+def written(node: Node) -> str:
+    """Return a tree in PENMAN notation."""
+    import penman
+
+    return str(penman.format(penman.Tree(node), indent=INDENT))
+
+
+def concept(node: Node) -> str:
+    """Return the concept of a node."""
+    return next((str(target) for role, target in node[1] if role == "/"), "")
+
+
+def children(node: Node) -> Iterator[tuple[int, str, Node]]:
+    """Yield place, role and node of the branches that lead to nodes."""
+    for place, (role, target) in enumerate(node[1]):
+        if isinstance(target, tuple):
+            yield place, role, target
+
+
+def nodes(node: Node, role: str = ":top") -> Iterator[tuple[str, Node]]:
+    """Yield every node with the role that leads to it, in the order they are written."""
+    yield role, node
+    for _, below, child in children(node):
+        yield from nodes(child, below)
+
+
+def parts(node: Node) -> list[Node]:
+    """Return the sentences of a graph: those of a multi-sentence, or the graph itself."""
+    if concept(node) != "multi-sentence":
+        return [node]
+    return [child for _, role, child in children(node) if re.fullmatch(r":snt\d+", role)]
+
+
+def joined(sentences: Sequence[Node]) -> Node:
+    """Return one graph of several sentences, variables renamed where two have the same."""
+    if len(sentences) == 1:
+        return sentences[0]
+    taken = {"m"}
+    branches: list[Any] = [("/", "multi-sentence")]
+    for number, sentence in enumerate(sentences, 1):
+        branches.append((f":snt{number}", renamed(sentence, taken)))
+    return "m", branches
+
+
+def renamed(node: Node, taken: set[str]) -> Node:
+    """Return a copy whose variables are not among ``taken``, to which they are added."""
+    names: dict[str, str] = {}
+    for _, one in nodes(node):
+        name, number = one[0], 2
+        while name in taken:
+            name = f"{one[0].rstrip('0123456789')}{number}"
+            number += 1
+        names[one[0]] = name
+        taken.add(name)
+
+    def copy(one: Any) -> Any:  # noqa: ANN401 - a node, a variable or a value
+        if isinstance(one, tuple):
+            return names[one[0]], [
+                (role, target if role == "/" else copy(target)) for role, target in one[1]
+            ]
+        return names.get(one, one) if isinstance(one, str) else one
+
+    return copy(deepcopy(node))  # type: ignore[no-any-return]
+
+
+def finish(
+    conversation: Conversation, graphs: Graphs, kind: str, done: dict[int, list[str]]
+) -> Perturbed | None:
+    """Put the changed graphs of some turns into words; ``done`` says what was done to each."""
+    texts, changes = {}, []
+    for place, notes in sorted(done.items()):
+        tree = graphs.trees[place]
+        assert tree is not None
+        texts[place] = graphs.said(written(tree))
+        before = conversation.turns[place].text
+        changes.append(Change(kind, (place,), "; ".join(notes), before, texts[place]))
+    return Perturbed(said(conversation, texts), tuple(changes)) if changes else None

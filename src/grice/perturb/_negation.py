@@ -1,0 +1,139 @@
+"""A statement turned round: "I am from Oslo." says "I am not from Oslo."."""
+
+from __future__ import annotations
+
+import re
+
+from grice.perturb._words import Word, words
+from grice.text.lexicon import look_up
+from grice.text.verbs import base_form, is_past, is_verb
+from grice.text.wordlists import ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS
+
+__all__ = ["negated"]
+
+_SHORT = {
+    "am": "am not", "is": "isn't", "are": "aren't", "was": "wasn't", "were": "weren't",
+    "do": "don't", "does": "doesn't", "did": "didn't", "have": "haven't", "has": "hasn't",
+    "had": "hadn't", "will": "won't", "would": "wouldn't", "can": "can't", "could": "couldn't",
+    "should": "shouldn't", "shall": "shall not", "must": "must not", "may": "may not",
+    "might": "might not",
+}  # fmt: skip
+_LONG = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
+_CLITICS = ("'m", "'re", "'ll", "'ve", "'s", "'d")
+_WRITTEN = {"'ll": "won't", "'ve": "haven't", "'d": "wouldn't"}
+_MAIN = {"have": "don't have", "has": "doesn't have", "had": "didn't have"}
+_THIRD = frozenset(["he", "she", "it", "that", "this"])
+_PERSONS = frozenset(["i", "you", "we", "they"]) | _THIRD
+
+
+def negated(sentence: str) -> str | None:
+    """Return a statement turned round: negated, or no longer negated.
+
+    >>> negated("I walked home."), negated("She likes it."), negated("I don't know."), negated("Hm")
+    ("I didn't walk home.", "She doesn't like it.", 'I do know.', None)
+
+    Returns:
+        None for a question, and where no verb is found for sure.
+    """
+    if sentence.rstrip().endswith("?"):
+        return None
+    found = words(sentence)
+    for i, word in enumerate(found):
+        changed = _unsaid(sentence, found, i) or _said(sentence, found, i, word)
+        if changed is not None:
+            return changed
+    return None
+
+
+def _unsaid(sentence: str, found: list[Word], i: int) -> str | None:
+    word = found[i]
+    if word.lower.endswith("n't") and len(word.lower) > 3:
+        stem = word.text[:-3]
+        plain = _LONG.get(stem.lower(), stem)
+        return sentence[: word.start] + plain + sentence[word.end :]
+    if word.lower == "cannot":
+        return sentence[: word.start] + "can" + sentence[word.end :]
+    if word.lower == "not" and i and found[i - 1].lower in AUXILIARIES:
+        return sentence[: found[i - 1].end] + sentence[word.end :]
+    if word.lower == "never" and i + 1 < len(found):
+        return sentence[: word.start] + "always" + sentence[word.end :]
+    return None
+
+
+def _said(sentence: str, found: list[Word], i: int, word: Word) -> str | None:
+    if _denied(found, i):
+        return None
+    clitic = _clitic(found, i)
+    if clitic in _WRITTEN:
+        stem = word.text[: -len(clitic)]
+        return f"{sentence[: word.start]}{stem} {_WRITTEN[clitic]}{sentence[word.end :]}"
+    if clitic:
+        return f"{sentence[: word.end]} not{sentence[word.end :]}"
+    if word.lower in _SHORT and _is_auxiliary(found, i):
+        return sentence[: word.start] + _cased(_SHORT[word.lower], word) + sentence[word.end :]
+    before = _before(found, i)
+    if word.lower in _MAIN and before is not None:
+        return sentence[: word.start] + _MAIN[word.lower] + sentence[word.end :]
+    if before is None or not is_verb(word.lower) or word.lower in AUXILIARIES:
+        return None
+    base = base_form(word.lower)
+    if is_past(word.lower) and before in _PERSONS | {"noun"}:
+        helper = "didn't"
+    elif before in _THIRD and word.lower == look_up(base).third:
+        helper = "doesn't"
+    elif before in _PERSONS - _THIRD and word.lower == base:
+        helper = "don't"
+    else:
+        return None
+    return f"{sentence[: word.start]}{helper} {base}{sentence[word.end :]}"
+
+
+def _clitic(found: list[Word], i: int) -> str | None:
+    """Return the contracted verb a word ends in, if what it stands for is sure."""
+    lower = found[i].lower
+    ending = next((one for one in _CLITICS if lower.endswith(one)), None)
+    if ending == "'s":
+        return ending if lower[:-2] in _PERSONS | {"there"} else None
+    if ending == "'d":
+        following = found[i + 1].lower if i + 1 < len(found) else ""
+        return ending if is_verb(following) and base_form(following) == following else None
+    return ending
+
+
+def _is_auxiliary(found: list[Word], i: int) -> bool:
+    """Return whether a word is the verb of a statement, and not of "I do my best" or an order."""
+    if i == 0:
+        return False
+    word = found[i].lower
+    if word in BE | MODALS:
+        return found[i - 1].lower not in {"to", "that", "what", "how", "who", "where", "why"}
+    following = found[i + 1].lower if i + 1 < len(found) else ""
+    if word in HAVE:
+        return following == "been" or (
+            is_verb(following) and (is_past(following) or following.endswith("en"))
+        )
+    return word in DO and is_verb(following)
+
+
+def _before(found: list[Word], i: int) -> str | None:
+    """Return the subject before a verb: a pronoun, or ``noun``; adverbs between are passed over."""
+    k = i - 1
+    while k >= 0 and found[k].lower in ADVERBS:
+        k -= 1
+    if k < 0:
+        return None
+    if found[k].lower in _PERSONS and (k == 0 or found[k - 1].lower not in {"to", "of", "for"}):
+        return found[k].lower
+    return "noun" if found[k].kind in ("noun", "name") else None
+
+
+def _denied(found: list[Word], i: int) -> bool:
+    """Return whether the next few words already deny: turning them round comes later."""
+    return any(
+        re.fullmatch(r"not|never|no|.*n't|nothing|nobody|none", word.lower)
+        for word in found[max(i - 1, 0) : i + 3]
+    )
+
+
+def _cased(text: str, word: Word) -> str:
+    return text[0].upper() + text[1:] if word.text[0].isupper() else text

@@ -1,0 +1,207 @@
+"""Words of a turn with their kind in context, and other words put in their place.
+
+No parser: a word has a kind only where the words around it leave no doubt (a word that is only
+ever a noun, a verb behind "to", an adjective behind "is"). What is in doubt is left alone.
+Inflection is LemmInflect's (MIT).
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from functools import cache
+from importlib import resources
+from typing import Literal, NamedTuple, TypeAlias
+
+from grice.text.lexicon import look_up
+from grice.text.verbs import is_past
+from grice.text.wordlists import (
+    ADVERBS,
+    AUXILIARIES,
+    BE,
+    DEGREES,
+    DETERMINERS,
+    DO,
+    FEELINGS,
+    HAVE,
+    INDEFINITE,
+    MODALS,
+    NOT_VERBS,
+    PREPOSITIONS,
+    QUESTIONS,
+    THINGS,
+)
+
+__all__ = ["Kind", "Word", "antonyms", "fit", "lemma", "put", "sentences", "words"]
+
+Kind: TypeAlias = Literal["noun", "verb", "adjective", "name"]
+
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\w.,:]*\w|\d|[^\w\s]")
+_SENTENCE = re.compile(r"[^.!?]*[^.!?\s][^.!?]*(?:[.!?]+[\"')\]]*|$)")
+_SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_CLOSED = (
+    ADVERBS | AUXILIARIES | BE | DO | HAVE | MODALS | DEGREES | DETERMINERS | INDEFINITE | THINGS
+    | QUESTIONS | PREPOSITIONS | NOT_VERBS | _SUBJECTS
+    | _listed(
+        "me him her us them mine yours hers ours theirs myself yourself yes yeah no nope ok okay "
+        "oh wow hi hello hey thanks thank please sorry lol haha um well let lot lots kind bit "
+        "yourself himself herself itself ourselves themselves whose whom either neither else "
+        "while since until although though because whether upon per except like going"
+    )
+)  # fmt: skip
+_READING = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ"}
+_TAGS = {
+    "noun": ("NN", "NNS"),
+    "verb": ("VB", "VBP", "VBZ", "VBD", "VBN", "VBG"),
+    "adjective": ("JJ", "JJR", "JJS"),
+}
+
+
+class Word(NamedTuple):
+    """A word of a text.
+
+    Attributes:
+        text: As it is written.
+        start: Where it begins.
+        end: Where it ends.
+        kind: Its kind, if the context leaves no doubt.
+        frame: What a word in its place must fit: of a verb whether an object or a preposition
+            follows, otherwise empty.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: Kind | None = None
+    frame: str = ""
+
+    @property
+    def lower(self) -> str:
+        """In lower case, with a straight apostrophe."""
+        return self.text.lower().replace("’", "'")
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text begin and end, without the blanks between them."""
+    found = []
+    for match in _SENTENCE.finditer(text):
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
+        found.append((start, match.start() + len(match[0].rstrip())))
+    return found
+
+
+def words(text: str) -> list[Word]:
+    """Return the words and marks of a text; a word has a kind where there is no doubt."""
+    plain = [Word(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    return [word._replace(kind=_kind(plain, i), frame=_frame(plain, i))
+            for i, word in enumerate(plain)]  # fmt: skip
+
+
+def _kind(found: list[Word], i: int) -> Kind | None:
+    word = found[i].lower
+    if not word.isalpha() or len(word) < 3 or word in _CLOSED:
+        return None
+    before = found[i - 1].lower if i else ""
+    if found[i].text[0].isupper() and i and before.isalpha() and not look_up(word).readings:
+        return "name"
+    if found[i].text[0].isupper() and i and before not in ".!?\"":
+        return None
+    readings = look_up(word).readings
+    if before in _SUBJECTS | MODALS | {"to", "don't", "doesn't", "didn't", "can't", "won't"}:
+        return "verb" if "v" in readings and word not in FEELINGS else None
+    if readings == "n":
+        return "noun"
+    if readings == "v" and (is_past(word) or word.endswith("ing")):
+        return "verb"
+    if readings == "a" or (before in BE | DEGREES and "a" in readings and "n" not in readings):
+        return "adjective"
+    after = found[i + 1].lower if i + 1 < len(found) else ""
+    ends = not after.isalpha() or after in _CLOSED
+    if before in DETERMINERS and "n" in readings and "a" not in readings and ends:
+        return "noun"
+    return None
+
+
+def _frame(found: list[Word], i: int) -> str:
+    """Say what follows a word: ``object``, ``preposition`` or ``nothing``."""
+    after = found[i + 1].lower if i + 1 < len(found) else ""
+    if after in PREPOSITIONS or after in {"that", "not"}:
+        return f"preposition {after}"
+    if not after.isalpha() or after in {"and", "but", "because", "when", "so", "or"}:
+        return "nothing"
+    return "object"
+
+
+@cache
+def lemma(word: str, kind: Kind) -> str:
+    """Return the lemma of a word of some kind."""
+    from lemminflect import getLemma
+
+    if kind == "name":
+        return word
+    found = getLemma(word.lower(), upos=_READING[kind])
+    return str(found[0]) if found else word.lower()
+
+
+@cache
+def _tag(word: str, kind: Kind, before: str) -> str:
+    """Return the inflection a word has, Penn's tag."""
+    base = lemma(word, kind)
+    matching = [tag for tag in _TAGS[kind] if word in _inflected(base, tag)]
+    if kind == "verb" and "VBN" in matching and before in HAVE | BE:
+        return "VBN"
+    return matching[0] if matching else _TAGS[kind][0]
+
+
+@cache
+def _inflected(base: str, tag: str) -> tuple[str, ...]:
+    from lemminflect import getInflection
+
+    return tuple(getInflection(base, tag=tag))
+
+
+def fit(other: str, word: Word, before: str) -> str:
+    """Return the lemma ``other`` inflected and capitalised as ``word`` is.
+
+    Args:
+        other: A lemma, or a name.
+        word: The word whose place it takes; it has a kind.
+        before: The word before, in lower case.
+    """
+    assert word.kind is not None
+    text = other
+    if word.kind != "name":
+        forms = _inflected(other, _tag(word.lower, word.kind, before))
+        text = forms[0] if forms else other
+    return text[0].upper() + text[1:] if word.text[0].isupper() else text
+
+
+def put(text: str, changes: dict[tuple[int, int], str]) -> str:
+    """Return a text with other words at some places, "a" and "an" as they then must be."""
+    for (start, end), new in sorted(changes.items(), reverse=True):
+        lead = text[:start]
+        article = re.search(r"\b([Aa])(n?)(\s+)$", lead)
+        if article and new:
+            vowel = "n" if new[0].lower() in "aeiou" else ""
+            lead = lead[: article.start()] + article[1] + vowel + article[3]
+        text = lead + new + text[end:]
+    return text
+
+
+def antonyms(word: str, kind: Kind) -> tuple[str, ...]:
+    """Return the lemmas of opposite meaning, in order."""
+    pos = {"noun": "n", "verb": "v", "adjective": "a", "name": ""}[kind]
+    return tuple(_antonyms().get((lemma(word, kind), pos), "").split())
+
+
+@cache
+def _antonyms() -> dict[tuple[str, str], str]:
+    packed = (resources.files("grice") / "data" / "antonyms.tsv.gz").read_bytes()
+    rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
+    return {(word, pos): others for word, pos, others in rows}

@@ -1,0 +1,100 @@
+"""What a perturbation is: a function that breaks a conversation and says what it broke."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from random import Random
+
+    from grice.records import Conversation
+
+__all__ = ["Change", "Level", "Material", "Perturbation", "Perturbed", "perturbation", "said"]
+
+Level: TypeAlias = Literal["text", "semantic", "amr"]
+"""``text``: turns are moved. ``semantic``: wording is changed. ``amr``: meaning graphs are."""
+
+
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that was changed.
+
+    Attributes:
+        kind: Name of the perturbation.
+        turns: Indices of the turns, in the new conversation, that are no longer what was said
+            there.
+        what: In words, what was done.
+        before: The text before, where one text was changed.
+        after: The text after.
+    """
+
+    kind: str
+    turns: tuple[int, ...]
+    what: str
+    before: str = ""
+    after: str = ""
+
+
+class Perturbed(msgspec.Struct, frozen=True):
+    """A broken conversation, with everything that was done to it."""
+
+    conversation: Conversation
+    changes: tuple[Change, ...]
+
+
+class Material(NamedTuple):
+    """What a perturbation may draw on beside the conversation itself.
+
+    Attributes:
+        others: Other conversations, for turns from elsewhere.
+        graphs: AMR graph of a text, in PENMAN notation, by text.
+        sentences: Text of an AMR graph, by graph; what turns a changed graph into words.
+    """
+
+    others: Sequence[Conversation] = ()
+    graphs: Callable[[str], str | None] | None = None
+    sentences: Callable[[str], str] | None = None
+
+
+if TYPE_CHECKING:
+    Function: TypeAlias = Callable[[Conversation, Random, Material], Perturbed | None]
+
+
+class Perturbation(NamedTuple):
+    """A perturbation with its name and where it was published.
+
+    Attributes:
+        name: Its name.
+        level: What it works on.
+        source: Who proposed it.
+        summary: What it does, in a line.
+        apply: Takes a conversation, a source of chance and material; returns the broken
+            conversation, or None if it finds nothing to break.
+    """
+
+    name: str
+    level: Level
+    source: str
+    summary: str
+    apply: Function
+
+
+def perturbation(name: str, level: Level, source: str) -> Callable[[Function], Perturbation]:
+    """Declare a function as a perturbation; the first line of its docstring is the summary."""
+
+    def declare(function: Function) -> Perturbation:
+        summary = (function.__doc__ or "").strip().partition("\n")[0]
+        return Perturbation(name, level, source, summary, function)
+
+    return declare
+
+
+def said(conversation: Conversation, texts: Mapping[int, str]) -> Conversation:
+    """Return the conversation with other texts in some turns."""
+    turns = list(conversation.turns)
+    for index, text in texts.items():
+        turns[index] = replace(turns[index], text=text)
+    return replace(conversation, turns=tuple(turns))

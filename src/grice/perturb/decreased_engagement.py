@@ -1,0 +1,75 @@
+"""Turns that ask nothing and say little."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.perturb._words import sentences, words
+from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.text.wordlists import PREPOSITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from grice.perturb.declaration import Material
+    from grice.records import Conversation
+
+SHARE = 0.2
+"""Share of the turns, at least one (DEAM)."""
+SOURCE = "decreased engagement, DEAM (Ghazarian et al. 2022), on the words instead of AMR"
+PARTICLES = frozenset(["up", "out", "off", "on", "down", "over"])
+
+
+@perturbation("decreased-engagement", "semantic", SOURCE)
+def decreased_engagement(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
+    """Take out a question, the most detailed sentence and what follows it, or a detail."""
+    places = list(range(len(conversation.turns)))
+    draw.shuffle(places)
+    wanted = max(1, int(SHARE * len(places)))
+    changes = []
+    for place in places:
+        ways = list(_shorter(conversation.turns[place].text))
+        if ways:
+            what, after = draw.choice(ways)
+            before = conversation.turns[place].text
+            changes.append(Change("decreased-engagement", (place,), what, before, after))
+        if len(changes) == wanted:
+            break
+    if not changes:
+        return None
+    texts = {change.turns[0]: change.after for change in changes}
+    return Perturbed(said(conversation, texts), tuple(changes))
+
+
+def _shorter(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what can be taken out, in words, and what is left."""
+    found = sentences(text)
+    if len(found) == 1:
+        yield from _detail(text)
+        return
+    questions = [(start, end) for start, end in found if text[start:end].endswith("?")]
+    if questions:
+        start, end = questions[-1]
+        left = f"{text[:start].rstrip()} {text[end:].lstrip()}".strip()
+        yield f'question "{text[start:end]}" taken out', left
+    if found:
+        longest = max(found, key=lambda one: one[1] - one[0])
+        start = longest[0] if longest != found[0] else found[1][0]
+        yield f'"{text[start:]}" taken out', text[:start].rstrip()
+
+
+def _detail(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentence without its last prepositional phrase."""
+    found = words(text)
+    for i in range(len(found) - 1, 2, -1):
+        word = found[i].lower
+        if word in PREPOSITIONS - PARTICLES and found[i - 1].kind in ("noun", "name", "adjective"):
+            ends = [other for other in found[i:] if not other.text.isalnum()]
+            end = ends[0].start if ends else len(text)
+            if end - found[i].start > len(word) + 1:
+                yield (
+                    f'"{text[found[i].start : end].rstrip()}" taken out',
+                    text[: found[i - 1].end] + text[end:],
+                )
+            return

@@ -1,0 +1,75 @@
+"""Words of a turn that belong to another turn of the same conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.perturb._words import fit, lemma, put, words
+from grice.perturb.declaration import Change, Perturbed, perturbation, said
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from grice.perturb._words import Word
+    from grice.perturb.declaration import Material
+    from grice.records import Conversation
+
+SHARE, REPLACED = 0.1, 0.5
+"""Share of the turns, and of the words of such a turn, at least one each (DEAM)."""
+SOURCE = "irrelevancy, DEAM (Ghazarian et al. 2022), on the words instead of AMR"
+
+
+@perturbation("irrelevancy", "semantic", SOURCE)
+def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
+    """Replace words of a turn by words of the same kind from other turns."""
+    found = [words(turn.text) for turn in conversation.turns]
+    places = list(range(len(conversation.turns)))
+    draw.shuffle(places)
+    wanted = max(1, int(SHARE * len(places)))
+    changes = []
+    for place in places:
+        change = _replace(conversation, found, place, draw)
+        if change is not None:
+            changes.append(change)
+        if len(changes) == wanted:
+            break
+    if not changes:
+        return None
+    texts = {change.turns[0]: change.after for change in changes}
+    return Perturbed(said(conversation, texts), tuple(changes))
+
+
+def _replace(
+    conversation: Conversation, found: list[list[Word]], place: int, draw: Random
+) -> Change | None:
+    own = {(word.kind, _base(word)) for word in found[place] if word.kind}
+    pool: dict[tuple[str, str], list[str]] = {}
+    for i, others in enumerate(found):
+        for word in others:
+            if i != place and word.kind and (word.kind, _base(word)) not in own:
+                bases = pool.setdefault(_slot(word), [])
+                if _base(word) not in bases:
+                    bases.append(_base(word))
+    able = [i for i, word in enumerate(found[place]) if word.kind and _slot(word) in pool]
+    if not able:
+        return None
+    chosen = draw.sample(able, max(1, int(REPLACED * len(able))))
+    edits, pairs = {}, []
+    for i in sorted(chosen):
+        word = found[place][i]
+        new = fit(draw.choice(pool[_slot(word)]), word, found[place][i - 1].lower if i else "")
+        edits[word.start, word.end] = new
+        pairs.append(f"{word.text} to {new}")
+    text = conversation.turns[place].text
+    return Change("irrelevancy", (place,), "; ".join(pairs), text, put(text, edits))
+
+
+def _base(word: Word) -> str:
+    assert word.kind is not None
+    return lemma(word.lower if word.kind != "name" else word.text, word.kind)
+
+
+def _slot(word: Word) -> tuple[str, str]:
+    """Return what a word can take the place of: the same kind, and of verbs the same frame."""
+    assert word.kind is not None
+    return word.kind, word.frame if word.kind == "verb" else ""

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from grice.cli import main
+from grice.errors import InputError
+from grice.perturb import Material
+from grice.perturb._amr import concept, nodes, parts, read_graph, written
+from grice.perturb.meaning import graphs_of_file
+from grice.perturb.run import perturb
+from grice.records import Conversation, Turn
+
+GRAPHS = {
+    "Do you like dogs?": (
+        "(l / like-01 :ARG0 (y / you) :ARG1 (d / dog) :polarity (a / amr-unknown))"
+    ),
+    "I love them. I walk mine daily.": (
+        "(m / multi-sentence :snt1 (l / love-01 :ARG0 (i / i) :ARG1 (t / they))"
+        " :snt2 (w / walk-01 :ARG0 (i2 / i) :ARG1 (d / dog :poss i2)))"
+    ),
+    "That is nice. What is his name?": (
+        "(m / multi-sentence :snt1 (n / nice-01 :ARG1 (t / that))"
+        " :snt2 (n2 / name-01 :ARG1 (h / he) :ARG2 (a / amr-unknown)))"
+    ),
+    "He hates the rain.": "(h / hate-01 :ARG0 (h2 / he) :ARG1 (r / rain))",
+    "I live near the station.": (
+        "(l / live-01 :ARG0 (i / i) :location (n / near :op1 (s / station)))"
+    ),
+}
+WHOLE = Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(GRAPHS)))
+MATERIAL = Material(graphs=GRAPHS.get, sentences=lambda graph: graph)
+KINDS = ["amr-coreference", "amr-contradiction", "amr-irrelevancy", "amr-decreased-engagement"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "deam-amr"])
+@pytest.mark.parametrize("seed", range(6))
+def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
+    found = perturb(WHOLE, kind, seed=seed, material=MATERIAL)
+    assert found is not None
+    for change in found.changes:
+        for place in change.turns:
+            tree = read_graph(found.conversation.turns[place].text)
+            names = [node[0] for _, node in nodes(tree)]
+            assert len(set(names)) == len(names)
+            used = re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))
+            assert set(used) <= set(names)
+
+
+def test_a_contradiction_is_a_further_sentence_of_the_same_speaker():
+    for seed in range(8):
+        found = perturb(WHOLE, "amr-contradiction", seed=seed, material=MATERIAL)
+        [change] = found.changes
+        [host] = change.turns
+        earlier = int(re.search(r"turn (\d+) again", change.what)[1])
+        assert earlier < host
+        assert (host - earlier) % 2 == 0
+        before, after = (parts(read_graph(text)) for text in
+                         (GRAPHS[WHOLE.turns[host].text], change.after))  # fmt: skip
+        assert len(after) == len(before) + len(parts(read_graph(GRAPHS[WHOLE.turns[earlier].text])))
+
+
+def test_questions_and_details_are_taken_out():
+    whats = set()
+    for seed in range(60):
+        found = perturb(WHOLE, "amr-decreased-engagement", seed=seed, material=MATERIAL)
+        whats |= {change.what for change in found.changes}
+    assert "question, sentence 2, taken out" in whats
+    assert ":op1 station taken out" in whats
+    assert ":ARG1 rain taken out" in whats
+    assert not any("taken out" in what and what.startswith(":ARG0") for what in whats)
+
+
+def test_without_graphs_it_says_what_is_needed():
+    with pytest.raises(InputError, match="--graphs"):
+        perturb(WHOLE, "amr-irrelevancy")
+    nothing = Material(graphs=lambda _: None, sentences=str)
+    assert perturb(WHOLE, "amr-irrelevancy", material=nothing) is None
+
+
+def test_a_broken_graph_is_shown_with_line_and_caret(tmp_path):
+    with pytest.raises(InputError, match=r"line 2:\n.*:ARG0 y / you\)\n +\^"):
+        read_graph("(l / like-01\n  :ARG0 y / you)")
+    file = tmp_path / "graphs.amr"
+    file.write_text("# ::snt Fine.\n(f / fine-03)\n\n# ::snt Bad.\n(b / bad-07\n")
+    with pytest.raises(InputError, match=r"graphs\.amr:5: not an AMR graph"):
+        graphs_of_file(file)
+    file.write_text("nothing here")
+    with pytest.raises(InputError, match="no graph"):
+        graphs_of_file(file)
+
+
+def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
+    graphs, chat = tmp_path / "graphs.amr", tmp_path / "chat.txt"
+    graphs.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in GRAPHS.items()))
+    chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
+    assert main(["perturb", str(chat), "--kind", "amr-coreference", "--graphs", str(graphs)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "(" in found["meta"]["changes"][0]["after"]
+
+
+@pytest.mark.data
+@pytest.mark.skipif("GRICE_DATA" not in os.environ, reason="GRICE_DATA names no data folder")
+def test_the_hand_made_conversation_can_be_changed_as_expected():
+    data = Path(os.environ["GRICE_DATA"])
+    golden = json.loads((data.parent / "golden" / "amr_golden.json").read_text())
+    graphs = graphs_of_file(data / "amr" / "handmade.amr")
+    for expected in golden["handmade_eligibility"]:
+        tree = read_graph(graphs[expected["text"]])
+        assert len(parts(tree)) == expected["sentences"]
+        found = [concept(node) for _, node in nodes(tree)]
+        assert ("amr-unknown" in found) == expected["question"]
+        lemmas = [one[:-3] for one in found if re.fullmatch(r"[a-z]+-\d\d", one)]
+        assert lemmas == expected["single_token_predicate_lemmas"]
+        lone = Conversation("hm", (Turn("A", expected["text"]),))
+        material = Material(graphs=graphs.get, sentences=lambda graph: graph)
+        ways = {change.what for seed in range(25) for change in
+                perturb(lone, "amr-decreased-engagement", seed=seed, material=material).changes}
+        able = {"question_removal": any("question" in way for way in ways),
+                "sentence_removal": any("follows" in way for way in ways),
+                "op_arg_removal": any(way.startswith(":") for way in ways)}  # fmt: skip
+        assert {name for name, can in able.items() if can} == set(
+            expected["applicable_decrease_engagement"]
+        )

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grice.cli import main
+from grice.errors import InputError
+from grice.perturb import Material, Perturbed, perturbation
+from grice.perturb._negation import negated
+from grice.perturb.mixture import MIXTURES, Mixture, mixture
+from grice.perturb.registry import find_perturbations
+from grice.perturb.run import perturb
+from grice.records import Conversation, Turn
+from grice.testing import broken_pairs, check_prefers_intact
+
+TALK = (
+    "Hi! Do you have any pets?",
+    "Yes, I have a small dog. He likes long walks in the park.",
+    "That sounds lovely. My sister adopted a cat last year.",
+    "I am happy to hear that. Does she feed it every morning?",
+    "She does. The cat sleeps on the old sofa all day.",
+    "My dog is lazy too. He never wakes up before noon.",
+    "Dogs are funny. I want to visit the animal shelter on Saturday.",
+    "We should go together. I know a friendly vet there.",
+)
+OTHER = ("The train was late again.", "I took the bus instead.", "It cost me four euros.")
+
+
+def conversation(texts=TALK, name="c"):
+    return Conversation(name, tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts)))
+
+
+MATERIAL = Material([conversation(), conversation(OTHER * 3, "other")])
+KINDS = [kind.name for kind in find_perturbations().values() if kind.level != "amr"]
+ALL = [*KINDS, "deam", "mesgar", "vakulenko", "dynaeval"]
+
+
+def texts(found):
+    return [turn.text for turn in found.turns]
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_changed_is_noted_and_nothing_else_is_changed(kind, seed):
+    whole = conversation()
+    found = perturb(whole, kind, seed=seed, material=MATERIAL)
+    assert found is not None
+    noted = {place for change in found.changes for place in change.turns}
+    pairs = zip(whole.turns, found.conversation.turns, strict=True)
+    differing = {place for place, (old, new) in enumerate(pairs) if old != new}
+    assert differing
+    assert differing <= noted
+    for change in found.changes:
+        assert change.what
+        assert change.kind in KINDS
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_seed_alone_decides(kind):
+    one, again = (perturb(conversation(), kind, seed=3, material=MATERIAL) for _ in range(2))
+    assert one == again
+    many = {str(perturb(conversation(), kind, seed=seed, material=MATERIAL)) for seed in range(9)}
+    assert len(many) > 1 or kind == "half-swap"
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("said", [(), ("",), ("Hm.",), ("ok", "ok"), ("…", "!!")])
+def test_nothing_to_break_gives_nothing_rather_than_the_same(kind, said):
+    short = conversation(said)
+    found = perturb(short, kind, material=Material([short]))
+    assert found is None or found.conversation.turns != short.turns
+
+
+@pytest.mark.parametrize("kind", ALL)
+@given(said=st.lists(st.text(max_size=40), max_size=6), seed=st.integers(0, 99))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_any_text_is_broken_or_left_out(kind, said, seed):
+    whole = conversation(said)
+    found = perturb(whole, kind, seed=seed, material=Material([whole, conversation(OTHER, "o")]))
+    if found is not None:
+        assert found.conversation.turns != whole.turns
+        assert len(found.conversation.turns) == len(whole.turns)
+
+
+@pytest.mark.parametrize("kind", ["turn-order", "speaker-order", "turn-insertion", "half-swap"])
+def test_orders_keep_all_texts_and_who_speaks_when(kind):
+    found = perturb(conversation(), kind, material=MATERIAL)
+    assert sorted(texts(found.conversation)) == sorted(TALK)
+    assert [turn.speaker for turn in found.conversation.turns] == list("ABABABAB")
+
+
+def test_one_speaker_alone_is_shuffled():
+    found = perturb(conversation(), "speaker-order", seed=1)
+    places = {place % 2 for change in found.changes for place in change.turns}
+    assert len(places) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "opposite"),
+    [
+        ("I walked home.", "I didn't walk home."),
+        ("She likes it.", "She doesn't like it."),
+        ("I don't know.", "I do know."),
+        ("I'm from Oslo.", "I'm not from Oslo."),
+        ("They'll come tomorrow.", "They won't come tomorrow."),
+        ("The movie made me cry.", "The movie didn't make me cry."),
+        ("I have two cats.", "I don't have two cats."),
+        ("I'd love to go.", "I wouldn't love to go."),
+        ("I never eat meat.", "I always eat meat."),
+        ("Do you ski?", None),
+        ("Fine.", None),
+    ],
+)
+def test_statements_are_turned_round(said, opposite):
+    assert negated(said) == opposite
+
+
+def test_a_contradiction_is_added_to_a_later_turn_of_the_same_speaker():
+    for seed in range(10):
+        found = perturb(conversation(), "contradiction", seed=seed)
+        [change] = found.changes
+        [place] = change.turns
+        assert found.conversation.turns[place].text.startswith(TALK[place].rstrip("."))
+        earlier = int(change.what.rsplit(" ", 1)[1])
+        assert earlier < place
+        assert earlier % 2 == place % 2
+
+
+def test_verbs_agree_with_whom_a_pronoun_now_points_to():
+    said = ("He is late and he doesn't call.", "ok")
+    found = {perturb(conversation(said), "coreference", seed=seed).conversation.turns[0].text
+             for seed in range(40)}  # fmt: skip
+    assert "They are late and they don't call." in found
+    assert "I am late and I don't call." in found
+    assert not any("They is" in text or "she don't" in text for text in found)
+
+
+def test_irrelevant_words_come_from_other_turns_and_keep_their_form():
+    said = ("The cats were sleeping.", "My neighbours washed the windows.")
+    found = [perturb(conversation(said), "irrelevancy", seed=seed) for seed in range(20)]
+    changed = {change.what for one in found if one for change in one.changes}
+    assert changed & {"cats to neighbours", "cats to windows"}
+    assert "windows to cats" in changed
+
+
+def test_engagement_goes_with_the_question():
+    said = ("I like tea. What about you?", "Me too.")
+    found = {perturb(conversation(said), "decreased-engagement", seed=seed).conversation.turns[0]
+             .text for seed in range(9)}  # fmt: skip
+    assert "I like tea." in found
+
+
+def test_a_mixture_of_ones_own():
+    own = mixture(Mixture("own", ("turn-order", "contradiction"), 2, 2, "me"))
+    found = perturb(conversation(), own)
+    assert {change.kind for change in found.changes} == {"turn-order", "contradiction"}
+    assert {change.kind for change in perturb(conversation(), own, seed=5).changes} <= set(KINDS)
+
+
+def test_every_kind_of_a_mixture_exists():
+    known = set(find_perturbations())
+    for one in MIXTURES.values():
+        assert set(one.kinds) <= known
+
+
+def test_a_perturbation_of_ones_own():
+    @perturbation("shout", "text", "me")
+    def shout(whole, draw, material):
+        """Shout."""
+        assert isinstance(draw, Random)
+        return Perturbed(Conversation(whole.id, tuple(Turn("A", "HI") for _ in whole.turns)), ())
+
+    assert texts(perturb(conversation(), shout).conversation) == ["HI"] * 8
+    assert shout.summary == "Shout."
+
+
+def test_an_unknown_kind_is_named():
+    with pytest.raises(InputError, match=r"contradicton.*did you mean.*contradiction"):
+        perturb(conversation(), "contradicton")
+
+
+def test_a_judge_can_be_tested():
+    sample = [conversation(name=f"c{i}") for i in range(4)] + [conversation(OTHER * 3, "other")]
+    own = {text: i for i, text in enumerate([*TALK, *OTHER])}
+
+    def in_order(whole):
+        places = [own[turn.text] for turn in whole.turns]
+        return -sum(abs(b - a) for a, b in pairwise(places))
+
+    check_prefers_intact(in_order, sample[:4], "turn-order", at_least=0.9)
+    with pytest.raises(AssertionError, match="turn-order: 50% of 4 broken"):
+        check_prefers_intact(lambda _: 0.0, sample[:4], "turn-order", at_least=0.9)
+    with pytest.raises(AssertionError, match="none of 1 conversations could be broken"):
+        check_prefers_intact(in_order, [conversation(("a",))], "turn-order")
+    assert len(list(broken_pairs(sample, "turn-replacement"))) == 5
+
+
+def test_the_command_writes_broken_conversations_that_can_be_read_again(tmp_path, capsys):
+    file, out = tmp_path / "chat.txt", tmp_path / "out.jsonl"
+    file.write_text("".join(f"{'AB'[i % 2]}: {text}\n" for i, text in enumerate(TALK)))
+    arguments = ["perturb", str(file), "--kind", "contradiction", "--kind", "section-replacement"]
+    assert main([*arguments, "-o", str(out)]) == 0
+    said = capsys.readouterr().err
+    assert "contradiction: 1 of 1 conversations broken" in said
+    assert "section-replacement: 0 of 1 conversations broken; 1 hold nothing to break" in said
+    [line] = out.read_text().splitlines()
+    meta = json.loads(line)["meta"]
+    assert meta["perturbation"] == "contradiction"
+    assert meta["changes"][0]["turns"]
+    assert main(["perturb", str(out), "--kind", "turn-order"]) == 0
+    assert main(["perturb"]) == 0
+    assert "decreased-engagement" in capsys.readouterr().out
+    assert main(["perturb", str(file), "--kind", "nonsense"]) == 2
