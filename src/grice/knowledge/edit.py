@@ -40,8 +40,8 @@ __all__ = [
 
 BATCH = 20_000
 """Rows staged at once when a file is built."""
-SHOWN = 5
-"""Broken rows that are kept to be shown."""
+FAULTS = 5
+"""Different faults of rows that are kept to be shown."""
 
 
 class Stamp(NamedTuple):
@@ -71,7 +71,7 @@ class Built(NamedTuple):
         repeated: Rows that said again what was there.
         skipped: Rows left out on purpose, by the reason.
         broken: Rows that could not be used.
-        problems: The first of these in words.
+        problems: The first row with each fault in words, and how many there are.
     """
 
     triples: int
@@ -132,8 +132,8 @@ def build(
             # Nobody reads the file before it is whole, so no journal has to make it so.
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("BEGIN")
             create_tables(connection)
+            connection.execute("BEGIN")
             _describe(connection, schema, below)
             built = _fill(connection, files, by)
             mark_all(connection)
@@ -245,7 +245,8 @@ def _describe(connection: sqlite3.Connection, schema: Schema, below: Below | Non
 def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Stamp) -> Built:
     rows = written = broken = 0
     skipped: Counter[str] = Counter()
-    problems: list[str] = []
+    faults: Counter[str] = Counter()
+    first: dict[str, str] = {}
     connection.execute(
         "CREATE TEMP TABLE staged (place INTEGER PRIMARY KEY, head, relation, tail, source)"
     )
@@ -255,8 +256,10 @@ def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Stamp
         for found in file.rows:
             if isinstance(found, RecordError):
                 broken += 1
-                if len(problems) < SHOWN:
-                    problems.append(str(found))
+                if len(first) < FAULTS:
+                    first.setdefault(found.problem, str(found))
+                if found.problem in first:
+                    faults[found.problem] += 1
             elif found.skipped:
                 skipped[found.skipped] += 1
             else:
@@ -269,6 +272,10 @@ def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Stamp
         written += _stage(connection, batch, change)
     connection.execute("DROP TABLE staged")
     _index_words(connection)
+    problems = [
+        said if faults[fault] == 1 else f"{said} ({faults[fault]:,} such rows)"
+        for fault, said in first.items()
+    ]
     return Built(written, rows - written, dict(skipped), broken, tuple(problems))
 
 

@@ -197,6 +197,25 @@ class KnowledgeFile:
         (count,) = self._connection.execute("SELECT count(*) FROM vectors").fetchone()
         return int(count)
 
+    def check_vectors(self) -> None:
+        """Compare every kept vector with its mark.
+
+        Raises:
+            BundleError: If one was changed.
+        """
+        rows = self._connection.execute(
+            "SELECT texts.text, encoder, vector, mark FROM vectors JOIN texts ON texts.id = head"
+        )
+        for text, encoder, vector, mark in rows:
+            if mark != _vector_mark(encoder, text, vector):
+                raise self._changed_vector(text)
+
+    def _changed_vector(self, text: str) -> BundleError:
+        return BundleError(
+            f"{self.path}: changed by something other than grice: the vector of {text!r}; drop "
+            f"all vectors with grice kb verify {self.path} --drop-vectors"
+        )
+
     def _triples(self, rest: str, given: Sequence[object]) -> list[Triple]:
         found = self._connection.execute(TRIPLES + rest, given)
         return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
@@ -262,11 +281,8 @@ class KnowledgeFile:
             "SELECT head, vector, mark FROM vectors WHERE encoder = ?", (encoder.identity,)
         ):
             if head in texts:
-                if mark != _vector_mark(encoder, texts[head], vector):
-                    raise BundleError(
-                        f"{self.path}: changed by something other than grice: the vector of "
-                        f"{texts[head]!r}; drop all vectors with grice kb verify --drop-vectors"
-                    )
+                if mark != _vector_mark(encoder.identity, texts[head], vector):
+                    raise self._changed_vector(texts[head])
                 kept[head] = vector
         missing = [head for head in heads if head not in kept]
         for start in range(0, len(missing), AT_ONCE):
@@ -285,7 +301,7 @@ class KnowledgeFile:
         self, encoder: Encoder, texts: dict[int, str], fresh: dict[int, bytes]
     ) -> None:
         rows = [
-            (head, encoder.identity, vector, _vector_mark(encoder, texts[head], vector))
+            (head, encoder.identity, vector, _vector_mark(encoder.identity, texts[head], vector))
             for head, vector in fresh.items()
         ]
         # Kept vectors only save time: a file that cannot be written is read all the same.
@@ -438,6 +454,6 @@ def _schema(path: Path, about: dict[str, str]) -> Schema:
     return written
 
 
-def _vector_mark(encoder: Encoder, text: str, vector: bytes) -> bytes:
-    stated = msgspec.msgpack.encode((encoder.identity, head_text(text), vector))
+def _vector_mark(encoder: str, text: str, vector: bytes) -> bytes:
+    stated = msgspec.msgpack.encode((encoder, head_text(text), vector))
     return hashlib.blake2b(stated, digest_size=8).digest()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SOURCES", "Row", "Source", "TripleFile", "open_triples"]
 
 SCHEMAS = ("atomic2020", "conceptnet", "cider", "explagraphs")
-"""Inventories in the order they are tried where a format does not say which one it uses."""
+"""Inventories that are tried where a format does not say which one it uses."""
 
 NONE = "none"
 """What ATOMIC's annotators wrote for: nothing follows."""
@@ -84,11 +84,12 @@ def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile
     Args:
         path: The file.
         format: Name of its format; by default recognised by its first line.
-        schema: Name or path of the inventory; by default that of the format, or the first that
+        schema: Name or path of the inventory; by default that of the format, or the one that
             has the relations of the first lines.
 
     Raises:
-        InputError: If it cannot be opened or is of no known format.
+        InputError: If it cannot be opened, is of no known format, or several inventories have
+            its relations.
     """
     opened = open_input(path, peek=PREFIX, holds="triple")
     first = _first_lines(opened.prefix)
@@ -139,12 +140,17 @@ def _fitting(source: Source, first: list[str], name: str) -> Schema:
     """Return the inventory that has most of the relations of the first lines."""
     lines = (Line(number, text.encode()) for number, text in enumerate(first, 1))
     found = [row for row in source.read(lines, name, "") if isinstance(row, Row)]
-    relations = [row.triple.relation for row in found]
-    schemas = [load_schema(one) for one in SCHEMAS]
-    return max(
-        schemas,
-        key=lambda schema: sum(one in schema.relations for one in relations),
-    )
+    counts = {
+        one: sum(row.triple.relation in load_schema(one).relations for row in found)
+        for one in SCHEMAS
+    }
+    best = [one for one, count in counts.items() if count == max(counts.values())]
+    if len(best) > 1:
+        raise InputError(
+            f"{name}: the relations of its first lines are in {', '.join(best)}: say which with "
+            f"--schema, such as --schema {best[0]}"
+        )
+    return load_schema(best[0])
 
 
 def _checked(row: Row, schema: Schema, name: str) -> Row | RecordError:
