@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from grice.metrics.commonsense import EVENTS, commonsense
-from grice.records import KnownTail, Response, TripleEvidence, Turn
+from grice.knowledge.compatibility import scorer_names
+from grice.knowledge.pairing import EVENTS
+from grice.metrics.commonsense import FIT, combined, commonsense
+from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
 from grice.runtime.protocols import TaggedSpan
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
@@ -50,17 +52,44 @@ class Judge:
 
 
 class Everything:
+    """Knows one tail of everything."""
+
+    identity = "everything"
+
     def best_known(self, triples, *, encoder):
         return [KNOWN for _ in triples]
 
+    def tails(self, heads, relations, k):
+        return [[KNOWN] for _ in heads]
 
-def judge(responses, plausibility=None, **options):
+    def plausibility(self, triples):
+        return [0.25 for _ in triples]
+
+
+class Fit:
+    """Finds every reply as fitting as it is told to."""
+
+    identity = "fit"
+
+    def __init__(self, value=0.9):
+        self.value = value
+        self.pairs = []
+
+    def classify(self, pairs):
+        self.pairs += pairs
+        return [self.value for _ in pairs]
+
+
+def judge(responses, plausibility=None, *, relevance=None, share=0.0, **options):
     return commonsense.function(
         responses,
         tagger=Clauses(),
         plausibility=plausibility or Judge(),
         knowledge=Everything(),
         encoder=None,
+        embedder=None,
+        relevance=relevance or Fit(),
+        share=share,
         **options,
     )
 
@@ -115,13 +144,14 @@ def test_improbable_relations_are_not_believed():
     assert found.status == "abstained"
 
 
-def test_history_says_how_many_turns_are_read():
-    said = response("I sleep.", "We eat.", "I run.", speakers="ABA")
-    one, two, none = Judge(), Judge(), Judge()
-    judge([said], one, history=1)
-    judge([said], two, history=2)
-    judge([said], none, history=0)
-    assert [len(asked.pairs) for asked in (one, two, none)] == [2, 4, 0]
+def test_read_says_which_triples_are_looked_for():
+    said = response("I sleep, I snore.", "We eat.", "I run.", speakers="ABA")
+    both, single, pair = Judge(), Judge(), Judge()
+    judge([said], both)
+    judge([said], single, read="single")
+    judge([said], pair, read="pair")
+    assert [len(asked.pairs) for asked in (both, single, pair)] == [6, 2, 4]
+    assert not any("eat" in head + tail for head, tail in both.pairs)
 
 
 def test_a_reaction_of_others_is_about_persony_and_ones_own_about_personx():
@@ -159,3 +189,48 @@ def test_the_mean_is_over_all_triples():
     values = [e.plausibility for e in found.evidence]
     assert len(values) == 2
     assert found.value == pytest.approx(sum(values) / 2)
+
+
+def test_the_fit_of_the_reply_has_its_share_and_stands_among_the_evidence():
+    said = response("I missed the bus, I feel awful.", "Why are you late?")
+    (alone,) = judge([said])
+    (found,) = judge([said], relevance=Fit(0.9), share=0.25)
+    *triples, fit = found.evidence
+    assert tuple(triples) == alone.evidence
+    assert found.value == pytest.approx(0.75 * alone.value + 0.25 * 0.9)
+    assert fit == FeatureEvidence(FIT, 0.9, found.value - alone.value)
+
+
+def test_the_fit_is_asked_only_where_something_was_said_and_triples_are_read():
+    asked = Fit()
+    said = [
+        response("I missed the bus, I feel awful."),
+        response("?!", "Why are you late?"),
+        response("I missed the bus, I feel awful.", *"abcde", speakers="ABABABA"),
+    ]
+    first, second, third = judge(said, relevance=asked, share=0.5)
+    assert [pair.left for pair in asked.pairs] == [("b", "c", "d", "e")]
+    assert all(isinstance(one, TripleEvidence) for one in first.evidence)
+    assert (second.value, second.status) == (0.5, "abstained")
+    assert isinstance(third.evidence[-1], FeatureEvidence)
+
+
+def test_without_a_share_the_fit_is_not_asked():
+    asked = Fit()
+    judge([response("I eat, I drink.", "What?")], relevance=asked)
+    assert asked.pairs == []
+
+
+def test_the_number_of_triples_does_not_enter_the_score():
+    assert combined([0.6], 0.2, 0.5) == combined([0.6] * 9, 0.2, 0.5) == pytest.approx(0.4)
+
+
+def test_every_scorer_is_an_option():
+    (option,) = [one for one in commonsense.options if one.name == "scorer"]
+    assert sorted(option.choices) == scorer_names()
+
+
+def test_the_knowledge_base_may_judge_itself():
+    said = response("I missed the bus, I feel awful.")
+    (found,) = judge([said], scorer="likelihood")
+    assert found.value == 0.25

@@ -16,6 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from grice.errors import InputError
+from grice.knowledge.compatibility import (
+    Sources,
+    as_knowledge_base,
+    find_scorer,
+    nearest_known,
+    scorer_names,
+)
 from grice.records import Triple
 from grice.stats.estimate import group_codes
 from grice.stats.resample import estimate, resample
@@ -24,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
-    from grice.knowledge.store import KnowledgeStore
     from grice.runtime.protocols import Encoder
     from grice.scoring.models import Models
     from grice.stats.estimate import Estimate, Floats, Integers
@@ -75,12 +82,26 @@ def read_triples(folder: Path | None, aspect: str, *, split: str = TEST) -> Trip
     return TripleRows(tuple(triples), tuple(plausible))
 
 
-def _plausibility(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
-    """Return what the metric ``commonsense`` gives a triple it has read."""
-    head = cast("TripleHead", models.open("bundle:plausibility"))
-    store = cast("KnowledgeStore", models.open("bundle:atomic"))
-    encoder = cast("Encoder", models.open("bundle:encoder"))
-    return head.plausibility(rows.triples, store.best_known(rows.triples, encoder=encoder))
+GENERAL = {"general Want": "xWant", "general Effect": "xEffect", "general React": "xReact"}
+"""Relations that say nothing of who wants or feels, and what they are judged as."""
+
+
+def _by(scorer: str) -> Scorer:
+    """Return what a scorer of compatibility gives, with the models of the metric."""
+
+    def scores(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
+        head = cast("TripleHead", models.open("bundle:plausibility"))
+        store = cast("Shelf", models.open("bundle:atomic"))
+        encoder = cast("Encoder", models.open("bundle:encoder"))
+        triples = [
+            Triple(one.head, GENERAL.get(one.relation, one.relation), one.tail)
+            for one in rows.triples
+        ]
+        nearest = nearest_known(triples, store, encoder) if scorer == DEFAULT else None
+        knowledge = as_knowledge_base(store, encoder)
+        return find_scorer(scorer)(triples, Sources(head, knowledge, encoder, nearest=nearest))
+
+    return scores
 
 
 def _cosine(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
@@ -103,12 +124,17 @@ def _relation_rate(rows: TripleRows, models: Models, folder: Path) -> list[float
 if TYPE_CHECKING:
     Scorer: TypeAlias = Callable[[TripleRows, Models, Path], list[float]]
 
+DEFAULT = "calibrated"
+
 SCORERS: dict[str, Scorer] = {
-    "commonsense": _plausibility,
+    **{name: _by(name) for name in scorer_names() if name != DEFAULT},
+    "commonsense": _by(DEFAULT),
+    "compatibility": _by(DEFAULT),
     "cosine_head_tail": _cosine,
     "relation_rate": _relation_rate,
 }
-"""Scorers of triples by name; the last two are floors, and the very last reads no text."""
+"""Scorers of triples by name: the alternatives, what the metric ``commonsense`` gives a triple it
+has read (under two names), and two floors, of which the last reads no text."""
 
 AREAS = ("AUC", "AUC, mean over relations")
 
@@ -149,10 +175,9 @@ def area(measure: str, scores: Sequence[float], rows: TripleRows) -> Estimate:
         statistic,
         len(values),
         groups=group_codes([triple.head for triple in rows.triples], len(values)),
-        kind="percentile",
-        resamples=1000,
+        kind="jackknife",
     )
-    return estimate(drawn, what=measure)
+    return estimate(drawn, what=measure, bounded="share")
 
 
 def _weighted_area(values: Floats, labels: Floats) -> Callable[[Floats], Floats]:

@@ -153,7 +153,8 @@ class TripleHead:
     def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
         settings = bundle.card.settings
         self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
-        self._encoder = encoder
+        self.encoder = encoder
+        self._bundle = bundle
         self._schema = load_schema(str(settings.get("schema", "")))
         self.known = _relation_list(bundle, "relations")
         self.typed = _relation_list(bundle, "typed")
@@ -162,6 +163,7 @@ class TripleHead:
         self._plausibility = Bilinear.load(bundle.path("plausibility.npz"))
         self._relations = Mlp.load(bundle.path("relations.npz"))
         _check_outputs(bundle, "plausibility.npz", len(self._plausibility.scale), len(self.known))
+        self._networks: dict[str, Mlp] = {}
         outputs = self._relations.layers[-1][0].shape[1]
         _check_outputs(bundle, "relations.npz", outputs, len(self.typed) + 1)
 
@@ -188,6 +190,21 @@ class TripleHead:
         if known is not None:
             scores = scores + np.array([self._support(tail) for tail in known], np.float32)
         return [float(value) for value in sigmoid(scores)]
+
+    def network(self, file: str) -> Mlp:
+        """Return one of the classifiers that come beside, such as ``bert.npz``.
+
+        Raises:
+            BundleError: If the bundle has no such file.
+        """
+        if file not in self._bundle.card.files:
+            raise BundleError(
+                f"bundle {self._bundle.card.name!r} has no {file}; choose another scorer, or train "
+                "the bundle with its classifiers"
+            )
+        if file not in self._networks:
+            self._networks[file] = Mlp.load(self._bundle.path(file))
+        return self._networks[file]
 
     def _support(self, known: KnownTail | None) -> float:
         if known is None:
@@ -221,7 +238,7 @@ class TripleHead:
         if not heads:
             return np.zeros((0, 1), np.float32)
         texts = list(dict.fromkeys((*heads, *tails)))
-        vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
+        vectors = dict(zip(texts, self.encoder.encode(texts), strict=True))
         blocks = [
             network(
                 np.stack([vectors[text] for text in heads[start : start + ROWS]]),

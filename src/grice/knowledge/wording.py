@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from grice.knowledge.schema import Relation
 
-__all__ = ["event_text", "head_text", "tail_text"]
+__all__ = ["event_text", "gloss_text", "head_text", "tail_text"]
 
 PRONOUNS = {"x": ("he", "his"), "y": ("she", "her"), "z": ("they", "their")}
 PERSON = re.compile(r"\bpe(?:r|)son ?([xyz])\b('s?)?", re.IGNORECASE)
@@ -61,6 +61,11 @@ def event_text(event: str, subject: str = "X") -> str:
 def head_text(head: str) -> str:
     """Return the head of a triple as the encoder reads it."""
     return event_text(head) if " " in head.strip() else _pronouns(head)
+
+
+def gloss_text(relation: Relation) -> str:
+    """Return a relation as it stands between a head and a tail: ``as a result, he wants``."""
+    return _pronouns(relation.gloss)
 
 
 def tail_text(tail: str, relation: Relation) -> str:

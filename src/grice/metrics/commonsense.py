@@ -1,79 +1,51 @@
 """Commonsense: are the events of this reply plausibly related?
 
 After ACCENT (Ghazarian et al., Findings of ACL 2023): read event triples from the reply and the
-turn before it, ask how plausible each is, and take the mean. ACCENT writes its triples with a
-fine-tuned T5 and asks COMET for tails; here a tagger finds the events, a small network says how
-two of them may be related, and a second one, fitted on known triples, says how plausible that is.
+turn before it, ask how well each agrees with what is known, and take the mean. ACCENT writes its
+triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
+extractor of our own reads them, and by default a small network fitted on known triples judges
+them. The paper's test and others are there by name.
+
+What somebody says can also be out of place as a whole, which no triple shows: how well the reply
+fits what was said before has a stated share in the score, and stands among the evidence.
 """
 
 from __future__ import annotations
 
-from itertools import permutations
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
+from grice.knowledge.extraction import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
-from grice.records import Judgement, KnownTail, Span, Triple, TripleEvidence
-from grice.text.events import Event, read_events, triple_texts
+from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
+from grice.runtime.protocols import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.records import Response
-    from grice.runtime.protocols import Encoder, SpanTagger, TaggedSpan
+    from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place
+    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.protocols import KnowledgeBase
+    from grice.records import KnownTail, Response
+    from grice.runtime.protocols import Encoder, PairClassifier, SpanTagger
 
-__all__ = ["commonsense"]
+__all__ = ["FIT", "combined", "commonsense"]
 
 NEUTRAL = 0.5
-EVENTS = 8
-"""Most events read per turn, the surest ones; pairs grow with the square."""
+FIT = "fits what was said before"
+"""Name of the evidence on the reply as a whole."""
 
-CHARACTERS = 3000
-"""Characters read of a turn, from its beginning: more than anybody says at once."""
+TURNS = 4
+"""Turns before the reply that its fit is judged by, as many as ACCENT's histories have."""
 
-ABOUT_ANYONE = ("isAfter", "HasSubEvent", "HinderedBy")
-"""Relations whose tail may be about anyone or anything; x-relations have a tail about PersonX,
-o-relations one about PersonY."""
-
-
-class Knowledge(Protocol):
-    """Known triples; see :class:`grice.knowledge.store.KnowledgeStore`."""
-
-    def best_known(
-        self, triples: Sequence[Triple], *, encoder: Encoder
-    ) -> list[KnownTail | None]: ...
-
-
-class Plausibility(Protocol):
-    """Judges triples; see :class:`grice.knowledge.plausibility.TripleHead`."""
-
-    typed: tuple[str, ...]
-
-    def plausibility(
-        self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
-    ) -> list[float]: ...
-    def relations(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, float]]: ...
-
-
-class Said(NamedTuple):
-    """An event, where it was said, and whether the reply says it."""
-
-    event: Event
-    span: Span
-    own: bool
-
-
-class Candidate(NamedTuple):
-    """A head and a tail in ATOMIC's wording, with their places."""
-
-    head: str
-    tail: str
-    head_span: Span
-    tail_span: Span
+READ: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
 
 
 @metric(
     "commonsense",
-    version="1",
+    version="2",
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models={
@@ -81,6 +53,8 @@ class Candidate(NamedTuple):
         "plausibility": "bundle:plausibility",
         "knowledge": "bundle:atomic",
         "encoder": "bundle:encoder",
+        "embedder": "bundle:encoder",
+        "relevance": "bundle:relevance",
     },
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
@@ -93,154 +67,136 @@ def commonsense(
     responses: Sequence[Response],
     *,
     tagger: SpanTagger,
-    plausibility: Plausibility,
-    knowledge: Knowledge,
+    plausibility: TripleHead,
+    knowledge: KnowledgeBase | Shelf,
     encoder: Encoder,
-    history: int = 1,
+    embedder: Encoder,
+    relevance: PairClassifier,
+    scorer: Literal[
+        "calibrated", "cosine", "likelihood", "bert", "bert_sage", "kg_bert", "kg_bert_sage"
+    ] = "calibrated",
+    read: Literal["both", "single", "pair"] = "both",
+    tails: int = 10,
+    share: float = 0.5,
     threshold: float = 0.1,
 ) -> list[Judgement]:
-    """Return the mean plausibility of the triples of events that each reply holds.
+    """Return how plausible the triples of events of each reply are, and how well it fits.
 
     A triple joins two events of the reply, or one of the reply and one of the turn before it.
-    Each relation is read at most once, at its most probable pair, and each pair of events at
-    most once, under its most probable relation. The evidence is every triple with its place,
-    its plausibility and the most similar triple that is known.
+    The score is the mean of the triples' plausibilities, mixed with the probability that the
+    reply belongs to what was said before. The evidence is every triple with its place, its
+    plausibility and the most similar triple that is known, and how far the fit moved the score.
+    A reply in which no two events are related is not judged.
 
     Args:
-        history: How many turns before the reply events are read from.
+        scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
+            with known tails; ``likelihood``, what the knowledge base says itself; or networks of
+            the shape of ACCENT's baselines.
+        read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
+        tails: How many known tails ``cosine`` compares with.
+        share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
         threshold: Probability from which a relation between two events is believed.
     """
-    said, cut = _said(responses, tagger, history)
-    candidates = [_candidates(events) for events in said]
-    pairs = list(dict.fromkeys((c.head, c.tail) for each in candidates for c in each))
-    probabilities = dict(zip(pairs, plausibility.relations(pairs), strict=True))
-    chosen = [_chosen(each, probabilities, plausibility.typed, threshold) for each in candidates]
+    # Imported here: what only names the metric needs no numpy.
+    from grice.knowledge.compatibility import Sources, as_knowledge_base, find_scorer, nearest_known
+    from grice.knowledge.pairing import EventPairs
 
-    bare = {
-        triple: Triple(triple.head, triple.relation, triple.tail)
-        for triples in chosen
-        for triple in triples
-    }
-    distinct = list(dict.fromkeys(bare.values()))
-    nearest = knowledge.best_known(distinct, encoder=encoder)
+    extractor = EventPairs(tagger, plausibility)
+    found = extractor.extract(
+        [_exchange(response) for response in responses], kinds=READ[read], least=threshold
+    )
+    distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
+    nearest = nearest_known(distinct, knowledge, encoder)
+    sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
     known = dict(zip(distinct, nearest, strict=True))
-    values = dict(zip(distinct, plausibility.plausibility(distinct, nearest), strict=True))
+    values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
+    fits = _fits(responses, found, relevance) if share else [None] * len(responses)
     return [
-        _judgement(
-            [
-                TripleEvidence(triple, values[bare[triple]], known[bare[triple]])
-                for triple in triples
-            ],
-            len(events),
-            flags=("truncated",) if shortened else (),
-        )
-        for triples, events, shortened in zip(chosen, said, cut, strict=True)
+        _judgement(_evidence(response, each, values, known), each, fit, share)
+        for response, each, fit in zip(responses, found, fits, strict=True)
     ]
 
 
-def _said(
-    responses: Sequence[Response], tagger: SpanTagger, history: int
-) -> tuple[list[list[Said]], list[bool]]:
-    """Return the events of each reply and its history, and whether some were left out."""
-    turns = [
-        [
-            *zip(response.positions, response.history, strict=True),
-        ][max(0, len(response.history) - history) :]
-        for response in responses
-    ]
-    texts = list(
-        dict.fromkeys(
-            [response.text for response in responses]
-            + [turn.text for each in turns for _, turn in each]
-        )
+def combined(plausibilities: Sequence[float], fit: float | None, share: float) -> float:
+    """Return the score of a reply: the mean of its triples, and a share for its fit.
+
+    >>> combined([0.8, 0.6], 0.5, 0.5), combined([0.8, 0.6], None, 0.5)
+    (0.6, 0.7)
+
+    Args:
+        plausibilities: Of the reply's triples, at least one.
+        fit: How well the reply fits what was said before; None where nothing was said.
+        share: Of the fit in the score, 0 to 1.
+    """
+    mean = sum(plausibilities) / len(plausibilities)
+    return mean if fit is None else (1 - share) * mean + share * fit
+
+
+def _exchange(response: Response) -> Exchange:
+    last = response.history[-1:]
+    return Exchange(
+        tuple(turn.text for turn in last),
+        response.text,
+        any(turn.speaker == response.speaker for turn in last),
     )
-    spans = dict(zip(texts, tagger.tag([text[:CHARACTERS] for text in texts]), strict=True))
-    found, cut = [], []
-    for response, earlier in zip(responses, turns, strict=True):
-        events = _events(response.text, spans[response.text], response.turn, own=True)
-        for position, turn in earlier:
-            own_speaker = turn.speaker == response.speaker
-            events += _events(
-                turn.text, spans[turn.text], position, own=False, responder=own_speaker
-            )
-        found.append(events)
-        read = [response.text, *(turn.text for _, turn in earlier)]
-        cut.append(any(len(text) > CHARACTERS or len(spans[text]) > EVENTS for text in read))
-    return found, cut
 
 
-def _events(
-    text: str, spans: tuple[TaggedSpan, ...], turn: int, *, own: bool, responder: bool = True
-) -> list[Said]:
-    surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
-    places = [(span.start, span.end) for span in surest]
-    said_by: Literal["responder", "previous"] = "responder" if responder else "previous"
-    events = read_events(text[:CHARACTERS], places, said_by=said_by)
-    return [
-        Said(event, Span(turn, start, end), own)
-        for event, (start, end) in zip(events, places, strict=True)
-        if event.words
+def _bare(triple: ExtractedTriple) -> Triple:
+    return Triple(triple.head, triple.relation, triple.tail)
+
+
+def _fits(
+    responses: Sequence[Response], found: Sequence[Extraction], relevance: PairClassifier
+) -> list[float | None]:
+    """Return how well each reply with triples fits its history; None without a word of history."""
+    asked = [
+        bool(each.triples) and any(turn.text.strip() for turn in response.history)
+        for response, each in zip(responses, found, strict=True)
     ]
+    pairs = [
+        Pair(tuple(turn.text for turn in response.history[-TURNS:]), response.text)
+        for response, wanted in zip(responses, asked, strict=True)
+        if wanted
+    ]
+    values = iter(relevance.classify(pairs) if pairs else ())
+    return [next(values) if wanted else None for wanted in asked]
 
 
-def _candidates(events: Sequence[Said]) -> list[Candidate]:
-    """Return all ordered pairs of different events of which the reply says at least one."""
-    found = []
-    for head, tail in permutations(events, 2):
-        if head.own or tail.own:
-            texts = triple_texts(head.event, tail.event)
-            if all(texts) and texts[0] != texts[1]:
-                found.append(Candidate(*texts, head.span, tail.span))
-    return found
+def _evidence(
+    response: Response,
+    extraction: Extraction,
+    values: dict[Triple, float],
+    known: dict[Triple, KnownTail | None],
+) -> list[TripleEvidence]:
+    evidence = []
+    for one in extraction.triples:
+        bare = _bare(one)
+        triple = msgspec.structs.replace(
+            bare,
+            head_span=_span(one.head_place, response),
+            tail_span=_span(one.tail_place, response),
+        )
+        evidence.append(TripleEvidence(triple, values[bare], known[bare]))
+    return evidence
 
 
-def _chosen(
-    candidates: Sequence[Candidate],
-    probabilities: dict[tuple[str, str], dict[str, float]],
-    relations: tuple[str, ...],
-    threshold: float,
-) -> list[Triple]:
-    """Return at most one triple per relation and per pair of events, the most probable first."""
-    ranked = sorted(
-        (
-            (probabilities[candidate.head, candidate.tail][relation], candidate, relation)
-            for candidate in candidates
-            for relation in relations
-            if _fits(relation, candidate.tail)
-        ),
-        key=lambda entry: -entry[0],
-    )
-    triples: list[Triple] = []
-    used: set[str | frozenset[Span]] = set()
-    for probability, candidate, relation in ranked:
-        places = frozenset((candidate.head_span, candidate.tail_span))
-        if probability < threshold:
-            break
-        if relation not in used and places not in used:
-            used |= {relation, places}
-            triples.append(
-                Triple(
-                    candidate.head,
-                    relation,
-                    candidate.tail,
-                    candidate.head_span,
-                    candidate.tail_span,
-                )
-            )
-    return triples
+def _span(place: Place | None, response: Response) -> Span | None:
+    if place is None:
+        return None
+    turn = response.turn if place.turn == "reply" else response.positions[-1]
+    return Span(turn, place.start, place.end)
 
 
-def _fits(relation: str, tail: str) -> bool:
-    if relation in ABOUT_ANYONE:
-        return True
-    return tail.startswith("PersonY" if relation.startswith("o") else "PersonX")
-
-
-def _judgement(evidence: list[TripleEvidence], events: int, flags: tuple[str, ...]) -> Judgement:
-    if not evidence:
-        reason = "no event was found" if not events else "no two events are related"
-        return Judgement(NEUTRAL, "abstained", reason, flags)
-    value = sum(item.plausibility for item in evidence) / len(evidence)
-    least = min(evidence, key=lambda item: item.plausibility).triple
+def _judgement(
+    triples: list[TripleEvidence], extraction: Extraction, fit: float | None, share: float
+) -> Judgement:
+    if not triples:
+        return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
+    plausibilities = [item.plausibility for item in triples]
+    value = combined(plausibilities, fit, share)
+    evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
+    if fit is not None:
+        evidence.append(FeatureEvidence(FIT, fit, value - combined(plausibilities, None, share)))
+    least = min(triples, key=lambda item: item.plausibility).triple
     reason = f"least plausible: {least.head} — {least.relation} — {least.tail}"
-    return Judgement(value, "ok", reason, flags, tuple(evidence))
+    return Judgement(value, "ok", reason, extraction.flags, tuple(evidence))

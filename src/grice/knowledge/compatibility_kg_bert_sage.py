@@ -1,0 +1,28 @@
+"""KG-BERTSAGE: KG-BERT with the mean of what is known about head and tail beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grice.knowledge.compatibility import checked
+from grice.knowledge.triple_networks import judged, neighbours, together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.knowledge.compatibility import Sources
+    from grice.records import Triple
+
+__all__ = ["compatibility"]
+
+
+def compatibility(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return how probably each triple is a known one and no mismatched one, 0 to 1."""
+    checked(triples)
+    if not triples:
+        return []
+    parts = (together(triples, sources.head.encoder), neighbours(triples, sources))
+    features = np.concatenate(parts, axis=1)
+    return judged(features, sources, "kg_bert_sage.npz")
