@@ -115,6 +115,10 @@ class StoredKnowledge:
         """The inventory of the relations."""
         return self.shelf.schema
 
+    def over(self, shelf: Shelf) -> StoredKnowledge:
+        """Return other triples with the same encoder."""
+        return StoredKnowledge(shelf, self._encoder)
+
     def tails(
         self, heads: Sequence[str], relations: Sequence[str], k: int
     ) -> list[list[KnownTail]]:

@@ -40,6 +40,21 @@ class LoadedMetric:
         self.bundles = bundles
         self._arguments = arguments
 
+    @property
+    def models(self) -> Mapping[str, object]:
+        """Its opened models by the name of the parameter."""
+        return {name: self._arguments[name] for name in self.metric.models}
+
+    def with_models(self, **models: object) -> LoadedMetric:
+        """Return the same metric with other models; its signature says that they are others."""
+        others = ",".join(sorted(models))
+        return LoadedMetric(
+            self.metric,
+            f"{self.signature}|replaced:{others}",
+            {**self._arguments, **models},
+            self.bundles,
+        )
+
     def judge(self, items: Sequence[Any]) -> list[Judgement]:
         """Return one judgement per response or conversation, in order.
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.records import Conversation
+    from grice.evaluation.whatif import WhatIf
+    from grice.records import Conversation, Score
+    from grice.scoring.api import Grader
 
 HELP = "score one reply and show the evidence"
 
@@ -30,6 +32,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--turn", type=int, metavar="N", help="index of the reply, from 0")
     parser.add_argument("--format", metavar="NAME", help="format of the file")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON lines")
+    parser.add_argument(
+        "--what-if",
+        action="store_true",
+        help="also try which single change of knowledge or text would lift the score",
+    )
     add_metric_options(parser, words)
 
 
@@ -41,11 +48,48 @@ def run(arguments: argparse.Namespace) -> int:
     conversation = _conversation(arguments)
     with load_grader(arguments) as grader:
         scores = grader.score(conversation)
-    if arguments.json:
-        sys.stdout.writelines(f"{to_json(score)}\n" for score in scores)
-    else:
-        print_scores(scores, [turn.text for turn in conversation.turns])
+        if arguments.json:
+            sys.stdout.writelines(f"{to_json(score)}\n" for score in scores)
+        else:
+            print_scores(scores, [turn.text for turn in conversation.turns])
+        if arguments.what_if:
+            _try_changes(arguments, grader, conversation, scores)
     return 1 if any(score.status == "failed" for score in scores) else 0
+
+
+def _try_changes(
+    arguments: argparse.Namespace,
+    grader: Grader,
+    conversation: Conversation,
+    scores: Sequence[Score],
+) -> None:
+    from grice.cli._tables import print_lines
+    from grice.evaluation.whatif import what_if
+    from grice.records import to_json
+
+    loaded = {one.metric.name: one for one in grader.scorer.metrics}
+    for score in scores:
+        found = what_if(loaded[score.metric], conversation, score)
+        if arguments.json:
+            sys.stdout.writelines(f"{to_json(one)}\n" for one in found)
+            continue
+        print_lines(["", f"what would lift {score.metric}"], style="bold")
+        print_lines((_change(one) for one in _best(found)), indent=2)
+        if not found:
+            print_lines(["no single change that was tried"], indent=2)
+
+
+def _best(found: Sequence[WhatIf]) -> list[WhatIf]:
+    """Return the change of each kind that lifts most."""
+    first: dict[str, WhatIf] = {}
+    for one in found:
+        first.setdefault(one.kind, one)
+    return list(first.values())
+
+
+def _change(one: WhatIf) -> str:
+    done = "knowing" if one.kind == "knowledge" else "without the words"
+    return f"{one.value:.3f}  ({one.lift:+.3f})  {done}: {one.change}"
 
 
 def _conversation(arguments: argparse.Namespace) -> Conversation:

@@ -1,0 +1,140 @@
+"""What would have lifted a low score: the smallest changes of knowledge and of text, tried out.
+
+Each change is really made and the reply judged anew: one of its triples is added to the
+knowledge, exactly as ``grice kb add`` would, or the words of one event are left out of the reply.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+from grice.evaluation.faithful import without
+from grice.knowledge.edit import Below, Stamp, add
+from grice.knowledge.file import KnowledgeFile, Stack
+from grice.knowledge.lookup import StoredKnowledge
+from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.scoring.loaded import LoadedMetric
+
+__all__ = ["WhatIf", "what_if"]
+
+TRIED = 12
+"""Most changes tried of each kind: one per triple of a reply, the least plausible first."""
+
+
+class WhatIf(msgspec.Struct, frozen=True):
+    """A change that was tried, and the score with it.
+
+    Attributes:
+        kind: ``knowledge`` if a triple is added, ``text`` if words are left out of the reply.
+        change: The triple, or the words.
+        value: The score with the change.
+        lift: By how much it is higher.
+        span: The place of the words.
+    """
+
+    kind: Literal["knowledge", "text"]
+    change: str
+    value: float
+    lift: float
+    span: Span | None = None
+
+
+def what_if(loaded: LoadedMetric, conversation: Conversation, score: Score) -> list[WhatIf]:
+    """Return the single changes that lift a score, the largest lift first.
+
+    Args:
+        loaded: The metric that gave the score.
+        conversation: The conversation it was given in.
+        score: A score of one reply, with its evidence.
+
+    Returns:
+        Nothing if the reply was not judged, has no evidence with a place, or no single change
+        lifts its score.
+    """
+    if score.status != "ok" or score.value is None or score.turn is None:
+        return []
+    talk = msgspec.structs.replace(conversation, targets=(score.turn,))
+    tried = [*_with_triples(loaded, talk, score), *_without_words(loaded, talk, score)]
+    return sorted(
+        (one for one in tried if one.lift > 1e-9), key=lambda one: (-one.lift, one.change)
+    )
+
+
+class _Store(NamedTuple):
+    parameter: str
+    knowledge: StoredKnowledge
+
+
+def _with_triples(loaded: LoadedMetric, talk: Conversation, score: Score) -> Iterator[WhatIf]:
+    stores = [
+        _Store(name, model)
+        for name, model in loaded.models.items()
+        if isinstance(model, StoredKnowledge)
+    ]
+    triples = [one for one in score.evidence if isinstance(one, TripleEvidence)]
+    triples.sort(key=lambda one: one.plausibility)
+    for evidence in triples[:TRIED]:
+        said = evidence.triple
+        triple = Triple(said.head, said.relation, said.tail, source="what if")
+        for store in stores:
+            with _added(store.knowledge, triple) as more:
+                (scores,) = loaded.with_models(**{store.parameter: more}).score([talk])
+            words = f"{said.head} —{said.relation}→ {said.tail}"
+            yield from _lifts("knowledge", words, scores, score, None)
+
+
+@contextmanager
+def _added(knowledge: StoredKnowledge, triple: Triple) -> Iterator[StoredKnowledge]:
+    """Yield the knowledge with one triple more, which lies in a file that is gone afterwards."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "more.kb"
+        add(path, [triple], Stamp("what if", ""), below=Below("", knowledge.shelf))
+        file = KnowledgeFile(path)
+        try:
+            yield knowledge.over(Stack(file, knowledge.shelf))
+        finally:
+            file.close()
+
+
+def _without_words(loaded: LoadedMetric, talk: Conversation, score: Score) -> Iterator[WhatIf]:
+    assert score.turn is not None
+    text = talk.turns[score.turn].text
+    spans = list(dict.fromkeys(span for span in _spans(score) if span.turn == score.turn))
+    changed = []
+    for span in spans[:TRIED]:
+        turns = list(talk.turns)
+        turns[score.turn] = msgspec.structs.replace(turns[score.turn], text=without(text, span))
+        changed.append(msgspec.structs.replace(talk, turns=tuple(turns)))
+    for span, scores in zip(spans, loaded.score(changed), strict=False):
+        yield from _lifts("text", text[span.start : span.end], scores, score, span)
+
+
+def _spans(score: Score) -> Iterator[Span]:
+    for piece in score.evidence:
+        match piece:
+            case TripleEvidence(triple=triple):
+                yield from (one for one in (triple.tail_span, triple.head_span) if one is not None)
+            case FeatureEvidence(span=Span() as span):
+                yield span
+
+
+def _lifts(
+    kind: Literal["knowledge", "text"],
+    words: str,
+    scores: Sequence[Score],
+    before: Score,
+    span: Span | None,
+) -> Iterator[WhatIf]:
+    assert before.value is not None
+    for after in scores:
+        if after.turn == before.turn and after.status == "ok" and after.value is not None:
+            yield WhatIf(kind, words, after.value, after.value - before.value, span)
