@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from grice.perturb._words import Word, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["negated"]
 
@@ -45,7 +49,7 @@ def negated(sentence: str) -> str | None:
     return None
 
 
-def _unsaid(sentence: str, found: list[Word], i: int) -> str | None:
+def _unsaid(sentence: str, found: Sequence[Word], i: int) -> str | None:
     word = found[i]
     if word.lower.endswith("n't") and len(word.lower) > 3:
         stem = word.text[:-3]
@@ -60,7 +64,7 @@ def _unsaid(sentence: str, found: list[Word], i: int) -> str | None:
     return None
 
 
-def _said(sentence: str, found: list[Word], i: int, word: Word) -> str | None:
+def _said(sentence: str, found: Sequence[Word], i: int, word: Word) -> str | None:
     if _denied(found, i):
         return None
     clitic = _clitic(found, i)
@@ -88,7 +92,7 @@ def _said(sentence: str, found: list[Word], i: int, word: Word) -> str | None:
     return f"{sentence[: word.start]}{helper} {base}{sentence[word.end :]}"
 
 
-def _clitic(found: list[Word], i: int) -> str | None:
+def _clitic(found: Sequence[Word], i: int) -> str | None:
     """Return the contracted verb a word ends in, if what it stands for is sure."""
     lower = found[i].lower
     ending = next((one for one in _CLITICS if lower.endswith(one)), None)
@@ -100,7 +104,7 @@ def _clitic(found: list[Word], i: int) -> str | None:
     return ending
 
 
-def _is_auxiliary(found: list[Word], i: int) -> bool:
+def _is_auxiliary(found: Sequence[Word], i: int) -> bool:
     """Return whether a word is the verb of a statement, and not of "I do my best" or an order."""
     if i == 0:
         return False
@@ -115,7 +119,7 @@ def _is_auxiliary(found: list[Word], i: int) -> bool:
     return word in DO and is_verb(following)
 
 
-def _before(found: list[Word], i: int) -> str | None:
+def _before(found: Sequence[Word], i: int) -> str | None:
     """Return the subject before a verb: a pronoun, or ``noun``; adverbs between are passed over."""
     k = i - 1
     while k >= 0 and found[k].lower in ADVERBS:
@@ -127,7 +131,7 @@ def _before(found: list[Word], i: int) -> str | None:
     return "noun" if found[k].kind in ("noun", "name") else None
 
 
-def _denied(found: list[Word], i: int) -> bool:
+def _denied(found: Sequence[Word], i: int) -> bool:
     """Return whether the next few words already deny: turning them round comes later."""
     return any(
         re.fullmatch(r"not|never|no|.*n't|nothing|nobody|none", word.lower)

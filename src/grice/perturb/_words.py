@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -96,11 +96,12 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def words(text: str) -> list[Word]:
+@lru_cache(maxsize=1024)  # several perturbations read the turns of one conversation
+def words(text: str) -> tuple[Word, ...]:
     """Return the words and marks of a text; a word has a kind where there is no doubt."""
     plain = [Word(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text)]
-    return [word._replace(kind=_kind(plain, i), frame=_frame(plain, i))
-            for i, word in enumerate(plain)]  # fmt: skip
+    return tuple(Word(word.text, word.start, word.end, _kind(plain, i), _frame(plain, i))
+                 for i, word in enumerate(plain))  # fmt: skip
 
 
 def _kind(found: list[Word], i: int) -> Kind | None:

@@ -61,7 +61,7 @@ def _contradict(
 
 def _opposite(sentence: str, draw: Random) -> str | None:
     """Return a statement with one word turned into its antonym; None if none has one."""
-    found = [] if sentence.endswith("?") else words(sentence)
+    found = () if sentence.endswith("?") else words(sentence)
     places = [i for i, word in enumerate(found) if word.kind and antonyms(word.lower, word.kind)]
     if not places:
         return None

@@ -11,6 +11,7 @@ from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from grice.perturb._words import Word
@@ -84,7 +85,7 @@ def _other(person: str, nouns: list[str], draw: Random) -> Forms:
     return PERSONS[draw.choice([name for name in PERSONS if name != person])]
 
 
-def _edits(found: list[Word], person: str, other: Forms) -> dict[tuple[int, int], str] | None:
+def _edits(found: Sequence[Word], person: str, other: Forms) -> dict[tuple[int, int], str] | None:
     """Return what to write where; None where it is in doubt how."""
     edits: dict[tuple[int, int], str] = {}
     for i, word in enumerate(found):
@@ -106,7 +107,7 @@ def _edits(found: list[Word], person: str, other: Forms) -> dict[tuple[int, int]
     return edits or None
 
 
-def _case(found: list[Word], i: int) -> str:
+def _case(found: Sequence[Word], i: int) -> str:
     stem = found[i].lower.split("'")[0]
     case = _CASES[stem][1]
     if case:
@@ -122,7 +123,7 @@ def _case(found: list[Word], i: int) -> str:
 
 
 def _agreement(
-    found: list[Word], i: int, other: Forms, clitic: str
+    found: Sequence[Word], i: int, other: Forms, clitic: str
 ) -> dict[tuple[int, int], str] | None:
     """Return the verb of a subject as the other person needs it; None if there is doubt."""
     word = found[i]

@@ -8,6 +8,7 @@ from grice.perturb._words import fit, lemma, put, words
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from grice.perturb._words import Word
@@ -40,7 +41,7 @@ def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Pertur
 
 
 def _replace(
-    conversation: Conversation, found: list[list[Word]], place: int, draw: Random
+    conversation: Conversation, found: Sequence[Sequence[Word]], place: int, draw: Random
 ) -> Change | None:
     own = {(word.kind, _base(word)) for word in found[place] if word.kind}
     pool: dict[tuple[str, str], list[str]] = {}
