@@ -10,8 +10,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from grice.errors import InputError
 from grice.runtime.bundle import file_sha256, open_bundle
 from grice.runtime.embedded import EmbeddedGenerator
+from grice.runtime.protocols import Generator, TextScorer
 
 WORDS = ["<unk>", "<s>", "</s>", "to", "sleep", "eat", "bread", "happy", "tired", "run"]
 SIZE = 16
@@ -97,3 +99,31 @@ def test_unknown_words_and_nothing_are_prompts_too(generator):
     for prompt in ("", "zzz", "\x00", "😀"):
         assert len(generator.generate([prompt], count=2)[0]) == 2
     assert generator.generate([], count=2) == []
+
+
+def test_what_is_generated_scores_above_other_texts_of_its_length(generator):
+    prompt = "tired to sleep"
+    [texts] = generator.generate([prompt], count=4)
+    others = [" ".join(text.text.split()[::-1]) for text in texts]
+    others += ["bread run happy eat sleep tired", "eat eat bread to happy run"]
+    best, *rest = generator.log_probabilities([prompt] * 7, [texts[0].text, *others])
+    assert best >= max(rest)
+
+
+def test_a_scored_text_does_not_depend_on_its_neighbours(generator):
+    asked = [("tired", "sleep"), ("run", "eat bread"), ("", "happy happy happy")]
+    prompts, texts = map(list, zip(*asked, strict=True))
+    together = generator.log_probabilities(prompts, texts)
+    assert all(value <= 0 for value in together)
+    assert together == [generator.log_probabilities([p], [t])[0] for p, t in asked]
+    assert generator.log_probabilities([], []) == []
+
+
+def test_prompts_and_texts_are_as_many(generator):
+    with pytest.raises(InputError, match="2 prompts and 1 texts"):
+        generator.log_probabilities(["a", "b"], ["c"])
+
+
+def test_a_generator_that_scores_is_both(generator):
+    assert isinstance(generator, Generator)
+    assert isinstance(generator, TextScorer)

@@ -20,7 +20,7 @@ import ctranslate2
 import numpy as np
 from tokenizers import Tokenizer
 
-from grice.errors import BundleError
+from grice.errors import BundleError, InputError
 from grice.runtime.protocols import Generated
 
 if TYPE_CHECKING:
@@ -202,6 +202,23 @@ class EmbeddedGenerator:
             )
             for result in results
         ]
+
+    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
+
+        The end of the text is one of its tokens.
+        """
+        if len(prompts) != len(texts):
+            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
+        if not prompts:
+            return []
+        results = self._engine.score_batch(
+            [self._tokenizer.encode(prompt).tokens for prompt in prompts],
+            [self._tokenizer.encode(text, add_special_tokens=False).tokens for text in texts],
+            # One pair per batch, as in :meth:`generate`.
+            max_batch_size=1,
+        )
+        return [float(np.mean(result.log_probs)) for result in results]
 
     def _decode(self, tokens: list[str]) -> str:
         ids = [self._tokenizer.token_to_id(token) for token in tokens]

@@ -24,6 +24,7 @@ __all__ = [
     "PairClassifier",
     "SpanTagger",
     "TaggedSpan",
+    "TextScorer",
 ]
 
 
@@ -109,4 +110,20 @@ class Generator(Protocol):
 
     def generate(self, prompts: Sequence[str], *, count: int) -> list[tuple[Generated, ...]]:
         """Return at most ``count`` different texts per prompt, the most probable first."""
+        ...
+
+
+@runtime_checkable
+class TextScorer(Protocol):
+    """Says how probable texts are after prompts; a generator that scores is both."""
+
+    identity: str
+
+    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
+
+        Args:
+            prompts: What stands before.
+            texts: What is scored, one per prompt.
+        """
         ...

@@ -1,0 +1,138 @@
+"""FED's follow-ups as baselines: what would be said next if the reply made sense?
+
+After Mehri and Eskenazi (SIGDIAL 2020), in the two qualities that ACCENT (Ghazarian et al.,
+Findings of ACL 2023) compares itself with. Any model that says how probable a text is after
+another one will do. Where FED takes the loss of a decoder over history and follow-up together,
+the follow-up alone is scored here: the history is the same on both sides, and with one model and
+one length the two differ by a constant factor.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from grice.metrics.declaration import Example, metric
+from grice.records import FeatureEvidence, Judgement
+from grice.runtime.protocols import Pair, PairClassifier, TextScorer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.records import Response
+
+__all__ = ["fed_appropriate", "fed_understandable"]
+
+SOURCE = (
+    "A baseline: FED (Mehri and Eskenazi, SIGDIAL 2020) in the form of ACCENT's comparison "
+    "(Ghazarian et al., Findings of ACL 2023)."
+)
+MODELS = {"model": "bundle:relevance"}
+SAYS_SENSE = ("That makes sense!", "You have a good point.")
+NO_SENSE = ("That makes no sense!",)
+NOT_UNDERSTOOD = (
+    "I don't understand at all!",
+    "I'm so confused!",
+    "That makes no sense!",
+    "What does that even mean?",
+)
+SEPARATOR = " <|endoftext|> "
+"""Between turns, as in FED's input to DialoGPT."""
+
+LEAST = 1e-6
+EXAMPLE = Example(["What do you do for a living?", "I teach maths at a school."], -8.0, 8.0)
+
+
+@metric(
+    "fed_appropriate",
+    version="1",
+    summary="Would someone answer that it makes sense? (a baseline, FED-appropriate)",
+    judges="response",
+    models=MODELS,
+    source=SOURCE,
+    low=-math.inf,
+    high=math.inf,
+    neutral=0.0,
+    example=EXAMPLE,
+)
+def fed_appropriate(
+    responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: int = 4
+) -> list[Judgement]:
+    """Return how much more probable approval is than "That makes no sense!" as the next turn.
+
+    The difference of mean log probabilities. ``model`` is a generator that scores texts, or the
+    shipped judge of what belongs together, which needs none.
+
+    Args:
+        history: How many turns before the reply are read.
+    """
+    return _judged(responses, model, history, NO_SENSE)
+
+
+@metric(
+    "fed_understandable",
+    version="1",
+    summary="Would someone answer that they understand? (a baseline, FED-understandable)",
+    judges="response",
+    models=MODELS,
+    source=SOURCE,
+    low=-math.inf,
+    high=math.inf,
+    neutral=0.0,
+    example=EXAMPLE,
+)
+def fed_understandable(
+    responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: int = 4
+) -> list[Judgement]:
+    """Return how much more probable approval is than confusion as the next turn.
+
+    See :data:`fed_appropriate`.
+
+    Args:
+        history: How many turns before the reply are read.
+    """
+    return _judged(responses, model, history, NOT_UNDERSTOOD)
+
+
+def _judged(
+    responses: Sequence[Response],
+    model: TextScorer | PairClassifier,
+    history: int,
+    negative: tuple[str, ...],
+) -> list[Judgement]:
+    spoken = [response for response in responses if response.text.strip()]
+    follow_ups = (*SAYS_SENSE, *negative)
+    asked = [(_turns(response, history), text) for response in spoken for text in follow_ups]
+    values = iter(_log_probabilities(model, asked))
+    found = []
+    for response in responses:
+        if not response.text.strip():
+            found.append(Judgement(0.0, "abstained", "the reply is empty"))
+            continue
+        given = [next(values) for _ in follow_ups]
+        sense = sum(given[: len(SAYS_SENSE)]) / len(SAYS_SENSE)
+        none = sum(given[len(SAYS_SENSE) :]) / len(negative)
+        evidence = [
+            FeatureEvidence(f"log probability of {text!r}", value)
+            for text, value in zip(follow_ups, given, strict=True)
+        ]
+        found.append(Judgement(sense - none, evidence=tuple(evidence)))
+    return found
+
+
+def _turns(response: Response, history: int) -> tuple[str, ...]:
+    before = response.history[-history:] if history else ()
+    return (*(turn.text for turn in before), response.text)
+
+
+def _log_probabilities(
+    model: TextScorer | PairClassifier, asked: Sequence[tuple[tuple[str, ...], str]]
+) -> list[float]:
+    """Return how probable each text is after its turns: of a generator, or as what belongs."""
+    if not asked:
+        return []
+    if isinstance(model, TextScorer):
+        prompts = [SEPARATOR.join(turns) for turns, _ in asked]
+        return model.log_probabilities(prompts, [text for _, text in asked])
+    chances = model.classify([Pair(turns, text) for turns, text in asked])
+    return [math.log(max(LEAST, chance)) for chance in chances]
