@@ -7,13 +7,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from grice.knowledge.extractor import CueExtractor
     from grice.knowledge.lookup import StoredKnowledge
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.store import KnowledgeStore
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder
+    from grice.runtime.protocols import Encoder, SpanTagger
 
-__all__ = ["describe_file", "open_file", "open_knowledge", "open_plausibility", "open_store"]
+__all__ = [
+    "describe_file",
+    "open_extractor",
+    "open_file",
+    "open_knowledge",
+    "open_plausibility",
+    "open_store",
+]
+
+
+def open_extractor(bundle: Bundle, tagger: SpanTagger) -> CueExtractor:
+    """Return what reads triples from replies, of a bundle of kind ``extractor``."""
+    from grice.knowledge.extractor import CueExtractor
+
+    return CueExtractor(bundle, tagger)
 
 
 def open_plausibility(bundle: Bundle, encoder: Encoder) -> TripleHead:

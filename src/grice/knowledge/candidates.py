@@ -1,0 +1,225 @@
+"""Pairs of events that may stand in a relation, how they are worded, and what is known of them.
+
+ACCENT's tails are clauses: ``PersonY feels sad``, ``PersonX wants to go home``. Which features
+count how much is learned elsewhere; here they are only read.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import permutations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.text.events import triple_texts
+from grice.text.verbs import base_form, is_verb, present
+from grice.text.wordlists import ADVERBS, DEGREES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.knowledge.clauses import Said
+    from grice.knowledge.extraction import Kind
+    from grice.text.events import PersonName
+
+__all__ = ["FEATURES", "Candidate", "allowed", "candidates", "features", "worded"]
+
+ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
+"""Relations whose tail may be about anyone or anything."""
+
+CUES = (
+    "question", "negated", "modal", "wish", "state", "feeling", "judged", "exclaimed", "purpose",
+    "derived", "new",
+)  # fmt: skip
+LEADS = {
+    "because": ("because", "cause", "cuz", "since", "as"),
+    "so": ("so", "so that", "therefore"),
+    "but": ("but", "although", "though", "unless"),
+    "if": ("if",),
+    "when": ("when", "while", "after", "before", "until"),
+    "and": ("and", "then", "or"),
+    "that": ("that", "which", "who"),
+}
+_LEAD = {word: name for name, words in LEADS.items() for word in words}
+
+
+class Candidate(NamedTuple):
+    """Two different events in the roles of head and tail."""
+
+    head: Said
+    tail: Said
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the reply says both."""
+        return "single" if self.head.own and self.tail.own else "pair"
+
+
+def candidates(said: Sequence[Said], kinds: Sequence[Kind]) -> list[Candidate]:
+    """Return all ordered pairs of events of which the reply says at least one."""
+    return [
+        candidate
+        for candidate in (Candidate(*pair) for pair in permutations(said, 2))
+        if (candidate.head.own or candidate.tail.own)
+        and candidate.kind in kinds
+        and candidate.head.event.words != candidate.tail.event.words
+    ]
+
+
+def allowed(candidate: Candidate, relation: str) -> bool:
+    """Say whether a pair of events can stand in a relation at all.
+
+    A head is something that happens, not a mood; a reaction is a mood; and the tail of a relation
+    of others is about another person than the head.
+    """
+    head, tail = candidate
+    if "feeling" in head.cues and ("judged" in head.cues or "exclaimed" in head.cues):
+        return False
+    if relation.endswith("React"):
+        if "feeling" not in tail.cues:
+            return False
+    elif "exclaimed" in tail.cues:
+        return False
+    if relation in ABOUT_ANYONE:
+        return True
+    return tail.event.subject != "thing" or "thing" in {head.event.subject}
+
+
+def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
+    """Return head and tail as people write them under a relation."""
+    subject: PersonName | None = None
+    if relation not in ABOUT_ANYONE:
+        subject = "PersonY" if relation.startswith("o") else "PersonX"
+    head, tail = triple_texts(candidate.head.event, candidate.tail.event, tail_subject=subject)
+    head, tail = _plain(head), _plain(tail)
+    if relation == "oWant":
+        return head, _wish(tail)
+    if relation in {"xWant", "xIntent"}:
+        return head, _wished(tail)
+    if relation.endswith("React"):
+        return head, _felt(tail)
+    return head, tail
+
+
+_PERSON = re.compile(r"(Person[XY]) (.+)")
+_WISHING = re.compile(
+    r"(?:(?:would|really|just|also) )*"
+    r"(?:wants|needs|hopes|likes|loves|plans|tries|has|wishes|intends) to (\w+)(.*)"
+)
+
+
+def _plain(text: str) -> str:
+    """Drop the words that only colour a clause."""
+    words = text.split()
+    kept = [w for i, w in enumerate(words) if i == 0 or w not in _COLOURS]
+    return " ".join(kept) if len(kept) > 1 else text
+
+
+_COLOURS = (DEGREES | ADVERBS) - {"not", "never", "only", "more", "better", "all", "both", "too"}
+
+
+def _wish(tail: str) -> str:
+    """Write a clause about a person as a wish: "PersonY helps" is "PersonY wants to help"."""
+    found = _PERSON.fullmatch(tail)
+    if not found:
+        return tail
+    person, rest = found.groups()
+    first, _, others = rest.partition(" ")
+    wished = _WISHING.fullmatch(rest)
+    if wished:
+        return f"{person} wants to {wished[1]}{wished[2]}"
+    if first in {"wants", "hopes", "wishes", "doesn't", "not"}:
+        return tail
+    verb = {"is": "be", "has": "have", "does": "do"}.get(first) or (
+        base_form(first) if is_verb(first) else ""
+    )
+    return f"{person} wants to {verb} {others}".rstrip() if verb else tail
+
+
+def _wished(tail: str) -> str:
+    """Write what somebody wants as if it happened: "PersonX wants to help" is "PersonX helps"."""
+    found = _PERSON.fullmatch(tail)
+    wished = _WISHING.fullmatch(found[2]) if found else None
+    if not found or not wished or not is_verb(wished[1]):
+        return tail
+    return f"{found[1]} {present(wished[1])}{wished[2]}"
+
+
+def _felt(tail: str) -> str:
+    return re.sub(r"^(Person[XY]) (?:is|gets) (?!not\b)", r"\1 feels ", tail)
+
+
+_NAMES = [
+    "one", "pair", "head before", "tail before", "adjacent", "distance",
+    *(f"forward {name}" for name in (*LEADS, "same sentence", "new sentence")),
+    *(f"backward {name}" for name in (*LEADS, "same sentence", "new sentence")),
+    *(f"head {cue}" for cue in CUES),
+    *(f"tail {cue}" for cue in CUES),
+    "same subject", "other subject", "head thing", "tail thing", "head third", "tail third",
+    "head confidence", "tail confidence", "head words", "tail words", "head vague", "tail vague",
+    "question before", "last and first",
+    *(f"head after {name}" for name in LEADS),
+    *(f"tail after {name}" for name in LEADS),
+]  # fmt: skip
+FEATURES = tuple(_NAMES)
+"""Names of the columns of :func:`features`."""
+_COLUMN = {name: i for i, name in enumerate(FEATURES)}
+_VAGUE = frozenset("it that this them there something one".split())
+
+
+def features(candidate: Candidate, counts: tuple[int, int]) -> NDArray[np.float32]:
+    """Return what the words say of a pair of events, one number per name in :data:`FEATURES`.
+
+    Args:
+        candidate: The pair.
+        counts: How many events the turn before and the reply have.
+    """
+    row = np.zeros(len(FEATURES), np.float32)
+    for name, value in _features(candidate, counts):
+        row[_COLUMN[name]] = value
+    return row
+
+
+def _features(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[str, float]]:
+    head, tail = candidate
+    yield "one", 1.0
+    forward = (head.own, head.order) < (tail.own, tail.order)
+    direction = "forward" if forward else "backward"
+    if candidate.kind == "pair":
+        yield "pair", 1.0
+        yield ("head before" if tail.own else "tail before"), 1.0
+        before, own = (head, tail) if tail.own else (tail, head)
+        yield "distance", min(4.0, counts[0] - 1 - before.order + own.order) / 4
+        if before.order == counts[0] - 1 and own.order == 0:
+            yield "last and first", 1.0
+        if "question" in before.cues:
+            yield "question before", 1.0
+    else:
+        steps = abs(head.order - tail.order)
+        yield "distance", min(4.0, steps - 1) / 4
+        if steps == 1:
+            yield "adjacent", 1.0
+            later = tail if forward else head
+            lead = _LEAD.get(later.lead)
+            sentence = "new sentence" if "new" in later.cues else "same sentence"
+            yield f"{direction} {lead or sentence}", 1.0
+    for name, said in (("head", head), ("tail", tail)):
+        yield from ((f"{name} {cue}", 1.0) for cue in CUES if cue in said.cues)
+        yield f"{name} confidence", said.confidence
+        words = [word for word in said.event.words if isinstance(word, str)]
+        yield f"{name} words", min(12, len(words)) / 6
+        if _VAGUE & set(words):
+            yield f"{name} vague", 1.0
+        if said.lead in _LEAD:
+            yield f"{name} after {_LEAD[said.lead]}", 1.0
+        if said.event.subject == "thing":
+            yield f"{name} thing", 1.0
+        if said.event.subject == "other":
+            yield f"{name} third", 1.0
+    if head.event.subject == tail.event.subject:
+        yield "same subject", 1.0
+    elif "thing" not in {head.event.subject, tail.event.subject}:
+        yield "other subject", 1.0

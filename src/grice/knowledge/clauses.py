@@ -1,0 +1,329 @@
+"""The events of a reply and of the turn before it, with what the words around them say.
+
+A tagger marks where events are said. Around and inside a span stand the cues by which people
+relate events: connectives, wishes, judgements, negation. This module reads them; nothing is
+learned here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.knowledge.extraction import Place
+from grice.text.contractions import written_out
+from grice.text.events import Event, Mention, reaction, read_event
+from grice.text.verbs import base_form, is_adjective, is_verb, past_participle
+from grice.text.wordlists import (
+    ADVERBS,
+    BE,
+    CLAUSE_STARTS,
+    DEGREES,
+    MODALS,
+    NOT_FEELINGS,
+    PARTICIPIAL_ADJECTIVES,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Literal
+
+    from grice.runtime.protocols import TaggedSpan
+    from grice.text.events import Party, Speaker
+
+__all__ = ["CHARACTERS", "EVENTS", "Said", "said_events"]
+
+EVENTS = 8
+"""Most events read per turn, the surest ones; pairs grow with the square."""
+
+CHARACTERS = 3000
+"""Characters read of a turn, from its beginning: more than anybody says at once."""
+
+
+class Said(NamedTuple):
+    """An event that was said.
+
+    Attributes:
+        event: The event with its people open.
+        place: Where it was said.
+        order: Which event of its turn it is, from 0.
+        lead: The connective before it, such as ``because``; empty if there is none.
+        cues: Any of ``question``, ``negated``, ``modal``, ``wish``, ``state`` (a form of "be"),
+            ``feeling``, ``purpose`` (an infinitive that says what for), ``new`` (first event of a
+            sentence), ``derived`` (read off an exclamation or a part of a clause).
+        confidence: How sure the tagger is.
+    """
+
+    event: Event
+    place: Place
+    order: int
+    lead: str
+    cues: frozenset[str]
+    confidence: float
+
+    @property
+    def own(self) -> bool:
+        """Whether the reply says it."""
+        return self.place.turn == "reply"
+
+
+class _Part(NamedTuple):
+    """A stretch of a turn that holds one event."""
+
+    start: int
+    end: int
+    lead: str
+    purpose: bool
+    confidence: float
+    derived: bool
+
+
+def said_events(
+    text: str,
+    spans: Sequence[TaggedSpan],
+    *,
+    turn: Literal["reply", "previous"],
+    said_by: Speaker,
+) -> list[Said]:
+    """Return the events of one turn in the order they were said, at most :data:`EVENTS`.
+
+    Args:
+        text: The turn, at most :data:`CHARACTERS` of it.
+        spans: Where its events are, in order.
+        turn: Which turn it is.
+        said_by: Who said it.
+    """
+    surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
+    found: list[Said] = []
+    inherited: Party | None = None
+    end = 0
+    for part in (part for span in surest for part in _parts(text, span)):
+        new = not found or bool(_SENTENCE_END.search(text[end : part.start]))
+        event = read_event(
+            text[part.start : part.end], said_by=said_by, inherited=None if new else inherited
+        )
+        content = text[part.start : part.end]
+        judged = reaction(content, said_by=said_by)
+        cues = _cues(text, part, event)
+        if judged is not None:
+            cues |= {"feeling", "judged"}
+            event = judged
+        if new:
+            cues |= {"new"}
+        if event.words:
+            lead = part.lead or _lead(text[end : part.start])
+            place = Place(turn, part.start, part.end)
+            found.append(Said(event, place, len(found), lead, frozenset(cues), part.confidence))
+            inherited = event.subject
+        end = part.end
+    taken = [(item.place.start, item.place.end) for item in found]
+    return _in_order([*found, *_exclaimed(text, taken, turn, said_by)])
+
+
+def _in_order(found: list[Said]) -> list[Said]:
+    ordered = sorted(found, key=lambda item: (item.place.start, item.place.end))
+    return [item._replace(order=i) for i, item in enumerate(ordered)]
+
+
+def _parts(text: str, span: TaggedSpan) -> Iterator[_Part]:
+    """Cut a span where a second clause begins, or a purpose is said."""
+    start = span.start
+    lead, purpose = "", False
+    for cut in _INNER.finditer(text, span.start, span.end):
+        before = text[start : cut.start()]
+        if len(before.split()) < 2 or not _holds_verb(before):
+            continue
+        connective = cut["lead"]
+        infinitive = connective is None
+        if infinitive and not _says_purpose(before, cut["verb"]):
+            continue
+        yield _Part(start, cut.start(), lead, purpose, span.confidence, bool(lead or purpose))
+        lead = "" if connective is None else connective.lower()
+        purpose = infinitive
+        start = cut.start("verb") if infinitive else cut.start("rest")
+    yield _Part(start, span.end, lead, purpose, span.confidence, bool(lead or purpose))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_INNER = re.compile(
+    r"\s,?\s*(?:(?P<lead>because|cause|cuz|since|so that|so|but|although|though|if|when|unless|"
+    r"while)\s+"
+    r"(?P<rest>(?:i|you|u|we|they|he|she|it|that|this|there|my|your|the|his|her)['’\w]*\s)"
+    r"|(?:in order )?to\s+(?P<verb>[a-z]+)\b)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?]\s")
+_TAKES_INFINITIVE = _words(
+    "want wants wanted need needs needed like likes liked love loves loved hate hates hope hopes "
+    "hoping try tries trying tried go goes going have has had having got able about used supposed "
+    "plan plans planning planned decide decides decided begin begins began start starts started "
+    "continue prefer prefers learn learns learning learned learnt how what where when who way "
+    "wish wishes forget forgot remember seem seems tend tends manage managed afford agree agreed "
+    "allowed refuse refused expect expected deserve deserves promise dying happen happens happened "
+    "ready glad happy sad sorry nice great good bad hard easy difficult excited afraid scared "
+    "interested enough time place allow help ask asked tell told let be due close next thing "
+    "chance opportunity something anything nothing lot much many best first ability right "
+    "willing likely unable eager proud sure free reason excuse order interesting fun important "
+    "cool possible impossible lucky better crazy weird wonderful awesome too choose chooses chose "
+    "as from according compared up down suppose taught told made makes way"
+)
+
+
+_ACTS = re.compile(r"\bfor\s+(?:\w+\s+){0,2}\w+\s*$", re.IGNORECASE)
+"""Before an infinitive this names who acts: "easy for the cook to cook"."""
+
+
+def _says_purpose(before: str, verb: str) -> bool:
+    last = re.findall(r"[\w']+", before.lower())[-1]
+    bare = is_verb(verb.lower()) and base_form(verb.lower()) == verb.lower()
+    return (
+        bare
+        and not is_adjective(last)
+        and last not in _TAKES_INFINITIVE
+        and not _ACTS.search(before)
+    )
+
+
+def _holds_verb(text: str) -> bool:
+    words = [word.lower() for word in written_out(text)]
+    return any(is_verb(word) or word in BE for word in words)
+
+
+def _lead(between: str) -> str:
+    """Return the connective at the end of what stands between two events."""
+    tail = re.split(r"[.!?;]", between)[-1] if between else ""
+    found = _LEADS.findall(tail.lower())
+    return str(found[-1]).strip() if found else ""
+
+
+_LEADS = re.compile(
+    r"\b(because|cause|cuz|since|so that|so|but|although|though|if|when|while|unless|before|"
+    r"after|until|then|and|or|that|therefore|which|who|as)\b"
+)
+_WISHES = re.compile(
+    r"\b(?:want|wants|wanted|wanna|would like|'d like|would love|'d love|hope|hopes|hoping|"
+    r"wish|need|needs|plan|planning|looking forward|can't wait|cannot wait|let me|let's|"
+    r"may i|can i|could i|trying|try|going to|gonna|will|'ll|should)\b",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"n't\b|\b(?:not|never|no|nothing|nobody|without|cannot|dont|cant|didnt)\b")
+
+
+def _cues(text: str, part: _Part, event: Event) -> set[str]:
+    content = text[part.start : part.end].lower()
+    words = [str(word) for word in event.words if isinstance(word, str)]
+    cues = set()
+    after = re.search(r"[.!?]", text[part.end :])
+    if after and after[0] == "?":
+        cues.add("question")
+    if _NEGATED.search(content):
+        cues.add("negated")
+    if _WISHES.search(content):
+        cues.add("wish")
+    if any(word in MODALS for word in (w.lower() for w in written_out(content))):
+        cues.add("modal")
+    if words and any(word in {"is", "are"} for word in words[:3]):
+        cues.add("state")
+    if _feels(event):
+        cues.add("feeling")
+    if part.purpose:
+        cues.add("purpose")
+    if part.derived:
+        cues.add("derived")
+    return cues
+
+
+def _feels(event: Event) -> bool:
+    """Say whether a clause tells the mood of a person: "PersonX is so glad", "feels sick"."""
+    if not event.words or not isinstance(event.words[0], Mention) or event.words[0].possessive:
+        return False
+    words = [word for word in event.words[1:] if isinstance(word, str)]
+    while words and (words[0] in ADVERBS or words[0] in DEGREES):
+        words = words[1:]
+    if not words:
+        return False
+    if words[0] in _MOODS:
+        return True
+    if words[0] in {"is", "are", "feels", "feel", "gets"}:
+        rest = [w for w in words[1:] if w not in DEGREES and w not in ADVERBS and w != "not"]
+        return bool(rest) and rest[0] in _MOOD_ADJECTIVES
+    return False
+
+
+_MOODS = _words("feels loves likes enjoys hates hopes thanks appreciates misses wonders")
+_MOOD_ADJECTIVES = _words(
+    "afraid amazed amused angry annoyed anxious ashamed bored cheerful comfortable concerned "
+    "confident confused content curious delighted depressed disappointed disgusted eager "
+    "embarrassed energetic envious excited exhausted frightened frustrated furious glad grateful "
+    "guilty happy hopeful hungry hurt impressed inspired interested jealous lonely lucky mad "
+    "nervous optimistic pleased proud relaxed relieved sad satisfied scared shocked sick sleepy "
+    "sorry stressed surprised terrified thankful thirsty thrilled tired uncomfortable unhappy "
+    "unsure upset worried"
+)
+_EXCLAIMED = re.compile(
+    r"\b(?:how|that(?:'s| is|s)|what an?|so|very|pretty|it(?:'s| is))\s+(?P<a>[a-z]+)\b"
+    r"|(?:^|[.!?,]\s*|\b(?:oh|wow|ah|yeah|yes|haha|lol|no)\s*,?\s+)(?P<b>[a-z]+)\s*(?=[.!,]|$)"
+    r"|(?P<c>\b(?:thanks|thank (?:you|u|god|goodness)|congratulations|congrats|sorry|wow|yikes|"
+    r"ouch|sadly|unfortunately|luckily)\b)",
+    re.IGNORECASE,
+)
+_INTERJECTIONS = {
+    "thanks": "thankful",
+    "thank you": "thankful",
+    "thank u": "thankful",
+    "thank god": "thankful",
+    "thank goodness": "thankful",
+    "congratulations": "happy",
+    "congrats": "happy",
+    "sorry": "sorry",
+    "wow": "surprised",
+    "yikes": "shocked",
+    "ouch": "hurt",
+    "sadly": "sad",
+    "unfortunately": "sorry",
+    "luckily": "lucky",
+}
+_BARE = _words(
+    "amazing awesome awful beautiful brilliant cool crazy cute disgusting excellent exciting "
+    "fantastic fascinating funny good great hilarious horrible impressive incredible interesting "
+    "lovely lucky neat nice perfect ridiculous sad scary strange surprising sweet terrible weird "
+    "wonderful"
+)
+"""Words that judge where they stand alone: "Awesome!"."""
+
+
+def _exclaimed(
+    text: str,
+    taken: Sequence[tuple[int, int]],
+    turn: Literal["reply", "previous"],
+    said_by: Speaker,
+) -> Iterator[Said]:
+    """Read exclamations outside of events as feelings: "Oh, how awful!", "Thanks!"."""
+    felt: set[str] = set()
+    for found in _EXCLAIMED.finditer(text):
+        if any(start < found.end() and found.start() < end for start, end in taken):
+            continue
+        word = (found["a"] or found["b"] or "").lower()
+        if found["c"]:
+            feeling = _INTERJECTIONS[" ".join(found["c"].lower().split())]
+        elif word in _BARE or (found["a"] and _judges(word, text[found.end() :])):
+            feeling = past_participle(word) if word in PARTICIPIAL_ADJECTIVES else word
+        else:
+            continue
+        if feeling in felt:
+            continue
+        felt.add(feeling)
+        event = Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
+        place = Place(turn, found.start() + len(found[0]) - len(found[0].lstrip(" .!?,")),
+                      found.end())  # fmt: skip
+        yield Said(event, place, 0, "", frozenset({"feeling", "exclaimed", "derived"}), 1.0)
+
+
+def _judges(word: str, following: str) -> bool:
+    after = following.split()[:1]
+    if not is_adjective(word) or word in NOT_FEELINGS:
+        return False
+    return not after or not after[0][0].isalpha() or after[0].lower() in CLAUSE_STARTS

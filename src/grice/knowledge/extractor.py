@@ -1,0 +1,285 @@
+"""Triples of events read from a reply by the words that relate them.
+
+The events come from a span tagger, one pass per turn. Every ordered pair of them is scored under
+each of ACCENT's relations by the cues around and inside them (:mod:`grice.knowledge.candidates`),
+the best pair of a relation is its triple, and its score becomes a probability. The cues and what
+each counts stand in the bundle's ``cues.toml``, to be read and changed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError, InputError, did_you_mean
+from grice.knowledge.candidates import FEATURES, allowed, candidates, features, worded
+from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
+from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction
+from grice.runtime.blas import single_threaded
+from grice.runtime.heads import sigmoid
+from grice.text.lexicon import look_up
+from grice.text.script import unreadable
+from grice.text.wordlists import (
+    ADVERBS,
+    AFTER_OBJECT,
+    AUXILIARIES,
+    CLAUSE_STARTS,
+    DEGREES,
+    DETERMINERS,
+    NOT_VERBS,
+    PREPOSITIONS,
+    QUESTIONS,
+    THINGS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.knowledge.candidates import Candidate
+    from grice.knowledge.clauses import Said
+    from grice.knowledge.extraction import Exchange, Kind
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import SpanTagger, TaggedSpan
+
+    Array = NDArray[np.float32]
+
+__all__ = ["CueExtractor", "Cues", "cue_weights", "read_cues"]
+
+KNOWN_SHARE = 0.5
+"""Least share of words that the lexicon knows, below which a text is not taken for English."""
+FEW_WORDS = 4
+"""Texts of fewer words may be names and greetings, which say nothing about their language."""
+
+
+class Scale(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a relation's score becomes log odds: ``base + slope * (score - centre) / spread``.
+
+    Attributes:
+        centre: Mean score of the best pairs in everyday replies.
+        spread: Their standard deviation.
+        base: Log odds that a reply with the mean score holds the relation.
+        slope: How much one standard deviation counts.
+    """
+
+    centre: float = 0.0
+    spread: float = 1.0
+    base: float = 0.0
+    slope: float = 1.0
+
+
+class Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file of cues states.
+
+    Attributes:
+        weights: What each feature counts, by relation; ``all`` counts for every relation.
+        scale: How scores become log odds, by relation.
+    """
+
+    weights: dict[str, dict[str, float]]
+    scale: dict[str, Scale] = {}
+
+
+class _Best(NamedTuple):
+    """The best pair under a relation."""
+
+    candidate: Candidate
+    relation: str
+    score: float
+
+
+class CueExtractor:
+    """Reads triples by cues; see the module.
+
+    Args:
+        bundle: A bundle of kind ``extractor``, with ``cues.toml``; its settings state ``least``,
+            the confidence from which a triple is given.
+        tagger: Finds the events of a turn.
+
+    Raises:
+        BundleError: If the cues or settings cannot be read.
+    """
+
+    def __init__(self, bundle: Bundle, tagger: SpanTagger) -> None:
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{tagger.identity}"
+        self._tagger = tagger
+        cues = read_cues(bundle.path("cues.toml"))
+        self._weights = cue_weights(cues.weights, bundle.path("cues.toml"))
+        self._scale = [cues.scale.get(name, Scale()) for name in RELATIONS]
+        least = bundle.card.settings.get("least")
+        if not isinstance(least, float):
+            raise BundleError(
+                f"{bundle.folder / 'card.toml'}: settings.least: a number such as 0.3 is needed, "
+                f"found {least!r}"
+            )
+        self.least = least
+
+    def extract(
+        self,
+        exchanges: Sequence[Exchange],
+        *,
+        kinds: Sequence[Kind] = KINDS,
+        least: float | None = None,
+    ) -> list[Extraction]:
+        """Return what each reply holds; see :class:`grice.knowledge.extraction.TripleExtractor`.
+
+        Raises:
+            InputError: For a kind there is not.
+        """
+        unknown = next((kind for kind in kinds if kind not in KINDS), None)
+        if unknown is not None:
+            raise InputError(f"no triples of kind {unknown!r}{did_you_mean(unknown, KINDS)}")
+        bound = self.least if least is None else least
+        spans = self._tagged(exchanges, kinds)
+        return [self._read(exchange, spans, kinds, bound) for exchange in exchanges]
+
+    def scores(self, exchange: Exchange, kinds: Sequence[Kind] = KINDS) -> dict[str, float]:
+        """Return the score of each relation's best pair; a relation without one is left out."""
+        said, _ = _said(exchange, self._tagged([exchange], kinds))
+        return {best.relation: best.score for best in self._best(said, kinds)}
+
+    def _tagged(
+        self, exchanges: Sequence[Exchange], kinds: Sequence[Kind]
+    ) -> dict[str, tuple[TaggedSpan, ...]]:
+        texts = [
+            text[:CHARACTERS]
+            for exchange in exchanges
+            for text in (exchange.reply, exchange.previous if "pair" in kinds else "")
+            if not_english(text) is None
+        ]
+        texts = list(dict.fromkeys(texts))
+        return dict(zip(texts, self._tagger.tag(texts), strict=True))
+
+    def _read(
+        self,
+        exchange: Exchange,
+        spans: Mapping[str, tuple[TaggedSpan, ...]],
+        kinds: Sequence[Kind],
+        least: float,
+    ) -> Extraction:
+        reason = not_english(exchange.reply)
+        if reason is not None:
+            return Extraction(reason=f"the reply {reason}")
+        said, cut = _said(exchange, spans)
+        flags = ("truncated",) if cut else ()
+        if not any(item.own for item in said):
+            return Extraction(
+                events=len(said), reason="no event was found in the reply", flags=flags
+            )
+        found = [self._triple(best) for best in self._best(said, kinds)]
+        chosen = sorted(
+            (triple for triple in found if triple.confidence >= least),
+            key=lambda triple: -triple.confidence,
+        )
+        reason = "" if chosen else "no two events are related"
+        return Extraction(tuple(chosen), len(said), reason, flags)
+
+    def _best(self, said: Sequence[Said], kinds: Sequence[Kind]) -> list[_Best]:
+        pairs = candidates(said, kinds)
+        own = sum(item.own for item in said)
+        rows = [features(pair, (len(said) - own, own)) for pair in pairs]
+        with single_threaded():  # row by row, so that the bits of a row are its own
+            scores = [row @ self._weights for row in rows]
+        best = []
+        for column, relation in enumerate(RELATIONS):
+            fitting = [i for i, pair in enumerate(pairs) if allowed(pair, relation)]
+            if fitting:
+                top = max(fitting, key=lambda i: (float(scores[i][column]), -i))
+                best.append(_Best(pairs[top], relation, float(scores[top][column])))
+        return best
+
+    def _triple(self, best: _Best) -> ExtractedTriple:
+        scale = self._scale[RELATIONS.index(best.relation)]
+        odds = scale.base + scale.slope * (best.score - scale.centre) / scale.spread
+        head, tail = worded(best.candidate, best.relation)
+        return ExtractedTriple(
+            head=head,
+            relation=best.relation,
+            tail=tail,
+            confidence=float(sigmoid(np.array([odds], np.float32))[0]),
+            kind=best.candidate.kind,
+            head_place=best.candidate.head.place,
+            tail_place=best.candidate.tail.place,
+        )
+
+
+def _said(
+    exchange: Exchange, spans: Mapping[str, tuple[TaggedSpan, ...]]
+) -> tuple[list[Said], bool]:
+    """Return the events of the turn before and of the reply, and whether some were left out."""
+    said: list[Said] = []
+    cut = False
+    speaker = "responder" if exchange.same_speaker else "previous"
+    for whole, turn, said_by in (
+        (exchange.previous, "previous", speaker), (exchange.reply, "reply", "responder"),
+    ):  # fmt: skip
+        text = whole[:CHARACTERS]
+        found = spans.get(text, ())
+        cut |= len(whole) > CHARACTERS or len(found) > EVENTS
+        said += said_events(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
+    return said, cut
+
+
+def not_english(text: str) -> str | None:
+    """Return why a text cannot be read as English; None if it may be English.
+
+    >>> not_english("Je ne sais pas pourquoi tu dis toujours cela")
+    'holds few words that are English'
+    """
+    reason = unreadable(text)
+    if reason is not None:
+        return reason
+    words = re.findall(r"[^\W\d_]+", text[:CHARACTERS].lower())
+    known = sum(1 for word in words if len(word) < 2 or _is_known(word))
+    foreign = len(words) >= FEW_WORDS and known < KNOWN_SHARE * len(words)
+    return "holds few words that are English" if foreign else None
+
+
+def _is_known(word: str) -> bool:
+    return word in _COMMON or bool(look_up(word).readings)
+
+
+_COMMON = (
+    ADVERBS | AFTER_OBJECT | AUXILIARIES | CLAUSE_STARTS | DEGREES | DETERMINERS | NOT_VERBS
+    | PREPOSITIONS | QUESTIONS | THINGS
+    | {"are", "didn", "doesn", "don", "haven", "isn", "ll", "or", "re", "ve", "wasn", "who"}
+    | {"else", "myself", "yourself", "oh", "ok", "okay", "yeah", "yes", "hi", "hello", "wow"}
+)  # fmt: skip
+
+
+def read_cues(path: Path) -> Cues:
+    """Read a file of cues.
+
+    Raises:
+        BundleError: If it is not one.
+    """
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Cues)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise BundleError(f"{path}: the cues cannot be read: {error}") from None
+
+
+def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
+    """Return the weights of all features under all relations, shape ``(features, relations)``.
+
+    Raises:
+        BundleError: For a relation or a feature there is not.
+    """
+    weights = np.zeros((len(FEATURES), len(RELATIONS)), np.float32)
+    for group, cues in stated.items():
+        if group != "all" and group not in RELATIONS:
+            raise BundleError(f"{path}: no relation {group!r}{did_you_mean(group, RELATIONS)}")
+        columns = slice(None) if group == "all" else RELATIONS.index(group)
+        for name, value in cues.items():
+            if name not in FEATURES:
+                raise BundleError(
+                    f"{path}: {group}: no feature {name!r}{did_you_mean(name, FEATURES)}"
+                )
+            weights[FEATURES.index(name), columns] += np.float32(value)
+    return weights
