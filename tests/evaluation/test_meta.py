@@ -57,9 +57,20 @@ def test_a_metric_that_follows_the_ratings_stands_above_noise_with_its_interval(
     assert best.n == 40
     assert best.spearman.value > 0.9
     assert best.spearman.low < best.spearman.value < best.spearman.high
-    assert "BCa bootstrap of conversations" in best.spearman.method
+    assert "jackknife over conversations" in best.spearman.method
     assert best.cluster == 1
     assert row(block, "noise").cluster == 2
+
+
+def test_tails_too_heavy_for_pearson_are_named_wherever_the_table_goes(turns):
+    heavy = [math.exp(n) for n in range(40)]
+    block = evaluated(turns, column("heavy", heavy), column("length", lengths(turns)))
+    (caveat,) = row(block, "heavy").caveats
+    assert caveat.startswith("Pearson: heavy tails (kurtosis ")
+    assert row(block, "length").caveats == ()
+    assert caveat in as_csv([block])
+    page = as_html([block], title="t", command="c", made="m", shared=[])
+    assert "heavy: Pearson: heavy tails" in page
 
 
 def test_the_difference_is_to_the_floor_and_has_its_sign(turns):

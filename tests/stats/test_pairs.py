@@ -39,7 +39,7 @@ def test_calibrated_accuracy_is_the_best_of_all_epsilons(rows, grouped):
         contexts = None
     elif max(contexts.count(c) for c in contexts) < 2:
         return
-    found = stats.pairwise_accuracy(metric, human, contexts=contexts, resamples=100)
+    found = stats.pairwise_accuracy(metric, human, contexts=contexts, epsilon="calibrate")
     best = max(agreement(metric, human, e, contexts) for e in range(7))
     assert found.accuracy.value == pytest.approx(best)
     assert agreement(metric, human, found.epsilon, contexts) == pytest.approx(best)
@@ -53,13 +53,37 @@ def test_a_metric_that_never_ties_profits_from_calibration():
     human = rng.integers(1, 4, 60).astype(float)
     metric = human + 0.1 * rng.normal(size=60)
     exact = stats.pairwise_accuracy(metric, human, epsilon=0)
-    found = stats.pairwise_accuracy(metric, human)
+    found = stats.pairwise_accuracy(metric, human, epsilon="calibrate")
     assert exact.accuracy.value < 0.75
     assert found.accuracy.value > 0.95
     assert 0.2 < found.epsilon < 0.8
     assert found.metric_ties == pytest.approx(found.human_ties, abs=0.05)
     assert found.accuracy.low <= found.accuracy.value <= found.accuracy.high
-    assert "epsilon chosen on these pairs" in found.accuracy.method
+    assert "epsilon chosen on these very pairs" in found.accuracy.method
+
+
+def test_cross_fitting_takes_away_what_choosing_on_the_same_pairs_adds():
+    rng = np.random.default_rng(4)
+    flattered, honest = [], []
+    for seed in range(40):
+        # Metric and people have nothing in common: the best bar says "tie" to most pairs.
+        metric, human = rng.normal(size=24), rng.integers(1, 3, 24).astype(float)
+        judged = [
+            stats.pairwise_accuracy(metric, human, epsilon=epsilon, seed=seed)
+            for epsilon in ("calibrate", "cross-fit")
+        ]
+        assert judged[0].calibrated
+        assert not judged[1].calibrated
+        assert judged[0].epsilon == judged[1].epsilon
+        flattered.append(judged[0].accuracy.value)
+        honest.append(judged[1].accuracy.value)
+    assert np.mean(flattered) > np.mean(honest) + 0.02
+    assert np.mean(honest) < 0.52
+
+
+def test_cross_fitting_needs_a_pair_in_each_half():
+    with pytest.raises(InputError, match="too few for epsilon='cross-fit'"):
+        stats.pairwise_accuracy([1, 2, 3], [1, 2, 3])
 
 
 def test_contexts_are_what_is_resampled():
@@ -69,7 +93,7 @@ def test_contexts_are_what_is_resampled():
     contexts = np.repeat(np.arange(20), 6)
     found = stats.pairwise_accuracy(metric, human, contexts=contexts)
     assert (found.pairs, found.accuracy.groups, found.accuracy.n) == (300, 20, 120)
-    assert "bootstrap of contexts" in found.accuracy.method
+    assert "jackknife over contexts" in found.accuracy.method
     shuffled = rng.permutation(120)
     again = stats.pairwise_accuracy(metric[shuffled], human[shuffled], contexts=contexts[shuffled])
     assert again.accuracy.value == pytest.approx(found.accuracy.value)

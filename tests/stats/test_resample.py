@@ -144,12 +144,22 @@ def test_a_statistic_undefined_on_most_resamples_has_no_interval():
     assert "no interval" in found.note
 
 
+def test_jackknife_widens_where_a_few_items_decide_the_error():
+    values = np.append(np.random.default_rng(3).uniform(size=25), [6.0])
+    found, student = (stats.mean(values, interval=name) for name in ("jackknife", "student"))
+    error = scipy_stats.sem(values)
+    freedom = 2 * 26 / (scipy_stats.kurtosis(values, fisher=False) - 1)
+    assert freedom < 5
+    assert found.high - found.value == pytest.approx(scipy_stats.t.ppf(0.975, freedom) * error)
+    assert found.high > student.high
+
+
 def test_jackknife_of_a_mean_is_students_interval():
-    values = np.random.default_rng(3).exponential(size=25)
-    found, student = stats.mean(values, interval="jackknife"), stats.mean(values)
+    values = np.random.default_rng(3).uniform(size=25)
+    found, student = (stats.mean(values, interval=name) for name in ("jackknife", "student"))
     assert (found.low, found.high) == pytest.approx((student.low, student.high))
     many = np.random.default_rng(3).normal(size=3000)
-    found, student = stats.mean(many, interval="jackknife"), stats.mean(many)
+    found, student = (stats.mean(many, interval=name) for name in ("jackknife", "student"))
     assert "500 random parts, seed 0" in found.method
     assert found.high - found.low == pytest.approx(student.high - student.low, rel=0.15)
 

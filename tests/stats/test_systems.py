@@ -21,10 +21,37 @@ def paired(n, gap, seed=0, noise=0.5):
 
 def test_mean_is_students():
     values = [0.2, 0.4, 0.4, 0.9, 0.6]
-    found = stats.mean(values)
     low, high = scipy_stats.ttest_1samp(values, 0).confidence_interval()
+    found = stats.mean(values, interval="student")
     assert (found.low, found.high) == pytest.approx((low, high))
     assert "fewer than 10 items" in found.note
+    # Four values about their middle have no skewness to correct.
+    even = stats.mean([0.2, 0.4, 0.6, 0.8])
+    low, high = scipy_stats.ttest_1samp([0.2, 0.4, 0.6, 0.8], 0).confidence_interval()
+    assert (even.low, even.high) == pytest.approx((low, high), abs=0.001)
+
+
+def test_mean_of_skewed_values_is_halls():
+    values = np.random.default_rng(5).exponential(size=30)
+    found, student = stats.mean(values), stats.mean(values, interval="student")
+    assert found.high - found.value > student.high - student.value
+    assert "skewness (Hall)" in found.method
+    # The cubic of Hall (1992) maps the bounds back to Student's quantiles.
+    a = scipy_stats.skew(values) / math.sqrt(30)
+    for bound, quantile in ((found.low, 2.045), (found.high, -2.045)):
+        t = (found.value - bound) / scipy_stats.sem(values)
+        assert t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6 == pytest.approx(quantile, abs=0.01)
+
+
+@pytest.mark.parametrize("interval", ["hall", "student", "jackknife", "percentile", "bca"])
+def test_one_conversation_has_means_but_no_interval(interval):
+    found = stats.compare_systems(
+        {"a": [0.1, 0.2, 0.6], "b": [0.2, 0.4, 0.5]}, groups=["only"] * 3, interval=interval
+    )
+    assert found.means["a"].value == pytest.approx(0.3)
+    assert found.means["a"].low is None
+    assert found.comparisons[0].difference.low is None
+    assert found.comparisons[0].verdict == "not told apart at this n"
 
 
 def test_clustered_mean_is_that_of_the_streaming_one():

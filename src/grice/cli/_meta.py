@@ -92,6 +92,9 @@ def _print_notes(out: Console, block: Block) -> None:
         if left or row.why:
             out.print(f"  {row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])]))
     for row in block.rows:
+        for caveat in row.caveats:
+            out.print(Text(f"  {row.metric}: {caveat}"))
+    for row in block.rows:
         for one in row.trained:
             if one.marked:
                 out.print(Text(f"  ! {row.metric}: {one.says}"))

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["CompareResult", "MetricDifference", "MovedConversation", "MovedItem", "compare"]
 
 BASELINE, OTHER = "baseline", "other"
-MANY = 60
-"""Conversations from which on the bootstrap's interval holds what it promises."""
 NAMED = 5
 """How many items that stand in one file only are named."""
 ITEMS = 3
@@ -102,7 +100,7 @@ class CompareResult(msgspec.Struct, frozen=True):
         metrics: One entry for each metric that both have.
         left_out: What was not compared and why, one line each.
         level: Confidence level.
-        seed: Seed of resamples and swaps.
+        seed: Seed of swaps.
     """
 
     baseline: str
@@ -130,7 +128,6 @@ def compare(
     difference: float | None = None,
     moved: int = 5,
     level: float = 0.95,
-    resamples: int = 2000,
     seed: int = 0,
 ) -> CompareResult:
     """Compare two files that ``grice score`` wrote, item by item.
@@ -143,8 +140,7 @@ def compare(
             would be needed; by default the one that was found.
         moved: How many conversations to name that moved most.
         level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of resamples and swaps.
+        seed: Seed of swaps.
 
     Raises:
         InputError: If the files share no metric or no item, or were not computed alike.
@@ -168,7 +164,7 @@ def compare(
             "ids and indices in both"
         )
     tests = {
-        name: _test(join, level, resamples, seed)
+        name: _test(join, level, seed)
         for name, join in joins.items()
         if len(np.unique(join.conversations)) > 1
     }
@@ -227,17 +223,12 @@ def _join(first: MetricScores, second: MetricScores) -> _Joined:
     return _Joined(items, first.conversations[a], first.values[a], second.values[b])
 
 
-def _test(
-    join: _Joined, level: float, resamples: int, seed: int
-) -> tuple[Estimate, Estimate, Comparison]:
+def _test(join: _Joined, level: float, seed: int) -> tuple[Estimate, Estimate, Comparison]:
     found = compare_systems(
         {BASELINE: join.baseline, OTHER: join.other},
         groups=join.conversations,
         baseline=BASELINE,
-        # With few conversations the bootstrap is too narrow (bench/coverage.md).
-        interval="bca" if len(np.unique(join.conversations)) >= MANY else "jackknife",
         level=level,
-        resamples=resamples,
         seed=seed,
     )
     return found.means[BASELINE], found.means[OTHER], found.comparisons[0]

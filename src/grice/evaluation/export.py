@@ -19,8 +19,8 @@ FIELDS = (
     "data", "aspect", "level", "metric", "trivial", "n", "groups", "abstained", "failed", "missing",
     "spearman", "spearman_low", "spearman_high", "pearson", "pearson_low", "pearson_high",
     "kendall", "kendall_low", "kendall_high", "baseline", "difference", "difference_low",
-    "difference_high", "p_value", "cluster", "kept_given", "ceiling", "why", "signature",
-    "trained_on",
+    "difference_high", "p_value", "cluster", "kept_given", "ceiling", "why", "caveats",
+    "signature", "trained_on",
 )  # fmt: skip
 
 
@@ -60,6 +60,7 @@ def _record(block: Block, row: Row) -> dict[str, object]:
         "kept_given": "; ".join(kept),
         "ceiling": _number(block.ceiling.value) if block.ceiling else "",
         "why": row.why,
+        "caveats": "; ".join(row.caveats),
         "signature": row.signature,
         "trained_on": "; ".join(_trained(one) for one in row.trained),
     }

@@ -40,13 +40,13 @@ def _groups(rated: Rated) -> list[str] | None:
 
 def _pearson(values: Values, rated: Rated, aspect: str) -> Estimate:
     return correlation(
-        values, rated.human(aspect), kind="pearson", groups=_groups(rated), interval="bca"
+        values, rated.human(aspect), kind="pearson", groups=_groups(rated)
     )
 
 
 def _spearman(values: Values, rated: Rated, aspect: str) -> Estimate:
     return correlation(
-        values, rated.human(aspect), kind="spearman", groups=_groups(rated), interval="bca"
+        values, rated.human(aspect), kind="spearman", groups=_groups(rated)
     )
 
 

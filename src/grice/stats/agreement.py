@@ -162,7 +162,7 @@ def cohen_kappa(
     *,
     weights: KappaWeights = "none",
     groups: Groups | None = None,
-    interval: ResamplingKind = "bca",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -175,7 +175,7 @@ def cohen_kappa(
         weights: ``none`` counts any disagreement alike (Cohen 1960); ``linear`` and
             ``quadratic`` by the distance of the ratings in steps (Cohen 1968).
         groups: Conversation of each item, resampled together.
-        interval: ``bca``, ``percentile`` or ``jackknife``.
+        interval: ``jackknife``, ``bca`` or ``percentile``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -259,7 +259,7 @@ def fleiss_kappa(
     ratings: Sequence[Sequence[Hashable]],
     *,
     groups: Groups | None = None,
-    interval: ResamplingKind = "bca",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -269,7 +269,7 @@ def fleiss_kappa(
     Args:
         ratings: One list of labels per item, all of one length.
         groups: Conversation of each item, resampled together.
-        interval: ``bca``, ``percentile`` or ``jackknife``.
+        interval: ``jackknife``, ``bca`` or ``percentile``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.

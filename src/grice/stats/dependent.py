@@ -26,7 +26,7 @@ from grice.stats.comparison import (
     significance_clusters,
     verdict,
 )
-from grice.stats.correlations import NAMES, complete, correlation_value
+from grice.stats.correlations import NAMES, complete, correlation_value, heavy_tails
 from grice.stats.estimate import (
     Estimate,
     Floats,
@@ -179,7 +179,7 @@ def compare_correlations(
     baseline: str | None = None,
     test: Test = "permutation",
     correction: Correction = "holm",
-    interval: ResamplingKind = "bca",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 2000,
     permutations: int | None = None,
@@ -187,7 +187,8 @@ def compare_correlations(
 ) -> CorrelationComparison:
     """Return the correlations of metrics with human ratings, compared on the same items.
 
-    Intervals of correlations and of differences come from the same bootstrap resamples. The
+    Intervals of correlations and of differences come from the same items left out, or from the
+    same bootstrap resamples. The
     permutation test swaps the standardised (for Spearman and Kendall: ranked) values of two
     metrics on random items, or random conversations (Deutsch et al. 2021).
 
@@ -198,10 +199,11 @@ def compare_correlations(
         groups: Conversation of each item; its items are drawn and swapped together.
         baseline: Compare each metric with this one alone.
         test: ``permutation``, or the formulas ``williams`` and ``steiger`` for independent
-            items (for rank correlations an approximation).
+            items (for rank correlations an approximation). On columns with heavy tails these
+            reject far too often, and the comparison then says so.
         correction: ``holm``, ``benjamini-hochberg`` or ``none``.
-        interval: ``bca``, ``percentile``, or ``jackknife``, which holds its promise with few
-            conversations too (bench/coverage.md).
+        interval: ``jackknife``, which holds its promise for heavy tails and few conversations
+            too (bench/coverage.md), ``bca`` or ``percentile``.
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as the correction asks for.
@@ -241,6 +243,8 @@ def compare_correlations(
         )
     else:
         p_values, how = _formulas(scores, values, pairs, kind, n, test)
+        if kind == "pearson" and any(heavy_tails(target, column) for column in scores.T):
+            how += ": rejects too often on these heavy tails; give test='permutation'"
     comparisons = []
     gaps = differences(drawn, pairs)
     for i, ((a, b), p) in enumerate(zip(pairs, adjusted_p(p_values, correction), strict=True)):

@@ -11,7 +11,7 @@ from grice.stats import weighted
 from grice.stats.correlations import NAMES
 from grice.stats.estimate import Estimate, Floats, Groups, Integers, check_level
 from grice.stats.ratings import Ratings, arranged, matrix
-from grice.stats.resample import estimate, resample
+from grice.stats.resample import ResamplingKind, estimate, resample
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
@@ -25,6 +25,7 @@ def leave_one_judge_out(
     kind: Kind = "spearman",
     pool: Literal["judges", "pairs"] = "judges",
     groups: Groups | None = None,
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -38,6 +39,7 @@ def leave_one_judge_out(
             correlation over all (rating, mean of the others) pairs together, where positions
             are not persons.
         groups: Conversation of each item, resampled together.
+        interval: ``jackknife``, ``bca`` or ``percentile``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -69,6 +71,7 @@ def leave_one_judge_out(
         codes,
         kind=kind,
         what=what,
+        interval=interval,
         level=level,
         resamples=resamples,
         seed=seed,
@@ -80,6 +83,7 @@ def pairwise_agreement(
     *,
     kind: Kind = "spearman",
     groups: Groups | None = None,
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -101,6 +105,7 @@ def pairwise_agreement(
         codes,
         kind=kind,
         what=what,
+        interval=interval,
         level=level,
         resamples=resamples,
         seed=seed,
@@ -114,6 +119,7 @@ def _mean_correlation(
     *,
     kind: Kind,
     what: str,
+    interval: ResamplingKind,
     level: float,
     resamples: int,
     seed: int,
@@ -138,7 +144,5 @@ def _mean_correlation(
         mean = np.where(present, found, 0).sum(axis=1) / np.maximum(count, 1)
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
-    drawn = resample(
-        statistic, items, groups=codes, kind="percentile", resamples=resamples, seed=seed
-    )
-    return estimate(drawn, level=level, what=what)
+    drawn = resample(statistic, items, groups=codes, kind=interval, resamples=resamples, seed=seed)
+    return estimate(drawn, level=level, what=what, bounded="correlation")

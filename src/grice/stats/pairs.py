@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.errors import InputError
 from grice.stats.correlations import NAMES, analytic_interval, correlation_value
@@ -23,7 +24,7 @@ from grice.stats.estimate import (
     joined,
     ordered,
 )
-from grice.stats.resample import estimate, resample
+from grice.stats.resample import ResamplingKind, estimate, resample
 
 if TYPE_CHECKING:
     from grice.stats.resample import Statistic
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["PairwiseAccuracy", "SystemLevel", "pairwise_accuracy", "system_level"]
 
 MOST_PAIRS = 20_000_000
+CHOSEN = ("cross-fit", "calibrate")
 
 
 class PairwiseAccuracy(msgspec.Struct, frozen=True):
@@ -39,8 +41,9 @@ class PairwiseAccuracy(msgspec.Struct, frozen=True):
 
     Attributes:
         accuracy: Share of agreeing pairs, 0 to 1.
-        epsilon: Metric differences up to this count as a tie.
-        calibrated: Whether epsilon was chosen on these pairs, which flatters a little.
+        epsilon: Metric differences up to this count as a tie. With ``cross-fit`` the one that
+            agrees best on all pairs, for use on other data: the accuracy is that of two others.
+        calibrated: Whether epsilon was chosen on the pairs it judges, which flatters.
         pairs: Number of pairs.
         human_ties: Share of pairs that people rate the same.
         metric_ties: Share of pairs that the metric ties under epsilon.
@@ -79,7 +82,8 @@ def pairwise_accuracy(
     human: Values,
     *,
     contexts: Groups | None = None,
-    epsilon: float | Literal["calibrate"] = "calibrate",
+    epsilon: float | Literal["cross-fit", "calibrate"] = "cross-fit",
+    interval: ResamplingKind = "jackknife",
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
@@ -88,25 +92,30 @@ def pairwise_accuracy(
 
     A pair agrees if both prefer the same reply, or both see a tie (acc_eq of Deutsch, Foster
     and Freitag 2023). As a metric on a fine scale never ties, differences up to epsilon count
-    as one; ``calibrate`` takes the epsilon that agrees most, anew on each resample. An epsilon
-    from other data, given as a number, does not flatter.
+    as one. ``cross-fit`` splits the items (or contexts) into random halves and judges the pairs
+    within each with the epsilon that agrees most on the pairs within the other; ``calibrate`` is
+    the published way, which takes the epsilon that agrees most on the very pairs it judges and
+    so flatters. Both choose anew on each resample. A number is an epsilon from other data.
 
     Args:
         metric: One value per item.
         human: The ratings of the same items.
         contexts: Compare only replies to the same context, and average over contexts, which
             are then what is resampled. Without them all items are compared with each other.
-        epsilon: The largest metric difference that is a tie, or ``calibrate``.
+        epsilon: The largest metric difference that is a tie, ``cross-fit`` or ``calibrate``.
+        interval: ``jackknife``, ``bca`` or ``percentile``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
+        seed: Seed of the draws and of the halves.
 
     Raises:
-        InputError: If there is no pair, or more than 20 million.
+        InputError: If there is no pair, no pair in one of the halves, or more than 20 million.
     """
     check_level(level)
-    if epsilon != "calibrate" and not (isinstance(epsilon, int | float) and epsilon >= 0):
-        raise InputError(f"epsilon={epsilon!r}: a number from 0 or 'calibrate' is needed")
+    if epsilon not in CHOSEN and not (isinstance(epsilon, int | float) and epsilon >= 0):
+        raise InputError(
+            f"epsilon={epsilon!r}: a number from 0, 'cross-fit' or 'calibrate' is needed"
+        )
     x, y = columns_of(metric=metric, human=human)
     codes = None if contexts is None else group_codes(contexts, len(x))
     kept = ~(np.isnan(x) | np.isnan(y))
@@ -116,15 +125,18 @@ def pairwise_accuracy(
     x, y = x[order], y[order]
     codes = None if codes is None else codes[order]
     pairs, units, n = _all_pairs(x, y, codes)
-    statistic = _accuracy(pairs, epsilon)
-    drawn = resample(statistic, units, kind="percentile", resamples=resamples, seed=seed)
-    best, agreed = _best(pairs, pairs.share[None, :], epsilon)
-    used = float(best[0])
-    total = float(pairs.share.sum())
     what = "pairwise accuracy with ties"
-    if epsilon == "calibrate":
-        what += ", epsilon chosen on these pairs and on each resample"
-    found = estimate(drawn, level=level, what=what, n=n, value=float(agreed[0]) / total)
+    if epsilon == "cross-fit":
+        statistic = _cross_fitted(_halves(pairs, units, seed))
+        what += f", epsilon of each half from the other, halves drawn with seed {seed}"
+    else:
+        statistic = _accuracy(pairs, epsilon)
+        if epsilon == "calibrate":
+            what += ", epsilon chosen on these very pairs"
+    drawn = resample(statistic, units, kind=interval, resamples=resamples, seed=seed)
+    used = float(_best(pairs, pairs.share[None, :], epsilon)[0][0])
+    total = float(pairs.share.sum())
+    found = estimate(drawn, level=level, what=what, n=n, bounded="share")
     if codes is not None:
         found = _over_contexts(found, units)
     return PairwiseAccuracy(
@@ -140,7 +152,9 @@ def pairwise_accuracy(
 def _over_contexts(found: Estimate, units: int) -> Estimate:
     return msgspec.structs.replace(
         found,
-        method=found.method.replace("bootstrap of items", "bootstrap of contexts"),
+        method=found.method.replace("of items", "of contexts").replace(
+            "over items", "over contexts"
+        ),
         groups=units,
         note=None if found.note is None else found.note.replace("items", "contexts"),
     )
@@ -195,12 +209,13 @@ def _within(items: Integers) -> tuple[Integers, Integers]:
     return items[a].astype(np.int64), items[b].astype(np.int64)
 
 
-def _best(
-    pairs: _Pairs, weights: Floats, epsilon: float | Literal["calibrate"]
-) -> tuple[Floats, Floats]:
-    """Return per row of pair weights the epsilon and the weight of the agreeing pairs."""
+def _best(pairs: _Pairs, weights: Floats, epsilon: float | str) -> tuple[Floats, Floats]:
+    """Return per row of pair weights the epsilon and the weight of the agreeing pairs.
+
+    Unless epsilon is a number, it is the one that agrees most.
+    """
     right, tied = weights * pairs.right, weights * pairs.tied
-    if epsilon != "calibrate":
+    if not isinstance(epsilon, str):
         cut = int(np.searchsorted(pairs.gap, epsilon, side="right"))
         agreed = tied[:, :cut].sum(axis=1) + right[:, cut:].sum(axis=1)
         return np.full(len(weights), float(epsilon)), agreed
@@ -222,16 +237,61 @@ def _best(
     return reach[chosen], start + options[np.arange(len(options)), chosen]
 
 
-def _accuracy(pairs: _Pairs, epsilon: float | Literal["calibrate"]) -> Statistic:
+def _accuracy(pairs: _Pairs, epsilon: float | str) -> Statistic:
     def statistic(weights: Floats) -> Floats:
         values = np.full((len(weights), 1), np.nan)
         for i, row in enumerate(weights):
-            weight = row[pairs.first] * pairs.share
-            if pairs.second is not None:
-                weight *= row[pairs.second]
+            weight = _weight(pairs, row)
             total = weight.sum()
             if total > 0:
-                values[i, 0] = _best(pairs, weight[None, :], epsilon)[1][0] / total
+                values[i, 0] = _best(pairs, weight, epsilon)[1][0] / total
+        return values
+
+    return statistic
+
+
+def _weight(pairs: _Pairs, row: Floats) -> Floats:
+    weight = row[pairs.first] * pairs.share
+    if pairs.second is not None:
+        weight *= row[pairs.second]
+    return np.asarray(weight[None, :])
+
+
+def _halves(pairs: _Pairs, units: int, seed: int) -> tuple[_Pairs, _Pairs]:
+    """Return the pairs within either half of the items, or of the contexts."""
+    half = np.random.default_rng(seed).permutation(units) % 2
+    second = pairs.first if pairs.second is None else pairs.second
+    inside = [(half[pairs.first] == one) & (half[second] == one) for one in (0, 1)]
+    if not all(part.any() for part in inside):
+        raise InputError(
+            f"{units} items or contexts are too few for epsilon='cross-fit'; give a number"
+        )
+    one, other = (_part_of(pairs, part) for part in inside)
+    return one, other
+
+
+def _part_of(pairs: _Pairs, part: NDArray[np.bool_]) -> _Pairs:
+    second = None if pairs.second is None else pairs.second[part]
+    rest = (pairs.gap[part], pairs.right[part], pairs.tied[part], pairs.share[part])
+    return _Pairs(pairs.first[part], second, *rest)
+
+
+def _cross_fitted(halves: tuple[_Pairs, _Pairs]) -> Statistic:
+    def statistic(weights: Floats) -> Floats:
+        values = np.full((len(weights), 1), np.nan)
+        for i, row in enumerate(weights):
+            held = [_weight(pairs, row) for pairs in halves]
+            if not all(weight.any() for weight in held):
+                continue
+            bars = [
+                float(_best(pairs, w, "calibrate")[0][0])
+                for pairs, w in zip(halves, held, strict=True)
+            ]
+            agreed = sum(
+                float(_best(pairs, w, bar)[1][0])
+                for pairs, w, bar in zip(halves, held, bars[::-1], strict=True)
+            )
+            values[i, 0] = agreed / sum(float(weight.sum()) for weight in held)
         return values
 
     return statistic

@@ -95,12 +95,14 @@ def resample(
         raise InputError(f"interval={kind!r}{did_you_mean(kind, KINDS)}")
     values = statistic(np.ones((1, n)))[0]
     draws = left_out = np.empty((0, len(values)))
+    units = n if groups is None else int(groups.max()) + 1
+    if units < 2:  # with the only conversation drawn or left out there is nothing to learn
+        return Resampled(values, draws, left_out, kind, n, None if groups is None else units, seed)
     if kind != "jackknife":
         draws = bootstrap(statistic, n, groups=groups, resamples=resamples, seed=seed)
     if kind != "percentile":
         left_out = jackknife(statistic, n, groups=groups, seed=seed)
-    units = None if groups is None else int(groups.max()) + 1
-    return Resampled(values, draws, left_out, kind, n, units, seed)
+    return Resampled(values, draws, left_out, kind, n, None if groups is None else units, seed)
 
 
 def differences(drawn: Resampled, pairs: Sequence[tuple[int, int]]) -> Resampled:
@@ -158,7 +160,7 @@ def estimate(
     what: str,
     n: int | None = None,
     value: float | None = None,
-    bounded: Literal["no", "by one", "correlation"] = "no",
+    bounded: Literal["no", "by one", "share", "correlation"] = "no",
 ) -> Estimate:
     """Return one column of the resampled values as an estimate.
 
@@ -170,7 +172,7 @@ def estimate(
         n: Number of items to state, if not that of the resampled rows.
         value: The value on the data, if another function computed it.
         bounded: For the jackknife: ``correlation`` takes it on Fisher's z, ``by one`` cuts the
-            upper bound at 1.
+            upper bound at 1, ``share`` both at 0 and 1.
     """
     check_level(level)
     value = float(resampled.values[column]) if value is None else value
@@ -205,7 +207,11 @@ Bounds: TypeAlias = "tuple[float | None, float | None, list[str]]"
 
 
 def _jackknife_bounds(value: float, left_out: Floats, level: float, bounded: str, n: int) -> Bounds:
-    """Return Student's interval with the error of leaving each part out (Tukey 1958)."""
+    """Return Student's interval with the error of leaving each part out (Tukey 1958).
+
+    The error is itself uncertain, the more so the more a few parts decide it: the degrees of
+    freedom are those of a variance with the kurtosis that the parts show (Satterthwaite 1946).
+    """
     if not np.isfinite(left_out).all():
         return None, None, ["undefined where a part is left out: no interval"]
     centre = value
@@ -214,14 +220,18 @@ def _jackknife_bounds(value: float, left_out: Floats, level: float, bounded: str
         left_out = np.arctanh(np.clip(left_out, -most, most))
         centre = math.atanh(min(most, max(-most, value)))
     parts = len(left_out)
-    deviation = left_out - left_out.mean()
-    error = math.sqrt((parts - 1) / parts * float(deviation @ deviation))
-    half = float(scipy_module("special").stdtrit(parts - 1, 0.5 + level / 2)) * error
+    squares = (left_out - left_out.mean()) ** 2
+    error = math.sqrt((parts - 1) / parts * float(squares.sum()))
+    freedom = float(parts - 1)
+    if error > 0:
+        kurtosis = float((squares**2).mean() / squares.mean() ** 2)
+        freedom = min(freedom, max(1.0, 2 * parts / max(1e-9, kurtosis - 1)))
+    half = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2)) * error
     low, high = centre - half, centre + half
     if bounded == "correlation":
         low, high = min(value, math.tanh(low)), max(value, math.tanh(high))
-    elif bounded == "by one":
-        high = min(1.0, high)
+    elif bounded != "no":
+        low, high = max(low, 0.0) if bounded == "share" else low, min(1.0, high)
     if half <= 1e-9 * max(1.0, abs(centre)):
         return low, high, ["leaving parts out changes nothing: the interval has no width"]
     return low, high, []

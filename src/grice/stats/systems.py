@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
 from grice.stats import weighted
+from grice.stats.clusters import Moments, mean_interval
 from grice.stats.comparison import (
     Comparison,
     Correction,
@@ -35,7 +36,7 @@ from grice.stats.estimate import (
     ordered,
     scipy_module,
 )
-from grice.stats.resample import ResamplingKind, differences, estimate, resample
+from grice.stats.resample import differences, estimate, resample
 from grice.stats.swaps import swapped_means
 
 __all__ = [
@@ -46,6 +47,9 @@ __all__ = [
     "items_needed",
     "mean",
 ]
+
+MeanInterval: TypeAlias = Literal["hall", "student", "jackknife", "percentile", "bca"]
+INTERVALS = ("hall", "student", "jackknife", "percentile", "bca")
 
 
 class SystemComparison(msgspec.Struct, frozen=True):
@@ -71,7 +75,7 @@ def mean(
     values: Values,
     *,
     groups: Groups | None = None,
-    interval: Literal["student", "jackknife", "percentile", "bca"] = "student",
+    interval: MeanInterval = "hall",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -84,8 +88,9 @@ def mean(
     Args:
         values: One value per item; None or NaN where there is none.
         groups: Conversation of each item.
-        interval: ``student`` (clustered by conversation, if groups are given), or
-            ``jackknife``, ``percentile``, ``bca``.
+        interval: ``hall``: Student's t with corrections for skewed values and for few or uneven
+            conversations (:func:`~grice.stats.clusters.mean_interval`); ``student`` without them;
+            ``jackknife``, ``percentile`` or ``bca``.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
@@ -96,26 +101,48 @@ def mean(
     check_level(level)
     columns, codes, _ = _complete({"values": values}, groups, least=1)
     n = len(columns)
-    if interval in ("jackknife", "percentile", "bca"):
+    if interval == "jackknife" or interval == "percentile" or interval == "bca":
         drawn = resample(
             weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
-        )
+        )  # fmt: skip
         return estimate(drawn, level=level, what="mean")
-    if interval != "student":
-        known = ("student", "jackknife", "percentile", "bca")
-        raise InputError(f"interval={interval!r}{did_you_mean(interval, known)}")
-    value = float(columns.mean())
+    if interval not in INTERVALS:
+        raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
+    return _mean_of(columns[:, 0], codes, interval, level, "mean")
+
+
+def _mean_of(
+    values: Floats, codes: Integers | None, interval: str, level: float, what: str
+) -> Estimate:
+    """Return a mean with an interval by formula."""
+    value, n = float(values.mean()), len(values)
     units = n if codes is None else int(codes.max()) + 1
     unit = "items" if codes is None else "conversations"
     clusters = None if codes is None else units
-    what = f"mean, Student's t over {unit}"
+    what += f", Student's t over {unit}"
     if units < 2:
         nothing = "one alone says nothing of the spread"
         return Estimate(value, None, None, level, n, what, clusters, nothing)
-    error = clustered_error(columns[:, 0], codes)[1]
-    half = float(scipy_module("special").stdtrit(units - 1, 0.5 + level / 2)) * error
     note = f"fewer than {FEW} {unit}: the interval is a rough guide" if units < FEW else None
+    if interval == "hall":
+        what += " corrected for skewness (Hall)"
+        _, low, high = mean_interval(_moments(values - value, codes), level)
+        assert low is not None
+        assert high is not None
+        return Estimate(value, value + low, value + high, level, n, what, clusters, note)
+    error = clustered_error(values, codes)[1]
+    half = float(scipy_module("special").stdtrit(units - 1, 0.5 + level / 2)) * error
     return Estimate(value, value - half, value + half, level, n, what, clusters, note)
+
+
+def _moments(values: Floats, codes: Integers | None) -> Moments:
+    """Return the sums over conversations of values whose mean is about zero."""
+    if codes is None:
+        codes = np.arange(len(values))
+    n = np.bincount(codes).astype(np.float64)
+    s = np.bincount(codes, weights=values)
+    sums = (values**2, s**2 / n, s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4)
+    return Moments(len(n), len(values), *(float(column.sum()) for column in sums))
 
 
 def compare_systems(
@@ -124,7 +151,7 @@ def compare_systems(
     groups: Groups | None = None,
     baseline: str | None = None,
     correction: Correction = "holm",
-    interval: ResamplingKind = "bca",
+    interval: MeanInterval = "hall",
     level: float = 0.95,
     resamples: int = 2000,
     permutations: int | None = None,
@@ -132,7 +159,7 @@ def compare_systems(
 ) -> SystemComparison:
     """Return the mean of each system and whether the means can be told apart.
 
-    Intervals come from a paired bootstrap: all systems on the same resamples. The test swaps
+    The interval of a difference is that of the mean of the paired differences. The test swaps
     the values of two systems on random items, or random conversations.
 
     Args:
@@ -140,8 +167,7 @@ def compare_systems(
         groups: Conversation of each item; its items are drawn and swapped together.
         baseline: Compare each system with this one alone.
         correction: ``holm``, ``benjamini-hochberg`` or ``none``.
-        interval: ``bca``, ``percentile``, or ``jackknife``, which holds its promise with few
-            conversations too (bench/coverage.md).
+        interval: As in :func:`mean`; a bootstrap draws the same resamples for all systems.
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as the correction asks for.
@@ -155,17 +181,16 @@ def compare_systems(
     pairs = pairs_of(names, baseline)
     columns, codes, total = _complete(scores, groups)
     n = len(columns)
-    drawn = resample(
-        weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
-    )
-    means = {name: estimate(drawn, i, level=level, what="mean") for i, name in enumerate(names)}
+    if interval not in INTERVALS:
+        raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
+    each, between = _estimates(columns, codes, pairs, interval, level, resamples, seed)
+    means = dict(zip(names, each, strict=True))
     swaps = permutations or permutations_needed(len(pairs), level)
     p_values, how = swapped_means(columns, codes, pairs, permutations=swaps, seed=seed)
-    gaps = differences(drawn, pairs)
     comparisons = []
     for i, ((a, b), p) in enumerate(zip(pairs, adjusted_p(p_values, correction), strict=True)):
         gap = columns[:, a] - columns[:, b]
-        difference = estimate(gaps, i, level=level, what="difference of means")
+        difference = between[i]
         spread = float(gap.std(ddof=1))
         comparisons.append(
             Comparison(
@@ -184,6 +209,38 @@ def compare_systems(
     values = [float(one) for one in columns.mean(axis=0)]
     clusters = () if baseline else significance_clusters(names, values, comparisons)
     return SystemComparison(means, tuple(comparisons), clusters, n, total - n)
+
+
+def _estimates(
+    columns: Floats,
+    codes: Integers | None,
+    pairs: Sequence[tuple[int, int]],
+    interval: MeanInterval,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> tuple[list[Estimate], list[Estimate]]:
+    """Return the mean of each column and the mean difference of each pair."""
+    what = "difference of means"
+    if interval == "hall" or interval == "student":
+        means = [_mean_of(column, codes, interval, level, "mean") for column in columns.T]
+        gaps = [
+            _mean_of(columns[:, a] - columns[:, b], codes, interval, level, what) for a, b in pairs
+        ]
+        return means, gaps
+    drawn = resample(
+        weighted.means(columns),
+        len(columns),
+        groups=codes,
+        kind=interval,
+        resamples=resamples,
+        seed=seed,
+    )
+    between = differences(drawn, pairs)
+    return (
+        [estimate(drawn, i, level=level, what="mean") for i in range(columns.shape[1])],
+        [estimate(between, i, level=level, what=what) for i in range(len(pairs))],
+    )
 
 
 def _complete(

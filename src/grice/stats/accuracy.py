@@ -1,0 +1,55 @@
+"""How often hard decisions are right, both classes weighed alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.stats.correlations import complete
+from grice.stats.estimate import Estimate, Floats, Groups, Values
+from grice.stats.resample import ResamplingKind, estimate, resample
+
+__all__ = ["balanced_accuracy"]
+
+
+def balanced_accuracy(
+    values: Values,
+    labels: Values,
+    *,
+    threshold: float = 0.5,
+    groups: Groups | None = None,
+    interval: ResamplingKind = "jackknife",
+    seed: int = 0,
+) -> Estimate:
+    """Return the mean of the shares of both classes that are told right, 0 to 1.
+
+    It is the area under the curve of the hard decisions, as which some papers print it; 0.5 is
+    what always saying the same gives.
+
+    Args:
+        values: Of each item; positive is said from the threshold on.
+        labels: 1 or 0.
+        threshold: Where saying yes begins.
+        groups: Conversation of each item; whole ones are drawn.
+        interval: As in :func:`grice.stats.correlation`.
+        seed: Seed of the draws.
+
+    Raises:
+        InputError: If a label is neither, or all are the same.
+    """
+    (said, truth), codes = complete({"values": values, "labels": labels}, groups, least=4)
+    if not np.isin(truth, (0, 1)).all():
+        raise InputError("labels: 1 or 0 is needed for a share of right decisions")
+    positive = truth == 1
+    if positive.all() or not positive.any():
+        raise InputError("labels: all are the same, so that there is nothing to tell apart")
+    right = (said >= threshold) == positive
+    counted = np.stack([right & positive, positive, right & ~positive, ~positive], axis=1)
+
+    def statistic(weights: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            hit, all_, kept, rest = (weights @ counted.astype(np.float64)).T
+            return np.asarray((hit / all_ + kept / rest) / 2)[:, None]
+
+    drawn = resample(statistic, len(truth), groups=codes, kind=interval, seed=seed)
+    return estimate(drawn, what="balanced accuracy", bounded="share")
