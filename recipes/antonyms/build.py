@@ -5,8 +5,7 @@
 Pairs of the Open English WordNet (CC BY 4.0; WordNet licence) and the antonyms of ConceptNet
 (CC BY-SA 4.0), single words only. One line per word and part of speech: the word; n, v, a or r;
 its antonyms. ConceptNet states no part of speech: a pair of it is kept for each reading that
-both words have in the lexicon. It pairs verbs loosely ("say" and "listen"), so verbs of it are kept
-only where it names the pair both ways round.
+both words have in the lexicon, but for verbs, which it pairs loosely ("say" and "listen").
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from itertools import permutations
 from pathlib import Path
 
 from grice.text.lexicon import look_up
-from grice.text.verbs import base_form
 
 OUT = Path(__file__).parents[2] / "src" / "grice" / "data" / "antonyms.tsv.gz"
 WORDNET, CONCEPTNET = "conceptnet/wordnet_antonyms.tsv.gz", "deam/conceptnet_antonyms.txt.gz"
@@ -38,17 +36,14 @@ def pairs(data: Path) -> set[tuple[str, str, str]]:
     named = {(first, second) for first, relation, second in rows if relation == "/r/Antonym"}
     for first, second in named:
         for pos in set(look_up(first).readings) & set(look_up(second).readings):
-            if pos != "v" or ((second, first) in named and _lemmas(first, second)):
+            if pos != "v":
                 found |= {(first, pos, second), (second, pos, first)}
     return {
         (one, pos, other)
         for one, pos, other in found
-        if one.isalpha() and other.isalpha() and one != other and one.islower() and other.islower()
-    }
-
-
-def _lemmas(*verbs: str) -> bool:
-    return all(base_form(verb) == verb for verb in verbs)
+        if one != other and all(word.isalpha() and word.islower() and len(word) > 2
+                                for word in (one, other))
+    }  # fmt: skip
 
 
 def main() -> None:

@@ -11,7 +11,8 @@ import gzip
 import re
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.text.lexicon import look_up
 from grice.text.verbs import is_past
@@ -32,12 +33,15 @@ from grice.text.wordlists import (
     THINGS,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = ["Kind", "Word", "antonyms", "fit", "lemma", "put", "sentences", "words"]
 
 Kind: TypeAlias = Literal["noun", "verb", "adjective", "name"]
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\w.,:]*\w|\d|[^\w\s]")
-_SENTENCE = re.compile(r"[^.!?]*[^.!?\s][^.!?]*(?:[.!?]+[\"')\]]*|$)")
+_END = re.compile(r"(?<![\s.][A-Za-z])(?:[.!?…]+[\"')\]]*)(?=\s|$)")
 _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
 
 
@@ -55,6 +59,7 @@ _CLOSED = (
         "while since until although though because whether upon per except like going"
     )
 )  # fmt: skip
+_ARTICLES = DETERMINERS - {"all", "that"}
 _READING = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ"}
 _TAGS = {
     "noun": ("NN", "NNS"),
@@ -88,11 +93,17 @@ class Word(NamedTuple):
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text begin and end, without the blanks between them."""
+    """Return where the sentences of a text begin and end, without the blanks between them.
+
+    >>> [text[a:b] for text in ["In the U.S. it rains. Why?"] for a, b in sentences(text)]
+    ['In the U.S. it rains.', 'Why?']
+    """
+    ends = [match.end() for match in _END.finditer(text)]
     found = []
-    for match in _SENTENCE.finditer(text):
-        start = match.start() + len(match[0]) - len(match[0].lstrip())
-        found.append((start, match.start() + len(match[0].rstrip())))
+    for start, end in pairwise([0, *ends, len(text)]):
+        part = text[start:end]
+        if part.strip():
+            found.append((start + len(part) - len(part.lstrip()), start + len(part.rstrip())))
     return found
 
 
@@ -114,6 +125,10 @@ def _kind(found: list[Word], i: int) -> Kind | None:
     if found[i].text[0].isupper() and i and before not in ".!?\"":
         return None
     readings = look_up(word).readings
+    after = found[i + 1].lower if i + 1 < len(found) else ""
+    ends = not after.isalpha() or after in _CLOSED
+    if before == "to" and "n" in readings and (not after.isalpha() or after in {"and", "or"}):
+        return None  # "to bed" and "to work"
     if before in _SUBJECTS | MODALS | {"to", "don't", "doesn't", "didn't", "can't", "won't"}:
         return "verb" if "v" in readings and word not in FEELINGS else None
     if readings == "n":
@@ -122,9 +137,7 @@ def _kind(found: list[Word], i: int) -> Kind | None:
         return "verb"
     if readings == "a" or (before in BE | DEGREES and "a" in readings and "n" not in readings):
         return "adjective"
-    after = found[i + 1].lower if i + 1 < len(found) else ""
-    ends = not after.isalpha() or after in _CLOSED
-    if before in DETERMINERS and "n" in readings and "a" not in readings and ends:
+    if before in _ARTICLES and "n" in readings and "a" not in readings and ends:
         return "noun"
     return None
 
@@ -167,18 +180,21 @@ def _inflected(base: str, tag: str) -> tuple[str, ...]:
     return tuple(getInflection(base, tag=tag))
 
 
-def fit(other: str, word: Word, before: str) -> str:
-    """Return the lemma ``other`` inflected and capitalised as ``word`` is.
+def fit(other: str, found: Sequence[Word], i: int) -> str:
+    """Return the lemma ``other`` inflected and capitalised as a word is whose place it takes.
 
     Args:
         other: A lemma, or a name.
-        word: The word whose place it takes; it has a kind.
-        before: The word before, in lower case.
+        found: The words of the text.
+        i: Which of them it replaces; that one has a kind.
     """
+    word = found[i]
     assert word.kind is not None
     text = other
     if word.kind != "name":
-        forms = _inflected(other, _tag(word.lower, word.kind, before))
+        lead = (one.lower for one in reversed(found[:i]) if one.lower not in ADVERBS
+                and not one.lower.endswith("ly"))  # fmt: skip
+        forms = _inflected(other, _tag(word.lower, word.kind, next(lead, "")))
         text = forms[0] if forms else other
     return text[0].upper() + text[1:] if word.text[0].isupper() else text
 

@@ -68,9 +68,8 @@ def _opposite(sentence: str, draw: Random) -> str | None:
     i = draw.choice(places)
     word = found[i]
     assert word.kind is not None
-    before = found[i - 1].lower if i else ""
     other = draw.choice(antonyms(word.lower, word.kind))
-    return put(sentence, {(word.start, word.end): fit(other, word, before)})
+    return put(sentence, {(word.start, word.end): fit(other, found, i)})
 
 
 def _joined(text: str, sentence: str) -> str:

@@ -116,10 +116,12 @@ def _case(found: Sequence[Word], i: int) -> str:
     after = found[i + 1].lower if i + 1 < len(found) else ""
     if stem == "her":
         return "object" if after in AFTER_OBJECT or not after.isalpha() else "possessive"
-    verbal = after in AUXILIARIES or after.endswith("n't") or is_verb(after) or after in ADVERBS
-    inverted = before in AUXILIARIES and verbal
+    finite = after in AUXILIARIES or after.endswith("n't") or "'" in found[i].lower
+    verbal = finite or is_verb(after) or after in ADVERBS
+    asked = i == 1 or (i > 1 and not found[i - 2].text[0].isalnum())
+    inverted = before in AUXILIARIES and (verbal or asked or not after.isalpha())
     behind = before in PREPOSITIONS or is_verb(before)
-    return "subject" if "'" in found[i].lower or inverted or (verbal and not behind) else "object"
+    return "subject" if finite or inverted or (verbal and not behind) else "object"
 
 
 def _agreement(

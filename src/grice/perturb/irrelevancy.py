@@ -58,7 +58,7 @@ def _replace(
     edits, pairs = {}, []
     for i in sorted(chosen):
         word = found[place][i]
-        new = fit(draw.choice(pool[_slot(word)]), word, found[place][i - 1].lower if i else "")
+        new = fit(draw.choice(pool[_slot(word)]), found[place], i)
         edits[word.start, word.end] = new
         pairs.append(f"{word.text} to {new}")
     text = conversation.turns[place].text
