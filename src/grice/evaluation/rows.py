@@ -71,7 +71,8 @@ PACKAGE = "grice.evaluation.benches"
 def task_names() -> list[str]:
     """Return the names of all benches of tasks: the modules of ``benches/``, ``-`` for ``_``."""
     package = import_module(PACKAGE)
-    return sorted(found.name.replace("_", "-") for found in iter_modules(package.__path__))
+    names = (found.name for found in iter_modules(package.__path__))
+    return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
 
 
 def find_task(name: str) -> Task | None:
