@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from grice.knowledge.extractor import CueExtractor
+    from grice.knowledge.generative import GenerativeKnowledge, TailGenerator
     from grice.knowledge.lookup import StoredKnowledge
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.store import KnowledgeStore
+    from grice.knowledge.union import KnowledgeUnion
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder, SpanTagger
 
@@ -18,9 +21,11 @@ __all__ = [
     "describe_file",
     "open_extractor",
     "open_file",
+    "open_generative",
     "open_knowledge",
     "open_plausibility",
     "open_store",
+    "open_union",
 ]
 
 
@@ -50,6 +55,29 @@ def open_knowledge(bundle: Bundle, encoder: Encoder) -> StoredKnowledge:
     from grice.knowledge.lookup import StoredKnowledge
 
     return StoredKnowledge(open_store(bundle), encoder)
+
+
+def open_generative(bundle: Bundle, generator: TailGenerator) -> GenerativeKnowledge:
+    """Return the knowledge of a bundle of kind ``generative-knowledge``, which writes tails."""
+    from grice.knowledge.generative import GenerativeKnowledge
+
+    return GenerativeKnowledge(bundle, generator)
+
+
+def open_union(parts: Sequence[object]) -> KnowledgeUnion:
+    """Return several sources of knowledge as one.
+
+    Raises:
+        BundleError: If one of them is none.
+    """
+    from grice.errors import BundleError
+    from grice.knowledge.protocols import KnowledgeBase
+    from grice.knowledge.union import KnowledgeUnion
+
+    sources = [part for part in parts if isinstance(part, KnowledgeBase)]
+    if len(sources) < len(parts):
+        raise BundleError("a union of knowledge may name bundles of knowledge only")
+    return KnowledgeUnion(sources)
 
 
 def describe_file(path: Path) -> Bundle:

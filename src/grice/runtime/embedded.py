@@ -164,36 +164,53 @@ class EmbeddedGenerator:
     """An encoder-decoder from a bundle of kind ``generator``, with beam search.
 
     Args:
-        bundle: The opened bundle; its settings state ``max_tokens`` of the output.
+        bundle: The opened bundle. Its settings state ``max_tokens`` of the output; where the model
+            has no room for any length, also ``max_prompt_tokens`` and ``max_scored_tokens``; and
+            ``arithmetic``, if it was measured in one arithmetic and runs in that in both modes.
         mode: ``exact`` or ``fast``.
         threads: How many batches run at the same time, each on one core.
     """
 
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
+        settings = bundle.card.settings
+        arithmetic = str(settings.get("arithmetic", _COMPUTE[mode]))
         self._tokenizer = _tokenizer(bundle)
         self._max_tokens = _whole_number(bundle, "max_tokens")
+        self._max_prompt = _room(bundle, "max_prompt_tokens")
+        self._max_scored = _room(bundle, "max_scored_tokens")
+        # Beams of neighbours change the shape of the products. In whole numbers that changes no
+        # bit; in float32 one prompt stands alone in its batch.
+        self._rows = ROWS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Translator(
             str(bundle.folder),
             device="cpu",
-            compute_type=_COMPUTE[mode],
+            compute_type=arithmetic,
             inter_threads=threads,
             intra_threads=1,
         )
 
-    def generate(self, prompts: Sequence[str], *, count: int) -> list[tuple[Generated, ...]]:
-        """Return the ``count`` most probable texts per prompt, by beam search of that width."""
-        sources = [self._tokenizer.encode(prompt).tokens for prompt in prompts]
-        if not sources:
+    def generate(
+        self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
+    ) -> list[tuple[Generated, ...]]:
+        """Return the ``count`` most probable texts per prompt, by beam search of that width.
+
+        Args:
+            prompts: What the texts continue.
+            count: How many texts, and how wide the search.
+            begin: A piece of the vocabulary per prompt that stands before its texts, for a model
+                that has no such piece of its own.
+        """
+        if not prompts:
             return []
         results = self._engine.translate_batch(
-            sources,
+            self._sources(prompts),
+            target_prefix=_starts(begin, len(prompts)),
             beam_size=count,
             num_hypotheses=count,
             max_decoding_length=self._max_tokens,
             return_scores=True,
-            # One prompt per batch: beams of neighbours would change the shape of the products.
-            max_batch_size=1,
+            max_batch_size=self._rows,
         )
         return [
             tuple(
@@ -203,22 +220,43 @@ class EmbeddedGenerator:
             for result in results
         ]
 
-    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
+    def log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    ) -> list[float]:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
 
         The end of the text is one of its tokens.
+
+        Args:
+            prompts: What stands before.
+            texts: What is scored, one per prompt.
+            begin: See :meth:`generate`.
         """
         if len(prompts) != len(texts):
             raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
         if not prompts:
             return []
+        pieces = [
+            self._tokenizer.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False).tokens
+            for text in texts
+        ]
+        starts = _starts(begin, len(prompts)) or [[] for _ in texts]
         results = self._engine.score_batch(
-            [self._tokenizer.encode(prompt).tokens for prompt in prompts],
-            [self._tokenizer.encode(text, add_special_tokens=False).tokens for text in texts],
-            # One pair per batch, as in :meth:`generate`.
-            max_batch_size=1,
+            self._sources(prompts),
+            [
+                [*start, *text[: self._max_scored]]
+                for start, text in zip(starts, pieces, strict=True)
+            ],
+            max_batch_size=self._rows,
         )
         return [float(np.mean(result.log_probs)) for result in results]
+
+    def _sources(self, prompts: Sequence[str]) -> list[list[str]]:
+        tokens = (self._tokenizer.encode(_SURROGATE.sub("\ufffd", one)).tokens for one in prompts)
+        room = self._max_prompt
+        if room is None:
+            return list(tokens)
+        return [one if len(one) <= room else [*one[: room - 1], one[-1]] for one in tokens]
 
     def _decode(self, tokens: list[str]) -> str:
         ids = [self._tokenizer.token_to_id(token) for token in tokens]
@@ -244,6 +282,16 @@ def _whole_number(bundle: Bundle, setting: str) -> int:
             f"found {value!r}"
         )
     return value
+
+
+def _room(bundle: Bundle, setting: str) -> int | None:
+    return _whole_number(bundle, setting) if setting in bundle.card.settings else None
+
+
+def _starts(begin: Sequence[str] | None, count: int) -> list[list[str]] | None:
+    if begin is not None and len(begin) != count:
+        raise InputError(f"{count} prompts and {len(begin)} beginnings: as many are needed")
+    return None if begin is None else [[piece] for piece in begin]
 
 
 def _plan(lengths: Sequence[int]) -> list[list[int]]:

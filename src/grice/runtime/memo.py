@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 import numpy as np
 
-from grice.runtime.protocols import TaggedSpan
+from grice.runtime.protocols import Generated, TaggedSpan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from grice.runtime.embedded import Hidden
+    from grice.runtime.embedded import EmbeddedGenerator, Hidden
     from grice.runtime.protocols import SpanTagger, Vector
 
-__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoSpanTagger", "cache_files"]
+__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoGenerator", "MemoSpanTagger", "cache_files"]
 
 FILE = "answers.sqlite"
 LIMIT = 2 * 2**30
@@ -212,6 +212,65 @@ class MemoSpanTagger:
             msgspec.json.encode,
             msgspec.json.Decoder(tuple[TaggedSpan, ...]).decode,
         )
+
+
+class MemoGenerator:
+    """A generator that continues and scores each distinct prompt once."""
+
+    def __init__(self, generator: EmbeddedGenerator, memo: Memo) -> None:
+        self.identity = generator.identity
+        self._generator = generator
+        self._memo = memo
+
+    def generate(
+        self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
+    ) -> list[tuple[Generated, ...]]:
+        """Return texts per prompt; see :class:`~grice.runtime.embedded.EmbeddedGenerator`."""
+
+        def compute(items: list[tuple[str, ...]]) -> list[tuple[Generated, ...]]:
+            return self._generator.generate(
+                [item[0] for item in items], count=count, begin=_beginnings(items)
+            )
+
+        return _answer(
+            self._memo,
+            f"{self.identity}/generate {count}",
+            _items([prompts], begin),
+            compute,
+            msgspec.json.encode,
+            msgspec.json.Decoder(tuple[Generated, ...]).decode,
+        )
+
+    def log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    ) -> list[float]:
+        """Return one number per text; see :class:`~grice.runtime.protocols.TextScorer`."""
+
+        def compute(items: list[tuple[str, ...]]) -> list[float]:
+            return self._generator.log_probabilities(
+                [item[0] for item in items],
+                [item[1] for item in items],
+                begin=_beginnings(items),
+            )
+
+        return _answer(
+            self._memo,
+            f"{self.identity}/score",
+            _items([prompts, texts], begin),
+            compute,
+            msgspec.json.encode,
+            msgspec.json.Decoder(float).decode,
+        )
+
+
+def _items(columns: list[Sequence[str]], begin: Sequence[str] | None) -> list[tuple[str, ...]]:
+    first = [""] * len(columns[0]) if begin is None else begin
+    return list(zip(*columns, first, strict=True))
+
+
+def _beginnings(items: list[tuple[str, ...]]) -> list[str] | None:
+    begin = [item[-1] for item in items]
+    return begin if any(begin) else None
 
 
 def _write_vector(vector: Vector) -> bytes:

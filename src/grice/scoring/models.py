@@ -103,6 +103,19 @@ class Models:
 
         return EmbeddedGenerator(bundle, mode=self.mode, threads=self._workers)
 
+    def _open_generative_knowledge(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_generative
+        from grice.runtime.embedded import EmbeddedGenerator
+        from grice.runtime.memo import MemoGenerator
+
+        generator = EmbeddedGenerator(bundle, mode=self.mode, threads=self._workers)
+        return open_generative(bundle, MemoGenerator(generator, self._memo))
+
+    def _open_knowledge_union(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_union
+
+        return open_union([self.open(part) for part in _below(bundle.card)])
+
     def _open_pair_head(self, bundle: Bundle) -> object:
         from grice.runtime.pairs import PairHead
 
@@ -139,9 +152,11 @@ class Models:
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "encoder": Models._open_encoder,
+    "generative-knowledge": Models._open_generative_knowledge,
     "generator": Models._open_generator,
     "knowledge": Models._open_knowledge,
     "knowledge-file": Models._open_knowledge_file,
+    "knowledge-union": Models._open_knowledge_union,
     "pair-head": Models._open_pair_head,
     "span-head": Models._open_span_head,
     "triple-head": Models._open_triple_head,
@@ -150,6 +165,9 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
 
 def _below(card: Card) -> tuple[str, ...]:
     """Return the references of what a model stands on: knowledge below it, else its encoder."""
+    parts = card.settings.get("parts")
+    if isinstance(parts, list):
+        return tuple(str(part) for part in parts)
     if base := card.settings.get("base"):
         return (str(base),)
     return (_encoder(card.encoder),) if card.encoder else ()

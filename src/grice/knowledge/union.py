@@ -1,0 +1,51 @@
+"""Several sources of knowledge asked as one: what somebody wrote down beside what is generated."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.knowledge.protocols import KnowledgeBase
+    from grice.records import KnownTail, Triple
+
+__all__ = ["KnowledgeUnion"]
+
+
+class KnowledgeUnion:
+    """A :class:`~grice.knowledge.protocols.KnowledgeBase` made of others.
+
+    Args:
+        parts: At least one, the one whose tails come first first.
+    """
+
+    def __init__(self, parts: Sequence[KnowledgeBase]) -> None:
+        if not parts:
+            raise InputError("a union of knowledge needs at least one source")
+        self._parts = tuple(parts)
+        self.identity = "+".join(part.identity for part in parts)
+
+    def tails(
+        self, heads: Sequence[str], relations: Sequence[str], k: int
+    ) -> list[list[KnownTail]]:
+        """Return at most ``k`` tails, taken from the sources in turn, each once."""
+        each = [part.tails(heads, relations, k) for part in self._parts]
+        return [_in_turn(lists, k) for lists in zip(*each, strict=True)]
+
+    def plausibility(self, triples: Sequence[Triple]) -> list[float]:
+        """Return the mean of what the sources say, 0 to 1."""
+        each = [part.plausibility(triples) for part in self._parts]
+        return [sum(values) / len(values) for values in zip(*each, strict=True)]
+
+
+def _in_turn(lists: Sequence[list[KnownTail]], k: int) -> list[KnownTail]:
+    found: dict[str, KnownTail] = {}
+    for row in zip_longest(*lists):
+        for tail in row:
+            if tail is not None:
+                found.setdefault(" ".join(tail.tail.lower().split()), tail)
+    return list(found.values())[:k]
