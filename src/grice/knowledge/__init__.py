@@ -109,11 +109,11 @@ def describe_file(path: Path) -> Bundle:
         return Bundle(path.parent, card, file.content[:8])
 
 
-def open_file(path: Path, base: object | None, encoder: Encoder) -> StoredKnowledge:
+def open_file(bundle: Bundle, base: object | None, encoder: Encoder) -> StoredKnowledge:
     """Return the triples of a file that ``grice kb`` made, on top of other knowledge if it has any.
 
     Args:
-        path: The file.
+        bundle: The file as :func:`describe_file` found it.
         base: The opened knowledge below; None if the file stands alone.
         encoder: The encoder whose vectors are compared.
 
@@ -124,9 +124,10 @@ def open_file(path: Path, base: object | None, encoder: Encoder) -> StoredKnowle
     from grice.knowledge.file import KnowledgeFile, Stack
     from grice.knowledge.lookup import StoredKnowledge
 
-    file = KnowledgeFile(path)
+    ((name, whole),) = bundle.card.files.items()
+    file = KnowledgeFile(bundle.folder / name, whole)
     if base is None:
         return StoredKnowledge(file, encoder)
     if not isinstance(base, StoredKnowledge):
-        raise BundleError(f"{path}: {file.base} below it holds no known triples")
+        raise BundleError(f"{file.path}: {file.base} below it holds no known triples")
     return StoredKnowledge(Stack(file, base.shelf), encoder)

@@ -111,7 +111,8 @@ def build(
 
     Args:
         path: Where.
-        files: Files of triples, in the order in which the first of equal triples counts.
+        files: Files of triples, in the order in which the first of equal triples counts; they
+            are closed.
         schema: The inventory of the relations.
         by: Who makes it, and when.
         below: What the file lies on top of; by default it stands alone.
@@ -120,13 +121,13 @@ def build(
     Raises:
         OutputError: If there is a file already, or it cannot be written.
     """
-    if path.exists() and not replace:
-        raise OutputError(
-            f"{path}: is there already; add to it with grice kb add --to {path} --from FILE, or "
-            "give --replace to make it anew"
-        )
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        if path.exists() and not replace:
+            raise OutputError(
+                f"{path}: is there already; add to it with grice kb add --to {path} --from FILE, "
+                "or give --replace to make it anew"
+            )
         temporary.unlink(missing_ok=True)
         with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
             # Nobody reads the file before it is whole, so no journal has to make it so.
@@ -144,6 +145,8 @@ def build(
     except (OSError, sqlite3.Error) as error:
         raise OutputError(f"{path}: cannot be written: {_why(error)}") from error
     finally:
+        for file in files:
+            file.close()
         if temporary.parent.is_dir():
             temporary.unlink(missing_ok=True)
     return built

@@ -71,16 +71,21 @@ class KnowledgeFile:
 
     Args:
         path: The file.
+        whole: Hash of its content where it was found whole a moment ago.
 
     Raises:
         BundleError: If it is not such a file, is of another version, cut off, or was changed by
             anything else.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, whole: str = "") -> None:
         self.path = path
         self._connection = connect(path)
-        about = open_checked(path, self._connection)
+        try:
+            about = open_checked(path, self._connection, whole)
+        except BaseException:
+            self._connection.close()
+            raise
         self.schema = _schema(path, about)
         self.base = about["base"]
         self.base_content = about["base_content"]

@@ -86,8 +86,14 @@ def create_tables(connection: sqlite3.Connection) -> None:
         )
 
 
-def open_checked(path: Path, connection: sqlite3.Connection) -> dict[str, str]:
+def open_checked(path: Path, connection: sqlite3.Connection, whole: str = "") -> dict[str, str]:
     """Return what a file says about itself, once it is sure to be a whole one of this layout.
+
+    Args:
+        path: The file, for messages.
+        connection: Reads it.
+        whole: Hash of the content with which it was found whole a moment ago: if it still has
+            it, its rows are not looked through again.
 
     Raises:
         BundleError: If it is something else, of another version, cut off, or changed.
@@ -97,6 +103,8 @@ def open_checked(path: Path, connection: sqlite3.Connection) -> dict[str, str]:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION:
+            if not path.stat().st_size:
+                raise BundleError(f"{path}: the file is empty; {advice}")
             raise BundleError(f"{path}: an SQLite data base, but not one of grice kb build")
         if version != VERSION:
             raise BundleError(
@@ -104,7 +112,14 @@ def open_checked(path: Path, connection: sqlite3.Connection) -> dict[str, str]:
                 "again with grice kb build"
             )
         about = dict(connection.execute("SELECT key, value FROM about"))
-        found = list(check(connection, about.get("seal", "")))
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        if path.stat().st_size != pages * size:
+            raise BundleError(
+                f"{path}: cut off: {path.stat().st_size:,} of {pages * size:,} bytes; {advice}"
+            )
+        known = whole and content(connection) == whole
+        found = list(check(connection, about.get("seal", ""), rows=not known))
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise BundleError(f"{path}: {_why(path, error)}; {advice}") from error
     if found:
@@ -118,21 +133,30 @@ def _why(path: Path, error: Exception) -> str:
             start = file.read(16)
     except OSError as broken:
         return f"cannot be read: {broken.strerror}"
-    if not start:
-        return "the file is empty"
     if start != b"SQLite format 3\0":
         return f"not a file of knowledge (it begins with {start!r})"
     return f"damaged or cut off ({error})"
 
 
-def check(connection: sqlite3.Connection, sealed: str) -> Iterator[str]:
-    """Yield what does not agree with the marks and the seal, in words."""
+def check(connection: sqlite3.Connection, sealed: str, *, rows: bool = True) -> Iterator[str]:
+    """Yield what does not agree with the marks and the seal, in words.
+
+    Args:
+        connection: Reads the file.
+        sealed: The seal it states.
+        rows: Whether to look through all rows and indices, not only at the seal.
+    """
     stored = {
         (kind, block): mark
         for kind, block, mark in connection.execute("SELECT kind, block, mark FROM marks")
     }
     if seal(connection) != sealed:
         yield "its seal does not fit its marks and settings"
+    if not rows:
+        return
+    for (said,) in connection.execute("PRAGMA integrity_check"):
+        if said != "ok":
+            yield said
     for table in MARKED:
         found = dict(_marks(connection, table))
         for block in sorted(found.keys() | {block for kind, block in stored if kind == table}):

@@ -70,12 +70,14 @@ class TripleFile(NamedTuple):
         format: Name of its format.
         schema: The inventory of its relations.
         rows: Its triples, cleaned and checked, with what is wrong in between.
+        close: Closes the file; not needed once the rows were read to their end.
     """
 
     name: str
     format: str
     schema: Schema
     rows: Iterator[Row | RecordError]
+    close: Callable[[], None]
 
 
 def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile:  # noqa: A002 - the flag's name
@@ -92,13 +94,17 @@ def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile
             its relations.
     """
     opened = open_input(path, peek=PREFIX, holds="triple")
-    first = _first_lines(opened.prefix)
-    source = _named(format) if format else _recognised(first, opened.name)
     label = re.split(r"[/\\]", opened.name)[-1].strip("<>")
-    if schema or source.schema:
-        inventory = load_schema(schema or source.schema)
-    else:
-        inventory = _fitting(source, first, opened.name)
+    try:
+        first = _first_lines(opened.prefix)
+        source = _named(format) if format else _recognised(first, opened.name)
+        if schema or source.schema:
+            inventory = load_schema(schema or source.schema)
+        else:
+            inventory = _fitting(source, first, opened.name)
+    except InputError:
+        opened.closing.close()
+        raise
 
     def rows() -> Iterator[Row | RecordError]:
         with opened.closing:
@@ -109,7 +115,7 @@ def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile
                     else _checked(found, inventory, opened.name)
                 )
 
-    return TripleFile(opened.name, source.name, inventory, rows())
+    return TripleFile(opened.name, source.name, inventory, rows(), opened.closing.close)
 
 
 def _first_lines(prefix: bytes) -> list[str]:

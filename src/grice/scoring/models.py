@@ -103,6 +103,11 @@ class Models:
 
         return EmbeddedGenerator(bundle, mode=self.mode, threads=self._workers)
 
+    def _open_thread_head(self, bundle: Bundle) -> object:
+        from grice.runtime.threads import ThreadHead
+
+        return ThreadHead(bundle, self._encoder_of(bundle))
+
     def _open_generative_knowledge(self, bundle: Bundle) -> object:
         from grice.knowledge import open_generative
         from grice.runtime.embedded import EmbeddedGenerator
@@ -120,6 +125,28 @@ class Models:
         from grice.runtime.pairs import PairHead
 
         return PairHead(bundle, self._encoder_of(bundle))
+
+    def _open_reply_head(self, bundle: Bundle) -> object:
+        from grice.runtime.replies import ReplyHead
+
+        base = bundle.card.settings.get("base")
+        if base is None:
+            return ReplyHead(bundle, self._encoder_of(bundle))
+        # What lies beneath is part of the model: another one would give other numbers.
+        found, stated = self.bundle(str(base)).digest, bundle.card.settings.get("base_digest")
+        if found != stated:
+            raise BundleError(
+                f"{bundle.folder}: it was fitted on {base} {stated}, here that is {found}; run "
+                f"grice train again"
+            )
+        return ReplyHead(bundle, self._encoder_of(bundle), self.open(str(base)))  # type: ignore[arg-type]
+
+    def _open_extractor(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_extractor
+
+        # What an extractor reads are the events that a tagger finds.
+        tagger = self.open(_encoder(bundle.card.encoder))
+        return open_extractor(bundle, tagger)  # type: ignore[arg-type]
 
     def _open_span_head(self, bundle: Bundle) -> object:
         from grice.runtime.memo import MemoSpanTagger
@@ -143,22 +170,22 @@ class Models:
     def _open_knowledge_file(self, bundle: Bundle) -> object:
         from grice.knowledge import open_file
 
-        (name,) = bundle.card.files
         base = str(bundle.card.settings["base"])
-        return open_file(
-            bundle.folder / name, self.open(base) if base else None, self._encoder_of(bundle)
-        )
+        return open_file(bundle, self.open(base) if base else None, self._encoder_of(bundle))
 
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "encoder": Models._open_encoder,
+    "extractor": Models._open_extractor,
     "generative-knowledge": Models._open_generative_knowledge,
     "generator": Models._open_generator,
     "knowledge": Models._open_knowledge,
     "knowledge-file": Models._open_knowledge_file,
     "knowledge-union": Models._open_knowledge_union,
     "pair-head": Models._open_pair_head,
+    "reply-head": Models._open_reply_head,
     "span-head": Models._open_span_head,
+    "thread-head": Models._open_thread_head,
     "triple-head": Models._open_triple_head,
 }
 

@@ -345,10 +345,11 @@ def _add(arguments: argparse.Namespace) -> int:
         below = _beneath(models, path)
         if arguments.source_file:
             schema = _schema_of(path, below)
-            rows = open_triples(arguments.source_file, format=arguments.format, schema=schema).rows
+            opened = open_triples(arguments.source_file, format=arguments.format, schema=schema)
             triples = []
-            for row in rows:
+            for row in opened.rows:
                 if isinstance(row, RecordError):
+                    opened.close()
                     raise row
                 if not row.skipped:
                     triples.append(row.triple)
