@@ -8,7 +8,7 @@ from grice.perturb._words import lemma, put, words
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
-from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS
+from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS, QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,8 @@ def _case(found: Sequence[Word], i: int) -> str:
         return "object" if after in AFTER_OBJECT or not after.isalpha() else "possessive"
     finite = after in AUXILIARIES or after.endswith("n't") or "'" in found[i].lower
     verbal = finite or is_verb(after) or after in ADVERBS
-    asked = i == 1 or (i > 1 and not found[i - 2].text[0].isalnum())
+    lead = found[i - 2] if i > 1 else None
+    asked = i == 1 or (lead and (lead.lower in QUESTIONS or not lead.text[0].isalnum()))
     inverted = before in AUXILIARIES and (verbal or asked or not after.isalpha())
     behind = before in PREPOSITIONS or is_verb(before)
     return "subject" if finite or inverted or (verbal and not behind) else "object"

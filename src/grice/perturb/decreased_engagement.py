@@ -68,8 +68,8 @@ def _detail(text: str) -> Iterator[tuple[str, str]]:
             ends = [other for other in found[i:] if not other.text.isalnum()]
             end = ends[0].start if ends else len(text)
             if end - found[i].start > len(word) + 1:
-                yield (
-                    f'"{text[found[i].start : end].rstrip()}" taken out',
-                    text[: found[i - 1].end] + text[end:],
-                )
+                detail = text[found[i].start : end].rstrip()
+                blank = " " if text[end : end + 1] not in {".", ",", "!", "?", ";"} else ""
+                left = f"{text[: found[i - 1].end]}{blank}{text[end:]}".rstrip()
+                yield f'"{detail}" taken out', left
             return
