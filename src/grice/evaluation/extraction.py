@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate, Floats
 
-__all__ = ["MEASURES", "Cells", "bleu2", "extraction_measures", "tokens_13a"]
+__all__ = ["MEASURES", "Cells", "as_deco", "bleu2", "extraction_measures", "tokens_13a"]
 
 MEASURES = ("precision", "recall", "f1", "bleu2")
 
@@ -109,6 +109,15 @@ def bleu2(predictions: Sequence[str], references: Sequence[str]) -> float:
 
 def _ngrams(words: list[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter((word,) for word in words) if order == 1 else Counter(pairwise(words))
+
+
+def as_deco(text: str) -> str:
+    """Return a clause as the people who wrote DECO's triples do, with every form of "be" as "be".
+
+    >>> as_deco("PersonX is sad")
+    'PersonX be sad'
+    """
+    return re.sub(r"\b(?:is|are|am)\b", "be", text)
 
 
 _SEPARATE = (

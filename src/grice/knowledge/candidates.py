@@ -31,8 +31,8 @@ ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""
 
 CUES = (
-    "question", "negated", "modal", "wish", "state", "feeling", "judged", "exclaimed", "purpose",
-    "derived", "new",
+    "question", "negated", "modal", "wish", "state", "feeling", "liking", "judged", "exclaimed",
+    "purpose", "derived", "new",
 )  # fmt: skip
 LEADS = {
     "because": ("because", "cause", "cuz", "since", "as"),
@@ -79,7 +79,8 @@ def allowed(candidate: Candidate, relation: str) -> bool:
     if "feeling" in head.cues and ("judged" in head.cues or "exclaimed" in head.cues):
         return False
     if relation.endswith("React"):
-        if "feeling" not in tail.cues:
+        # Nobody reacts before the other has spoken.
+        if not {"feeling", "liking"} & tail.cues or (head.own and not tail.own):
             return False
     elif "exclaimed" in tail.cues:
         return False
@@ -167,7 +168,7 @@ _NAMES = [
 FEATURES = tuple(_NAMES)
 """Names of the columns of :func:`features`."""
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
-_VAGUE = frozenset("it that this them there something one".split())
+_VAGUE = frozenset(["it", "that", "this", "them", "there", "something", "one"])
 
 
 def features(candidate: Candidate, counts: tuple[int, int]) -> NDArray[np.float32]:

@@ -49,8 +49,9 @@ class Said(NamedTuple):
         order: Which event of its turn it is, from 0.
         lead: The connective before it, such as ``because``; empty if there is none.
         cues: Any of ``question``, ``negated``, ``modal``, ``wish``, ``state`` (a form of "be"),
-            ``feeling``, ``purpose`` (an infinitive that says what for), ``new`` (first event of a
-            sentence), ``derived`` (read off an exclamation or a part of a clause).
+            ``feeling``, ``liking``, ``judged`` and ``exclaimed`` (kinds of feeling), ``purpose``
+            (an infinitive that says what for), ``new`` (first event of a sentence), ``derived``
+            (read off an exclamation or a part of a clause).
         confidence: How sure the tagger is.
     """
 
@@ -103,7 +104,7 @@ def said_events(
             text[part.start : part.end], said_by=said_by, inherited=None if new else inherited
         )
         content = text[part.start : part.end]
-        judged = reaction(content, said_by=said_by)
+        judged = reaction(content, said_by=said_by) or _judgement(content, said_by)
         cues = _cues(text, part, event)
         if judged is not None:
             cues |= {"feeling", "judged"}
@@ -168,7 +169,8 @@ _TAKES_INFINITIVE = _words(
     "chance opportunity something anything nothing lot much many best first ability right "
     "willing likely unable eager proud sure free reason excuse order interesting fun important "
     "cool possible impossible lucky better crazy weird wonderful awesome too choose chooses chose "
-    "as from according compared up down suppose taught told made makes way"
+    "gone went come comes came as from according compared up down suppose taught told made makes "
+    "way"
 )
 
 
@@ -227,8 +229,9 @@ def _cues(text: str, part: _Part, event: Event) -> set[str]:
         cues.add("modal")
     if words and any(word in {"is", "are"} for word in words[:3]):
         cues.add("state")
-    if _feels(event):
-        cues.add("feeling")
+    feels = _feels(event)
+    if feels:
+        cues.add(feels)
     if part.purpose:
         cues.add("purpose")
     if part.derived:
@@ -236,24 +239,40 @@ def _cues(text: str, part: _Part, event: Event) -> set[str]:
     return cues
 
 
-def _feels(event: Event) -> bool:
-    """Say whether a clause tells the mood of a person: "PersonX is so glad", "feels sick"."""
+def _feels(event: Event) -> str:
+    """Return whether a clause tells a ``feeling`` of a person ("PersonX is glad"), or a ``liking``.
+
+    Empty if it tells neither.
+    """
     if not event.words or not isinstance(event.words[0], Mention) or event.words[0].possessive:
-        return False
+        return ""
     words = [word for word in event.words[1:] if isinstance(word, str)]
-    while words and (words[0] in ADVERBS or words[0] in DEGREES):
-        words = words[1:]
+    words = [word for word in words if word not in DEGREES | ADVERBS | {"not"}]
     if not words:
-        return False
-    if words[0] in _MOODS:
-        return True
-    if words[0] in {"is", "are", "feels", "feel", "gets"}:
-        rest = [w for w in words[1:] if w not in DEGREES and w not in ADVERBS and w != "not"]
-        return bool(rest) and rest[0] in _MOOD_ADJECTIVES
-    return False
+        return ""
+    if words[0] in _LIKING:
+        return "liking"
+    if words[0] in {"is", "are", "gets"}:
+        return "feeling" if words[1:] and words[1] in _MOOD_ADJECTIVES else ""
+    return "feeling" if words[0] in {"feels", "thanks", "appreciates"} else ""
 
 
-_MOODS = _words("feels loves likes enjoys hates hopes thanks appreciates misses wonders")
+def _judgement(text: str, said_by: Speaker) -> Event | None:
+    """Read "that's such a terrible story" as what its speaker feels: "PersonX feels terrible"."""
+    found = _JUDGED.match(text)
+    word = found[1].lower() if found else ""
+    if word not in _BARE:
+        return None
+    feeling = past_participle(word) if word in PARTICIPIAL_ADJECTIVES else word
+    return Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
+
+
+_JUDGED = re.compile(
+    r"(?:that|this|it)(?:'s|’s|s| is| was| sounds like| must be)\s+(?:\w+\s+)?an?\s+"
+    r"(?:\w+ly\s+|very |so |pretty )?(\w+)\s+\w",
+    re.IGNORECASE,
+)
+_LIKING = _words("loves likes enjoys hates hopes misses wonders")
 _MOOD_ADJECTIVES = _words(
     "afraid amazed amused angry annoyed anxious ashamed bored cheerful comfortable concerned "
     "confident confused content curious delighted depressed disappointed disgusted eager "

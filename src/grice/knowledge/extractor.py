@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-__all__ = ["CueExtractor", "Cues", "cue_weights", "read_cues"]
+__all__ = ["CueExtractor", "Cues", "cue_weights", "not_english", "read_cues", "said_in"]
 
 KNOWN_SHARE = 0.5
 """Least share of words that the lexicon knows, below which a text is not taken for English."""
@@ -136,37 +136,24 @@ class CueExtractor:
         if unknown is not None:
             raise InputError(f"no triples of kind {unknown!r}{did_you_mean(unknown, KINDS)}")
         bound = self.least if least is None else least
-        spans = self._tagged(exchanges, kinds)
-        return [self._read(exchange, spans, kinds, bound) for exchange in exchanges]
-
-    def scores(self, exchange: Exchange, kinds: Sequence[Kind] = KINDS) -> dict[str, float]:
-        """Return the score of each relation's best pair; a relation without one is left out."""
-        said, _ = _said(exchange, self._tagged([exchange], kinds))
-        return {best.relation: best.score for best in self._best(said, kinds)}
-
-    def _tagged(
-        self, exchanges: Sequence[Exchange], kinds: Sequence[Kind]
-    ) -> dict[str, tuple[TaggedSpan, ...]]:
-        texts = [
-            text[:CHARACTERS]
-            for exchange in exchanges
-            for text in (exchange.reply, exchange.previous if "pair" in kinds else "")
-            if not_english(text) is None
+        return [
+            self._read(exchange, said, cut, kinds, bound)
+            for exchange, (said, cut) in zip(
+                exchanges, said_in(exchanges, self._tagger, kinds), strict=True
+            )
         ]
-        texts = list(dict.fromkeys(texts))
-        return dict(zip(texts, self._tagger.tag(texts), strict=True))
 
     def _read(
         self,
         exchange: Exchange,
-        spans: Mapping[str, tuple[TaggedSpan, ...]],
+        said: Sequence[Said],
+        cut: bool,  # noqa: FBT001
         kinds: Sequence[Kind],
         least: float,
     ) -> Extraction:
         reason = not_english(exchange.reply)
         if reason is not None:
             return Extraction(reason=f"the reply {reason}")
-        said, cut = _said(exchange, spans)
         flags = ("truncated",) if cut else ()
         if not any(item.own for item in said):
             return Extraction(
@@ -209,16 +196,32 @@ class CueExtractor:
         )
 
 
+def said_in(
+    exchanges: Sequence[Exchange], tagger: SpanTagger, kinds: Sequence[Kind]
+) -> list[tuple[list[Said], bool]]:
+    """Return the events of each turn before and reply, and whether some were left out.
+
+    A turn that is not English holds none; without ``pair`` the turn before is not read.
+    """
+    texts = [
+        text[:CHARACTERS]
+        for exchange in exchanges
+        for text in (exchange.reply, exchange.previous if "pair" in kinds else "")
+        if text and not_english(text) is None
+    ]
+    texts = list(dict.fromkeys(texts))
+    spans = dict(zip(texts, tagger.tag(texts), strict=True))
+    return [_said(exchange, spans, kinds) for exchange in exchanges]
+
+
 def _said(
-    exchange: Exchange, spans: Mapping[str, tuple[TaggedSpan, ...]]
+    exchange: Exchange, spans: Mapping[str, tuple[TaggedSpan, ...]], kinds: Sequence[Kind]
 ) -> tuple[list[Said], bool]:
-    """Return the events of the turn before and of the reply, and whether some were left out."""
     said: list[Said] = []
     cut = False
     speaker = "responder" if exchange.same_speaker else "previous"
-    for whole, turn, said_by in (
-        (exchange.previous, "previous", speaker), (exchange.reply, "reply", "responder"),
-    ):  # fmt: skip
+    turns = [(exchange.previous, "previous", speaker), (exchange.reply, "reply", "responder")]
+    for whole, turn, said_by in turns if "pair" in kinds else turns[1:]:
         text = whole[:CHARACTERS]
         found = spans.get(text, ())
         cut |= len(whole) > CHARACTERS or len(found) > EVENTS

@@ -1,0 +1,196 @@
+"""Sets the scale of each relation on everyday conversations and writes the bundle ``extraction``.
+
+    PYTHONPATH=src python -m recipes.extraction.pack [--data ../shared/data]
+
+The cues and what they count are written by hand (``cues.toml``); nothing is fitted. Scores of
+different relations become comparable by their mean and spread over replies of conversations that
+may train; how often people find a relation is taken to go with its number of triples in DECO's
+training part, as the paper prints them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from recipes.extraction.deco import (
+    COUNTS,
+    NOTHING,
+    RATE,
+    cells,
+    normalised,
+    replies,
+    summary,
+)
+from recipes.extraction.pairs import Pairs, best, likeness, read
+
+from grice.evaluation.trained import record_texts
+from grice.knowledge.extraction import RELATIONS, Exchange
+from grice.knowledge.extractor import Scale, cue_weights, read_cues
+from grice.runtime.bundle import file_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recipes.extraction.deco import Cells
+
+HERE = Path(__file__).parent
+COMMAND = "PYTHONPATH=src python -m recipes.extraction.pack --data ../shared/data"
+SOURCES = {
+    "topical_chat/valid_freq": "CDLA-Sharing 1.0",
+    "topical_chat/valid_rare": "CDLA-Sharing 1.0",
+    "persuasion_for_good/dialogues": "Apache-2.0",
+    "synthetic_persona_chat/valid": "CC BY 4.0",
+    "convai2017/convai2017": "Apache-2.0",
+}
+SLOPE = 0.7
+"""Log odds of one standard deviation: that of an area under the curve of about 0.69, which the
+cues have on DECO train."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=default)
+    parser.add_argument("--each", type=int, default=200, help="replies of each corpus")
+    parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/extraction"))
+    arguments = parser.parse_args()
+
+    everyday, dropped = sampled(arguments.data, arguments.each)
+    print(f"{len(everyday)} everyday replies; {dropped} dropped for an evaluated text")
+    train = replies(arguments.data, "deco_train")
+    known = cells(train)
+    weights = cue_weights(read_cues(HERE / "cues.toml").weights, HERE / "cues.toml")
+    scale = scaled(read(everyday), weights, known)
+    found = read([reply.exchange for reply in train], [reply.gold for reply in train])
+    scores, chosen = best(found, weights)
+    odds = log_odds(scores, scale)
+    print(f"DECO train: {summary(odds, likeness(found, chosen, train), known)}")
+    least = float(1 / (1 + np.exp(-np.quantile(odds, 1 - RATE))))
+    figures = [f"{len(everyday)} replies; dropped for an evaluated text: {dropped}"]
+    write(arguments.out, HERE / "cues.toml", scale, least, figures[0])
+    record_texts(arguments.out, (t for one in everyday for t in (one.previous, one.reply)))
+
+
+def sampled(data: Path, each: int) -> tuple[list[Exchange], int]:
+    """Return replies with the turn before, drawn by a fixed seed, and how many were dropped."""
+    evaluated = {normalised(text) for text in evaluated_texts(data)} - {""}
+    chosen: list[Exchange] = []
+    dropped = 0
+    for name in SOURCES:
+        kept = []
+        for before, reply in exchanges(data / f"{name}.jsonl.gz"):
+            if normalised(before) in evaluated or normalised(reply) in evaluated:
+                dropped += 1
+            elif 5 <= len(reply.split()) <= 60 and before.strip():
+                kept.append(Exchange((before,), reply))
+        kept = sorted(set(kept))
+        random.Random(name).shuffle(kept)
+        chosen += kept[:each]
+    return chosen, dropped
+
+
+def exchanges(path: Path) -> Iterator[tuple[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for conversation in map(json.loads, lines):
+            if conversation.get("meta", {}).get("amt50"):
+                continue
+            turns = conversation["turns"]
+            for before, after in pairwise(turns):
+                if before.get("speaker") != after.get("speaker"):
+                    yield before["text"].strip(), after["text"].strip()
+
+
+def evaluated_texts(data: Path) -> Iterator[str]:
+    files = sorted((data / "accent_deco").glob("*.jsonl")) + sorted((data / "rated").glob("*.gz"))
+    for path in files:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rt", encoding="utf-8") as lines:
+            text = lines.read()
+        records = (
+            [json.loads(text)]
+            if path.name.endswith((".json", ".json.gz"))
+            else [json.loads(line) for line in text.splitlines() if line.strip()]
+        )
+        yield from strings(records)
+
+
+def strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from value.split("</UTT>")
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from strings(item)
+
+
+def scaled(found: list[Pairs], weights: np.ndarray, known: Cells) -> dict[str, Scale]:
+    """Return the scale of each relation over everyday replies."""
+    scores, _ = best(found, weights)
+    common = known.positive.sum() / known.asked.sum()  # where people were asked
+    mean = np.mean(list(COUNTS.values()))
+    scale = {}
+    for column, name in enumerate(RELATIONS):
+        some = scores[scores[:, column] > NOTHING, column]
+        # A relation is found only where there is a pair of events that it can hold between.
+        rate = min(0.9, common * COUNTS[name] / mean / (len(some) / len(scores)))
+        scale[name] = Scale(
+            round(float(some.mean()), 3), round(float(some.std()), 3),
+            round(float(np.log(rate / (1 - rate))), 3), SLOPE,
+        )  # fmt: skip
+    return scale
+
+
+def log_odds(scores: np.ndarray, scale: dict[str, Scale]) -> np.ndarray:
+    odds = scores.copy()
+    for column, name in enumerate(RELATIONS):
+        some = scores[:, column] > NOTHING
+        one = scale[name]
+        odds[some, column] = one.base + one.slope * (scores[some, column] - one.centre) / one.spread
+    return odds
+
+
+def write(out: Path, cues: Path, scale: dict[str, Scale], least: float, counted: str) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    lines = [cues.read_text("utf-8").rstrip()]
+    for name, one in scale.items():
+        lines += ["", f"[scale.{name}]"]
+        lines += [f"{field} = {getattr(one, field)}" for field in one.__struct_fields__]
+    (out / "cues.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    data = ", ".join(f'"{name} ({licence})"' for name, licence in SOURCES.items())
+    card = [
+        'name = "extraction"',
+        'kind = "extractor"',
+        'version = "1"',
+        'summary = "Triples of events in a reply, by the words that relate them."',
+        'licence = "Apache-2.0"',
+        'encoder = "events"',
+        'inputs = "a reply and the turn before it: the events that the bundle `events` finds"',
+        "outputs = \"at most one triple for each of ACCENT's 12 relations, each with a confidence "
+        '0 to 1: how probable it is that people who are asked for the relation find it"',
+        "",
+        "[training]",
+        f"data = [{data}]",
+        'selection = ["DECO train: the cues were written with its triples at hand, and kept or '
+        'dropped as a whole by it; the rate of cells that hold a triple, and `least`"]',
+        f'excluded = "{counted}"',
+        f'command = "{COMMAND}"',
+        "seeds = [0]",
+        "",
+        "[settings]",
+        f"least = {least:.4f}",
+        "",
+        "[files]",
+        f'"cues.toml" = "{file_sha256(out / "cues.toml")}"',
+    ]
+    (out / "card.toml").write_text("\n".join(card) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
