@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from grice.evaluation.confounds import Confound
+    from grice.evaluation.damaged import DamagedBlock
     from grice.evaluation.meta import Block, Row
     from grice.stats.estimate import Estimate
 
-__all__ = ["print_block"]
+__all__ = ["print_block", "print_pairs"]
 
 
 def print_block(block: Block) -> None:
@@ -29,6 +30,28 @@ def print_block(block: Block) -> None:
     _print_notes(out, block)
     _print_kept(out, block)
     _print_systems(out, block)
+    out.print()
+
+
+def print_pairs(block: DamagedBlock) -> None:
+    """Print one collection of damaged texts: how often each metric sees the damage, by kind."""
+    out = console()
+    out.print(f"{block.data} · original scored above its damaged version", style="bold")
+    same = sum(block.same.values())
+    about = (
+        f"{block.level} level, {block.pairs:,} pairs of {block.sources:,} sources ({same} of the "
+        "same words left out); ties count half, chance is .500; in brackets 95 % intervals"
+    )
+    out.print(Text(about, style="dim"))
+    for row in block.rows:
+        style = "dim" if row.trivial else ""
+        table = _table(f"{row.metric} (floor)" if row.trivial else row.metric, "pairs", "share")
+        for kind, found in row.kinds.items():
+            table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
+        out.print(table)
+        left = [f"ties {row.ties:.1%}"] + [f"{row.failed} pairs failed"] * (row.failed > 0)
+        left += [f"! {one.says}" for one in row.trained if one.marked]
+        out.print(Text("  " + "; ".join(left), style="dim"))
     out.print()
 
 

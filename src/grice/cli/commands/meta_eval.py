@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from grice.evaluation.damaged import DamagedBlock
     from grice.evaluation.datasets import RatedSet
     from grice.evaluation.grid import Loaded
     from grice.evaluation.meta import Block
@@ -63,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the tables, and write them where asked."""
     from grice.cli._terminal import warn
     from grice.errors import InputError
+    from grice.evaluation.damaged import DAMAGED, judge_pairs
     from grice.evaluation.datasets import data_folder, wanted_sets
     from grice.evaluation.grid import Plan, blocks, scores_from
     from grice.evaluation.meta import shared_evidence
@@ -71,10 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
         return _list_sets()
     if not arguments.on:
         raise InputError("say what to judge on: --on SET …, --on FILE or --on all (see --sets)")
-    wanted = wanted_sets(arguments.on)
+    paired = [word for word in arguments.on if word in DAMAGED]
+    wanted = wanted_sets([word for word in arguments.on if word not in DAMAGED])
     known = [want.set for want in wanted if not isinstance(want.set, Path)]
     files = [scores_from(word, [entry.name for entry in known]) for word in arguments.scores]
     found: list[Block] = []
+    damaged: list[DamagedBlock] = []
     with ExitStack() as stack:
         graders: dict[str, Grader] = {}
 
@@ -96,8 +100,14 @@ def run(arguments: argparse.Namespace) -> int:
             found.append(block)
             if not arguments.json:
                 _print(block)
-    _write(arguments, found, shared_evidence(known))
-    return 1 if any(row.failed for block in found for row in block.rows) else 0
+        for name in paired:
+            damaged.append(judge_pairs(name, data_folder(arguments.data), plan, warn))
+            if not arguments.json:
+                _print_pairs(damaged[-1])
+    _write(arguments, found, damaged, shared_evidence(known))
+    failed = [row.failed for block in found for row in block.rows]
+    failed += [row.failed for pairs in damaged for row in pairs.rows]
+    return 1 if any(failed) else 0
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
@@ -113,11 +123,18 @@ def _print(block: Block) -> None:
     print_block(block)
 
 
+def _print_pairs(block: DamagedBlock) -> None:
+    from grice.cli._meta import print_pairs
+
+    print_pairs(block)
+
+
 def _list_sets() -> int:
     from rich import box
     from rich.table import Table
 
     from grice.cli._terminal import console
+    from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -127,13 +144,20 @@ def _list_sets() -> int:
     for entry in known_sets().values():
         aspects = [f"{name}*" if name == entry.default else name for name in entry.all_aspects]
         table.add_row(entry.name, entry.level, ", ".join(aspects), entry.licence)
+    for entry in DAMAGED.values():
+        table.add_row(entry.name, entry.level, "pairs: damaged, original", entry.licence)
     out = console()
     out.print(table)
     out.print("* taken unless told otherwise")
     return 0
 
 
-def _write(arguments: argparse.Namespace, found: list[Block], shared: list[str]) -> None:
+def _write(
+    arguments: argparse.Namespace,
+    found: list[Block],
+    damaged: list[DamagedBlock],
+    shared: list[str],
+) -> None:
     from datetime import UTC, datetime
 
     import grice
@@ -143,8 +167,10 @@ def _write(arguments: argparse.Namespace, found: list[Block], shared: list[str])
     for line in shared:
         warn(line)
     if arguments.json:
-        sys.stdout.write(_as_json(found) + "\n")
+        sys.stdout.write(_as_json(found, damaged) + "\n")
     texts: dict[Path, str] = {}
+    if damaged and (arguments.csv or arguments.latex or arguments.html):
+        warn("damaged pairs stand in the terminal's table and in --json only")
     if arguments.csv or arguments.latex:
         from grice.evaluation.export import as_csv, as_latex
 
@@ -167,11 +193,11 @@ def _write(arguments: argparse.Namespace, found: list[Block], shared: list[str])
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def _as_json(found: list[Block]) -> str:
+def _as_json(found: list[Block], damaged: list[DamagedBlock]) -> str:
     import msgspec
     from msgspec.structs import replace
 
     # The points are for plots; whoever wants single values has the scores.
     rows = ([replace(row, points=()) for row in block.rows] for block in found)
     plain = [replace(block, rows=tuple(kept)) for block, kept in zip(found, rows, strict=True)]
-    return msgspec.json.encode(plain).decode()
+    return msgspec.json.encode([*plain, *damaged]).decode()
