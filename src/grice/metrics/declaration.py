@@ -85,16 +85,22 @@ class Example(msgspec.Struct, frozen=True):
         texts: Turns of two speakers in alternation; the last one is judged.
         low: The value is at least this.
         high: The value is at most this.
+        references: Other replies that people would accept in place of the last turn.
     """
 
     texts: list[str]
     low: float
     high: float
+    references: list[str] = []
 
     def conversation(self) -> Conversation:
         """Return the example as a conversation whose last turn is the target."""
-        turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(self.texts))
-        return Conversation("example", turns, targets=(len(turns) - 1,))
+        last = len(self.texts) - 1
+        turns = tuple(
+            Turn("AB"[i % 2], text, references=tuple(self.references) if i == last else ())
+            for i, text in enumerate(self.texts)
+        )
+        return Conversation("example", turns, targets=(last,))
 
 
 class Metric(msgspec.Struct, frozen=True):

@@ -118,7 +118,9 @@ def blend(unreferenced: Sequence[float], against: Sequence[float], how: Blend) -
     ),
     low=-1.0,
     neutral=0.0,
-    example=Example(["Do you like tea?", "I like green tea."], low=0.0, high=0.0),
+    example=Example(
+        ["Do you like tea?", "I like green tea."], 0.5, 1.0, ["Green tea is my favourite."]
+    ),
 )
 def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
     """Return the cosine with the nearest reference, over vectors pooled by mean.
