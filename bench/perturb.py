@@ -1,0 +1,36 @@
+"""How many conversations a second each perturbation breaks, on one core.
+
+    python bench/perturb.py FILE
+
+The file is read before the clock starts; nothing is written.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from grice.formats import read
+from grice.perturb import Material
+from grice.perturb.registry import find_perturbations
+from grice.perturb.run import perturb
+from grice.records import Conversation
+
+
+def main() -> None:
+    whole = [one for one in read(sys.argv[1]) if isinstance(one, Conversation)]
+    material = Material(whole)
+    turns = sum(len(one.turns) for one in whole) / len(whole)
+    print(f"{len(whole)} conversations of {turns:.1f} turns")
+    for kind in find_perturbations().values():
+        if kind.level == "amr":
+            continue
+        perturb(whole[0], kind, material=material)  # tables are loaded
+        began = time.process_time()
+        made = sum(perturb(one, kind, material=material) is not None for one in whole)
+        took = time.process_time() - began
+        print(f"{kind.level:9}{kind.name:22}{len(whole) / took:10,.0f} a CPU second, {made} broken")
+
+
+if __name__ == "__main__":
+    main()
