@@ -54,6 +54,8 @@ def _lines(metric: Metric) -> Iterator[str]:
     yield ""
     for i, text in enumerate(metric.example.texts):
         yield f"    {'AB'[i % 2]}: {text}"
+    for text in metric.example.references:
+        yield f"    reference: {text}"
     yield ""
     yield f"Value between {metric.example.low:g} and {metric.example.high:g}."
 
