@@ -202,8 +202,7 @@ def _antonymous(clause: str) -> str | None:
     found = words(clause)
     for i, word in enumerate(found):
         if word.kind and (others := antonyms(word.lower, word.kind)):
-            before = found[i - 1].lower if i else ""
-            return put(clause, {(word.start, word.end): fit(others[0], word, before)})
+            return put(clause, {(word.start, word.end): fit(others[0], found, i)})
     return None
 
 

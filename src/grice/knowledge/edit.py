@@ -162,13 +162,15 @@ def add(path: Path, triples: Iterable[Triple], by: Stamp, *, below: Below | None
         BundleError: If the file is not whole.
         OutputError: If it cannot be written; it is then as it was.
     """
+    wanted = list(triples)
     if not path.exists():
         if below is None:
             raise InputError(f"{path}: no such file; make it with grice kb build -o {path} FILE")
+        wanted = [_checked(below.shelf.schema, triple) for triple in wanted]
         build(path, (), below.shelf.schema, by, below=below)
     with _writing(path) as (file, connection):
-        wanted = [_checked(file.schema, triple) for triple in triples]
-        return len(_insert(connection, wanted, by, "add"))
+        checked = [_checked(file.schema, triple) for triple in wanted]
+        return len(_insert(connection, checked, by, "add"))
 
 
 def remove(path: Path, triple: Triple, by: Stamp, *, below: Below | None = None) -> None:

@@ -1,0 +1,272 @@
+"""``grice verify``: nothing in a file of scores is believed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.cli import main
+from grice.errors import InputError
+from grice.evaluation.faithful import faithfulness, opposite, without
+from grice.evaluation.verify import metrics_of, stated_options
+from grice.evaluation.whatif import what_if
+from grice.metrics.declaration import Example, metric
+from grice.metrics.registry import find_metrics
+from grice.records import (
+    Conversation,
+    FeatureEvidence,
+    Judgement,
+    Span,
+    Triple,
+    TripleEvidence,
+    Turn,
+    TurnEvidence,
+)
+from grice.scoring.loaded import LoadedMetric
+
+TALKS = {
+    "fired": ["What do you do?", "I just got fired because I made a mistake at work."],
+    "lost": ["How was your day?", "I lost my keys and I feel happy."],
+    "ok": ["Fine?", "Ok."],
+}
+
+
+@pytest.fixture
+def scored(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    with (tmp_path / "talks.jsonl").open("w") as file:
+        for name, turns in TALKS.items():
+            said = [{"speaker": "AB"[i], "text": text} for i, text in enumerate(turns)]
+            file.write(json.dumps({"id": name, "turns": said}) + "\n")
+    words = ["score", "talks.jsonl", "-m", "commonsense,relevance,log_length", "-o", "s.jsonl"]
+    assert main([*words, "--commonsense-threshold", "0.15"]) == 0
+    capsys.readouterr()
+    return tmp_path / "s.jsonl"
+
+
+@pytest.fixture
+def verify(scored, capsys):
+    def verifying(change=None, *words):
+        lines = [json.loads(line) for line in scored.read_text("utf-8").splitlines()]
+        if change is not None:
+            change(lines)
+        scored.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+        status = main(["verify", "s.jsonl", "talks.jsonl", "--json", *words])
+        captured = capsys.readouterr()
+        return status, json.loads(captured.out) if captured.out else captured.err
+
+    return verifying
+
+
+def pieces(lines):
+    return [one for line in lines for one in line["evidence"] if one["kind"] == "triple"]
+
+
+def test_what_was_scored_follows(verify):
+    status, result = verify()
+    assert (status, result["differences"]) == (0, [])
+    tallies = {(one["metric"], one["kind"]): one for one in result["tallies"]}
+    assert tallies["commonsense", "value"]["verified"] == 6
+    assert tallies["commonsense", "triple"]["verified"] >= 2
+    assert ("log_length", "value") in tallies
+    assert all(one["differs"] == 0 for one in tallies.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines[3].update(value=0.5), "value 0.5, found"),
+        (lambda lines: lines[3].update(status="abstained"), "status 'abstained', found 'ok'"),
+        (lambda lines: lines[3].update(turn=7), "turn 7 is not judged in this conversation"),
+        (lambda lines: pieces(lines)[0].update(plausibility=0.9), "plausibility 0.9, found"),
+        (lambda lines: pieces(lines)[0]["triple"].update(head="PersonX flies"),
+         "at these places the text gives: "),
+        (lambda lines: pieces(lines)[0]["triple"]["tail_span"].update(end=999),
+         "tail at characters"),
+        (lambda lines: pieces(lines)[0]["triple"]["head_span"].update(turn=9),
+         "head in turn 9, there are 2"),
+        (lambda lines: pieces(lines)[0]["known"].update(source="a dream"), "its source is atomic"),
+        (lambda lines: pieces(lines)[0]["known"].update(tail="to the moon"), "is not known"),
+        (lambda lines: pieces(lines)[0]["known"].update(head_similarity=1.5),
+         "head_similarity 1.5, found"),
+        (lambda lines: [line["evidence"].clear() for line in lines], "found, but not in the file"),
+    ],
+)  # fmt: skip
+def test_whatever_was_changed_in_the_file_is_named(verify, change, said):
+    status, result = verify(change)
+    assert status == 1
+    assert any(said in one["what"] for one in result["differences"])
+
+
+def test_other_knowledge_shows_in_the_signature_and_in_what_it_moves(verify, capsys):
+    triple = None
+
+    def look(lines):
+        nonlocal triple
+        triple = next(one["triple"] for one in pieces(lines) if "happy" in one["triple"]["tail"])
+
+    verify(look)
+    words = [triple["head"], triple["relation"], triple["tail"]]
+    assert main(["kb", "add", *words, "--to", "my.kb"]) == 0
+    capsys.readouterr()
+    status, result = verify(None, "--commonsense-knowledge", "file:my.kb")
+    assert status == 1
+    found = {one["kind"]: one["what"] for one in result["differences"]}
+    assert "computed with knowledge:atomic@" in found["signature"]
+    assert "here knowledge:my@" in found["signature"]
+    assert "plausibility" in found["triple"]
+
+
+def test_metrics_can_be_chosen_and_unknown_ones_are_refused(verify):
+    status, result = verify(None, "-m", "log_length")
+    assert (status, result["scores"]) == (0, 6)
+    assert {one["metric"] for one in result["tallies"]} == {"log_length"}
+    status, said = verify(None, "-m", "coherence_of_all")
+    assert (status, "no scores of metric 'coherence_of_all'" in said) == (2, True)
+
+
+def test_other_conversations_are_refused(verify, scored):
+    (scored.parent / "talks.jsonl").write_text(
+        json.dumps({"id": "else", "turns": [{"speaker": "A", "text": "Hi"}]}) + "\n"
+    )
+    status, said = verify()
+    assert status == 2
+    assert "conversation 'fired' is scored, but does not follow in the input" in said
+
+
+def test_two_ways_of_computing_in_one_file_are_refused(verify):
+    status, said = verify(lambda lines: lines[0].update(signature="log_length:0"))
+    assert (status, "was computed in two ways in one file" in said) == (2, True)
+
+
+def test_the_terminal_says_what_follows_and_what_does_not(scored, capsys):
+    assert main(["verify", "s.jsonl", "talks.jsonl"]) == 0
+    out = capsys.readouterr().out
+    assert "everything follows" in out
+    lines = [json.loads(line) for line in scored.read_text("utf-8").splitlines()]
+    lines[0]["value"] = 0.123
+    scored.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    assert main(["verify", "s.jsonl", "talks.jsonl"]) == 1
+    out = capsys.readouterr().out
+    assert "value 0.123, found" in out
+    assert max(len(line) for line in out.splitlines()) <= 80
+    assert main(["verify", "s.jsonl"]) == 2
+    assert "give the scores and the conversations" in capsys.readouterr().err
+
+
+def test_options_are_read_from_the_signature(scored):
+    signatures = metrics_of(str(scored))
+    registry = find_metrics()
+    options = stated_options(registry.named("commonsense"), signatures["commonsense"])
+    assert options["threshold"] == "0.15"
+    with pytest.raises(InputError, match="cannot be read"):
+        metrics_of(str(scored.with_name("none.jsonl")))
+
+
+class Store:
+    """Says how plausible a tail is, by its words."""
+
+    typed = ("xReact",)
+    bad = ("awful", "not", "n't", "sad", "unhappy")
+
+    def plausibility(self, triples, known=None):
+        return [0.2 if any(word in one.tail for word in self.bad) else 0.9 for one in triples]
+
+    def best_known(self, triples):
+        return [None for _ in triples]
+
+
+def clauses(text):
+    found, start = [], 0
+    for part in text.rstrip(".").split(", "):
+        found.append((start, start + len(part), part))
+        start += len(part) + 2
+    return found
+
+
+@metric(
+    "moods",
+    version="1",
+    summary="Are the moods said in the reply good ones?",
+    judges="response",
+    models={"store": "bundle:none"},
+    source="Made for this test.",
+    example=Example(["Hi", "Hello"], 0, 1),
+)
+def moods(responses, *, store):
+    """Rate each clause."""
+    for response in responses:
+        triples = [
+            Triple("he", "xReact", text, tail_span=Span(response.turn, start, end))
+            for start, end, text in clauses(response.text)
+        ]
+        values = store.plausibility(triples)
+        yield Judgement(
+            sum(values) / len(values),
+            evidence=(
+                *(TripleEvidence(t, v) for t, v in zip(triples, values, strict=True)),
+                TurnEvidence(0, 0.1),
+                FeatureEvidence("clauses", len(triples)),
+            ),
+        )
+
+
+@pytest.fixture
+def loaded():
+    return LoadedMetric(moods, "moods:1", {"store": Store()})
+
+
+def talk(name, text):
+    return Conversation(name, (Turn("A", "And?"), Turn("B", text)), (1,))
+
+
+def test_rates_are_those_of_a_metric_that_is_faithful(loaded):
+    talks = [
+        talk("a", "I am awful, I am happy"),
+        talk("b", "he is sad, she is glad"),
+        talk("c", "I feel fine, it is warm"),
+    ]
+    result = faithfulness(loaded, talks)
+    assert result.replies == 3
+    rates = {rate.name.split(",")[0]: rate.found for rate in result.rates}
+    least = rates["least plausible triple deleted"]
+    assert (least.value, least.n) == (1.0, 2)
+    assert rates["most plausible triple deleted"].value == 0.0
+    assert rates["tail said to the contrary"].value == 1.0
+    negated = rates["tail of the triple negated"]
+    assert 0.0 < negated.value < 1.0, "what is bad already cannot fall"
+    assert negated.low < negated.value < negated.high
+
+
+def test_nothing_to_look_at_gives_no_rate(loaded):
+    assert faithfulness(loaded, []).rates == ()
+
+
+def test_words_are_left_out_that_lift_a_score(loaded):
+    one = talk("a", "I am awful, I am happy")
+    (score,) = loaded.score([one])[0]
+    best, *_ = what_if(loaded, one, score)
+    assert (best.kind, best.change, best.value) == ("text", "I am awful", 0.9)
+    assert best.lift == pytest.approx(0.9 - score.value)
+    assert what_if(loaded, one, loaded.score([talk("b", "I am happy")])[0][0]) == []
+
+
+@pytest.mark.parametrize(
+    ("clause", "contrary"),
+    [
+        ("I feel happy", "I don't feel happy"),
+        ("PersonX is late", "PersonX isn't late"),
+        ("PersonY wants to help PersonX", "PersonY doesn't want to help PersonX"),
+        ("it doesn't rain", "it does rain"),
+        ("to the moon", None),
+    ],
+)
+def test_a_clause_is_said_to_the_contrary(clause, contrary):
+    assert opposite(clause) == contrary
+
+
+def test_a_stretch_is_left_out_with_its_blanks():
+    assert without("I won, so I smiled.", Span(0, 7, 18)) == "I won,."
+    assert without("I won, so I smiled.", Span(0, 0, 5)) == ", so I smiled."
