@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate, Floats
 
-__all__ = ["MEASURES", "Cells", "as_deco", "bleu2", "extraction_measures", "tokens_13a"]
+__all__ = [
+    "MEASURES",
+    "Cells",
+    "as_deco",
+    "bleu2",
+    "extraction_differences",
+    "extraction_measures",
+    "tokens_13a",
+]
 
 MEASURES = ("precision", "recall", "f1", "bleu2")
 
@@ -52,21 +60,55 @@ def extraction_measures(
         InputError: If there are fewer than two replies, or no cell in which both people and the
             extractor give a triple.
     """
+    counts = _table(replies, relations)
+
+    def statistic(weights: Floats) -> Floats:
+        return _measures(weights @ counts)
+
+    drawn = resample(statistic, len(counts), kind="percentile", resamples=2000, seed=seed)
+    return {name: estimate(drawn, column, what=name) for column, name in enumerate(MEASURES)}
+
+
+def extraction_differences(
+    first: Sequence[Cells], second: Sequence[Cells], relations: Sequence[str], *, seed: int = 0
+) -> dict[str, Estimate]:
+    """Return how far one extractor is above another on the same replies, by measure.
+
+    The intervals are of the differences, over replies drawn together for both.
+
+    Raises:
+        InputError: As :func:`extraction_measures`, or if the replies differ in number.
+    """
+    if len(first) != len(second):
+        raise InputError(f"{len(first)} replies cannot be compared with {len(second)}")
+    tables = (_table(first, relations), _table(second, relations))
+
+    def statistic(weights: Floats) -> Floats:
+        return np.subtract(*(_measures(weights @ table) for table in tables))
+
+    drawn = resample(statistic, len(first), kind="percentile", resamples=2000, seed=seed)
+    return {
+        name: estimate(drawn, column, what=f"difference of {name}")
+        for column, name in enumerate(MEASURES)
+    }
+
+
+def _table(replies: Sequence[Cells], relations: Sequence[str]) -> Floats:
     counts = np.array([_counts(cells, relations) for cells in replies], np.float64)
     if len(counts) < 2 or not counts[:, 0].sum():
         raise InputError(
             f"{len(counts)} replies: extraction is measured on at least two, and people and "
             f"extractor must agree on one relation at least"
         )
+    return counts
 
-    def statistic(weights: Floats) -> Floats:
-        both, found, gold, likeness = (weights @ counts).T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            columns = (both / found, both / gold, 2 * both / (found + gold), likeness / both)
-        return np.stack(columns, axis=1)
 
-    drawn = resample(statistic, len(counts), kind="percentile", resamples=2000, seed=seed)
-    return {name: estimate(drawn, column, what=name) for column, name in enumerate(MEASURES)}
+def _measures(sums: Floats) -> Floats:
+    """Return the measures of sums of :func:`_counts`, shape ``(n, 4)`` each."""
+    both, found, gold, likeness = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns = (both / found, both / gold, 2 * both / (found + gold), likeness / both)
+    return np.stack(columns, axis=1)
 
 
 def _counts(cells: Cells, relations: Sequence[str]) -> tuple[int, int, int, float]:
