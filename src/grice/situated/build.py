@@ -1,0 +1,197 @@
+"""The whole way from questions or statements to a benchmark in a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.situated.examples import describe, samples_of, source_table
+from grice.situated.floors import halved
+from grice.situated.marking import mark_statements
+from grice.situated.match import match_keywords
+from grice.situated.mining import alike, alike_nearby, mine_pairs
+from grice.situated.records import CONTEXTS, MinedPair, Sample, Statement
+from grice.situated.splitting import split_pairs
+from grice.situated.statements import to_statements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.runtime.protocols import Encoder
+    from grice.situated.contrast import ContrastHead
+    from grice.situated.records import Marked, Question
+    from grice.situated.statements import Clauses
+    from grice.situated.tagger import Tagger
+
+__all__ = ["Built", "Search", "build_benchmark", "datasheet", "keep_contrasting"]
+
+Search: TypeAlias = Literal["exact", "nearby"]
+LARGE = 20_000
+"""From so many statements on, only neighbouring cells are searched unless told otherwise."""
+
+
+class Built(msgspec.Struct, frozen=True):
+    """A benchmark with what each step took and left out.
+
+    Attributes:
+        splits: Samples of ``train``, ``dev`` and ``test``.
+        counts: What each step took and left out, with the reason.
+        sources: Statements by source and kind of context.
+    """
+
+    splits: dict[str, list[Sample]]
+    counts: dict[str, int]
+    sources: dict[str, dict[str, int]]
+
+
+def build_benchmark(
+    given: Sequence[Question | Statement],
+    *,
+    clauses: Clauses,
+    tagger: Tagger,
+    encoder: Encoder,
+    judge: ContrastHead | None = None,
+    rules: str = "paper",
+    search: Search | None = None,
+    least_contrast: float = 0.5,
+    seed: int = 17,
+) -> Built:
+    """Return a benchmark from questions with answers, or statements.
+
+    Args:
+        given: What to start from.
+        clauses: Finds the subject of yes/no questions.
+        tagger: Finds context and keywords.
+        encoder: Compares masked sentences.
+        judge: Drops pairs that do not depend on their contexts; None keeps them all.
+        rules: ``paper`` or ``released``.
+        search: All pairs, or those of neighbouring cells; by the number of statements if not said.
+        least_contrast: What the judge must say for a pair to stay.
+        seed: Of splits and shuffling.
+
+    Raises:
+        InputError: If no pair is left at some step; the message says at which.
+    """
+    ready = [one for one in given if isinstance(one, Statement)]
+    asked = [one for one in given if not isinstance(one, Statement)]
+    turned = to_statements(asked, clauses)
+    counts = {"read": len(given), "no statement (false claim or unknown form)":
+              len(asked) - len(turned)}  # fmt: skip
+    marked, left = mark_statements(_distinct([*ready, *turned]), tagger)
+    counts["the same statement again"] = len(ready) + len(turned) - len(marked) - len(left)
+    counts["statement without context"] = len(left)
+    counts["statements with context"] = len(marked)
+    vectors = np.stack(encoder.encode([one.masked for one in marked])) if marked else None
+    if vectors is None:
+        raise InputError("no statement has a place, date, time or event: nothing can contrast")
+    how = search or ("exact" if len(marked) < LARGE else "nearby")
+    found = alike(vectors) if how == "exact" else alike_nearby(vectors)
+    pairs, refused = mine_pairs(marked, found, rules)
+    counts |= {f"pair refused: {why}": n for why, n in sorted(refused.items())}
+    counts["pairs mined"] = len(pairs)
+    if judge is not None:
+        kept = keep_contrasting(pairs, marked, judge, least_contrast)
+        counts["pair refused: exchanging contexts changes nothing"] = len(pairs) - len(kept)
+        pairs = kept
+    splits, between = split_pairs(pairs, seed=seed)
+    counts["pairs between communities"] = between
+    made = {name: samples_of(part, marked, seed=seed) for name, part in splits.items()}
+    made = {name: _named(name, part) for name, part in made.items()}
+    return Built(made, counts, source_table(marked))
+
+
+def _named(split: str, samples: Sequence[Sample]) -> list[Sample]:
+    return [msgspec.structs.replace(one, id=f"{split}::{one.id}") for one in samples]
+
+
+def _distinct(statements: Sequence[Statement]) -> list[Statement]:
+    seen: dict[str, Statement] = {}
+    for one in statements:
+        seen.setdefault(" ".join(one.statement.lower().split()).rstrip("."), one)
+    return list(seen.values())
+
+
+def keep_contrasting(
+    pairs: Sequence[MinedPair], marked: Sequence[Marked], judge: ContrastHead, least: float = 0.5
+) -> list[MinedPair]:
+    """Return the pairs whose contexts the model would not exchange, with its word for each.
+
+    This is the test of context dependence: a pair that is as good with its places or times
+    exchanged has several right answers.
+    """
+    known = {one.id: one for one in marked}
+    both = [(known[a], known[b]) for a, b in (pair.ids for pair in pairs)]
+    contexts = [
+        [(e.text, CONTEXTS[e.label]) for one in two for e in one.entities if e.label in CONTEXTS]
+        for two in both
+    ]
+    judged = judge.judge([(a.statement, b.statement) for a, b in both], contexts)
+    return [
+        msgspec.structs.replace(pair, contrast=round(said.contrast, 4))
+        for pair, said in zip(pairs, judged, strict=True)
+        if said.contrast is not None and said.contrast >= least
+    ]
+
+
+def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str) -> str:
+    """Return what a user of the benchmark should know, in Markdown.
+
+    Args:
+        built: The benchmark.
+        title: Its name.
+        sources: Where the statements are from, each with its licence.
+        settings: The command or settings that make it again.
+    """
+    lines = [f"# {title}", "", "Pairs of sentences that contrast by place or time, with shuffled",
+             "keywords as input, built after SituatedGen (Zhang and Wan, NeurIPS 2023).", "",
+             "## Sources", "", *[f"- {source}" for source in sources], "",
+             "## Steps", ""]  # fmt: skip
+    lines += [f"- {what}: {count:,}" for what, count in built.counts.items()]
+    lines += ["", "## Statements", "", "| source | GEO only | TEMP only | both |"]
+    lines += ["|---|---|---|---|"]
+    for source, found in built.sources.items():
+        cells = " | ".join(f"{found.get(k, 0):,}" for k in ("GEO only", "TEMP only", "both"))
+        lines.append(f"| {source} | {cells} |")
+    lines += ["", "## Splits", "",
+              "| split | pairs | statements | keywords | mean keywords | mean tokens | skewness | "
+              "contexts | MATCH of halved keywords |"]  # fmt: skip
+    lines += ["|---|---|---|---|---|---|---|---|---|"]
+    for name, samples in built.splits.items():
+        if not samples:
+            lines.append(f"| {name} | 0 | – | – | – | – | – | – | – |")
+            continue
+        s = describe(samples)
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(s.contexts.items()))
+        lines.append(
+            f"| {name} | {s.pairs:,} | {s.unique_statements:,} | {s.unique_keywords:,} | "
+            f"{s.mean_keywords:.2f} | {s.mean_tokens:.2f} | {s.skewness:.2f} | {kinds} | "
+            f"{_floor(samples):.3f} |"
+        )
+    shared = _shared(built)
+    lines += ["", f"Statements in more than one split: {shared}.", "", "## Known limits", "",
+              "- Statements are turned from questions by rules and some are clumsy or untrue.",
+              "- Contexts are found by a model; pairs were not read by people.",
+              "- A pair may still have several right answers.", "", "## Made by", "",
+              f"`{settings}`", ""]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _floor(samples: Sequence[Sample]) -> float:
+    values = [
+        match_keywords(halved(one.keywords), one.keywords, one.keywords_pos,
+                       reading="exclusive").value
+        for one in samples
+    ]  # fmt: skip
+    return sum(values) / len(values)
+
+
+def _shared(built: Built) -> int:
+    seen: dict[str, set[str]] = {}
+    for name, samples in built.splits.items():
+        for sample in samples:
+            for text in sample.statements:
+                seen.setdefault(text.lower(), set()).add(name)
+    return sum(len(splits) > 1 for splits in seen.values())

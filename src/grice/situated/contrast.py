@@ -1,0 +1,196 @@
+"""Plausibility of a pair: do these places and times go with these sentences, rather than swapped?
+
+The score of a sentence without its entity beside an entity is their cosine plus a bilinear form
+of low rank, fitted so that statements stand above the same statements with their entities
+exchanged. A pair is judged by both assignments at once, so that neither a frequent place nor a
+vague sentence earns anything by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.errors import BundleError
+from grice.knowledge.plausibility import Bilinear
+from grice.runtime.heads import Mlp, sigmoid
+from grice.situated.records import CONTEXTS
+from grice.situated.words import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import Encoder, TaggedSpan
+    from grice.situated.records import Context, Sample
+    from grice.situated.tagger import Found
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["KINDS", "ContrastHead", "Judged", "context_spans", "stands_in", "without"]
+
+KINDS: tuple[Context, ...] = ("GEO", "TEMP")
+
+
+class Judged(NamedTuple):
+    """What the model says of a pair of sentences.
+
+    Attributes:
+        contrast: How sure it is that each entity belongs to its own sentence, 0 to 1; 0.5 says
+            nothing. None if there are no two different contexts of one kind to exchange.
+        fluency: How sure it is that both are sentences and no lists of words, 0 to 1.
+        plausibility: Their product; 0 without contexts to exchange.
+        reason: What is missing.
+    """
+
+    contrast: float | None
+    fluency: float
+    plausibility: float
+    reason: str = ""
+
+
+class ContrastHead:
+    """Judges pairs.
+
+    Args:
+        bundle: An opened bundle of kind ``contrast-head`` with ``contrast.npz``, a bilinear form
+            for each kind of context, and ``fluency.npz``, a network on a sentence's vector.
+        encoder: The encoder both were fitted on.
+
+    Raises:
+        BundleError: If the forms are not one for each kind of context.
+    """
+
+    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self._encoder = encoder
+        self._form = Bilinear.load(bundle.path("contrast.npz"))
+        self._fluency = Mlp.load(bundle.path("fluency.npz"))
+        if len(self._form.scale) != len(KINDS):
+            raise BundleError(f"{bundle.path('contrast.npz')}: {len(KINDS)} forms are needed")
+
+    def judge(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        contexts: Sequence[Sequence[tuple[str, Context]]],
+    ) -> list[Judged]:
+        """Return what the model says of each pair of sentences.
+
+        Args:
+            pairs: Two sentences each; an empty one is no sentence.
+            contexts: The context words to look for in each pair, with their kinds.
+        """
+        swaps = [
+            _exchanges(pair, words) for pair, words in zip(pairs, contexts, strict=True)
+        ]
+        texts = {text for pair in pairs for text in pair}
+        texts |= {text for swap in swaps for one in swap for text in one.texts}
+        vectors = self._encode(sorted(texts - {""}))
+        return [
+            self._judge(pair, swap, vectors) for pair, swap in zip(pairs, swaps, strict=True)
+        ]
+
+    def judge_outputs(self, samples: Sequence[Sample], outputs: Sequence[str]) -> list[Judged]:
+        """Return what the model says of outputs, looking for the contexts of their samples.
+
+        Args:
+            samples: With their context entities (:attr:`Sample.entities`).
+            outputs: One text per sample; its first two sentences are judged.
+        """
+        pairs = []
+        for output in outputs:
+            first, second, *_ = (*sentences(output), "", "")
+            pairs.append((first, second))
+        return self.judge(pairs, [sample_contexts(sample) for sample in samples])
+
+    def fit(self, sentence: str, entities: Sequence[tuple[str, Context]]) -> list[float]:
+        """Return how well each entity goes with a sentence that lacks it, as log odds."""
+        vectors = self._encode(sorted({sentence, *(name for name, _ in entities)}))
+        rows = [(vectors[sentence], vectors[name], kind) for name, kind in entities]
+        return self._scores(rows)
+
+    def _judge(
+        self, pair: tuple[str, str], swaps: Sequence[_Exchange], vectors: dict[str, Array]
+    ) -> Judged:
+        if not all(pair):
+            return Judged(None, 0.0, 0.0, "no two sentences")
+        rows = np.stack([vectors[text] for text in pair])
+        fluency = float(sigmoid(self._fluency(rows))[:, 0].min())
+        if not swaps:
+            return Judged(None, fluency, 0.0, "no two contexts of one kind, one in each sentence")
+        margins = [self._margin(swap, vectors) for swap in swaps]
+        contrast = float(sigmoid(np.array([np.mean(margins)], np.float32))[0])
+        return Judged(contrast, fluency, contrast * fluency)
+
+    def _margin(self, swap: _Exchange, vectors: dict[str, Array]) -> float:
+        first, second, mine, other = (vectors[text] for text in swap.texts)
+        rows = ((first, mine), (second, other), (first, other), (second, mine))
+        scores = self._scores([(one, name, swap.kind) for one, name in rows])
+        return scores[0] + scores[1] - scores[2] - scores[3]
+
+    def _scores(self, rows: Sequence[tuple[Array, Array, Context]]) -> list[float]:
+        if not rows:
+            return []
+        table = self._form(np.stack([row[0] for row in rows]), np.stack([row[1] for row in rows]))
+        return [float(line[KINDS.index(row[2])]) for line, row in zip(table, rows, strict=True)]
+
+    def _encode(self, texts: Sequence[str]) -> dict[str, Array]:
+        return dict(zip(texts, self._encoder.encode(texts), strict=True))
+
+
+class _Exchange(NamedTuple):
+    """Two sentences without an entity each, the entities, and their kind."""
+
+    texts: tuple[str, str, str, str]
+    kind: Context
+
+
+def _exchanges(
+    pair: tuple[str, str], words: Sequence[tuple[str, Context]]
+) -> list[_Exchange]:
+    """Return every exchange of two entities of one kind that stand in one sentence each."""
+    own: list[list[tuple[str, Context]]] = [[], []]
+    for word, kind in dict.fromkeys(words):
+        held = [stands_in(word, text) for text in pair]
+        if sum(held) == 1:
+            own[held.index(True)].append((word, kind))
+    return [
+        _Exchange((without(pair[0], mine), without(pair[1], other), mine, other), kind)
+        for mine, kind in own[0]
+        for other, other_kind in own[1]
+        if kind == other_kind
+    ]
+
+
+def sample_contexts(sample: Sample) -> list[tuple[str, Context]]:
+    """Return the context entities of a sample with their kinds, those of both sentences."""
+    return [
+        (one.text, CONTEXTS[one.label])
+        for side in sample.entities
+        for one in side
+        if one.label in CONTEXTS
+    ]
+
+
+def context_spans(found: Found) -> list[tuple[TaggedSpan, Context]]:
+    """Return the entities that give context, with its kind."""
+    return [(one, CONTEXTS[one.label]) for one in found.entities if one.label in CONTEXTS]
+
+
+def stands_in(word: str, text: str) -> bool:
+    """Say whether a word or phrase stands in a text as whole words, in any case."""
+    return bool(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE))
+
+
+def without(text: str, entity: str) -> str:
+    """Return a text without an entity, wherever it stands.
+
+    >>> without("July is winter in Chile.", "Chile")
+    'July is winter in .'
+    """
+    bare = re.sub(rf"(?<!\w){re.escape(entity)}(?!\w)", "", text, flags=re.IGNORECASE)
+    return re.sub(r"\s+", " ", bare).strip()

@@ -1,0 +1,187 @@
+"""Samples from pairs, what systems are given of them, and the numbers that describe a set."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from grice.situated.marking import MASK
+from grice.situated.records import CONTEXTS, Entity, Marked, Sample
+from grice.situated.words import sentences, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from grice.situated.records import MinedPair
+
+__all__ = [
+    "SplitStatistics", "TextPair", "describe", "finished", "prompt", "samples_of", "shown_prompt",
+    "source_table", "training_pairs",
+]  # fmt: skip
+
+T5_PREFIX = "generate two sentences with: "
+"""What the published T5 models read before the keywords; BART reads nothing before them."""
+
+
+class TextPair(NamedTuple):
+    """An input and the text to be written for it."""
+
+    source: str
+    target: str
+
+
+class SplitStatistics(msgspec.Struct, frozen=True):
+    """One split, as in table 2 and figure 3 of the paper.
+
+    Attributes:
+        pairs: Number of pairs.
+        unique_statements: Different sentences.
+        unique_per_pair: Their ratio.
+        unique_keywords: Different keywords, by their spelling.
+        mean_keywords: Mean number of keywords in an input.
+        mean_tokens: Mean number of tokens in a reference.
+        keywords_histogram: How many inputs have so many keywords.
+        skewness: Third standardised moment of the number of keywords.
+        contexts: How many pairs have which kinds of context.
+    """
+
+    pairs: int
+    unique_statements: int
+    unique_per_pair: float
+    unique_keywords: int
+    mean_keywords: float
+    mean_tokens: float
+    keywords_histogram: dict[str, int]
+    skewness: float
+    contexts: dict[str, int]
+
+
+def finished(statement: str) -> str:
+    """Return a statement as it stands in a reference.
+
+    >>> finished('the moon takes one month')
+    'The moon takes one month.'
+    """
+    text = statement.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1].strip()
+    text = text if text.endswith((".", "!", "?", '"')) else f"{text}."
+    return text[:1].upper() + text[1:]
+
+
+def samples_of(
+    pairs: Sequence[MinedPair], marked: Iterable[Marked], *, seed: int = 0
+) -> list[Sample]:
+    """Return a sample per pair, its keywords shuffled.
+
+    Args:
+        pairs: What was mined.
+        marked: The statements they are of.
+        seed: Of the shuffling.
+    """
+    known = {one.id: one for one in marked}
+    rng = random.Random(seed)
+    samples = []
+    for number, pair in enumerate(pairs):
+        both = [known[name] for name in pair.ids]
+        given = [(word, side) for side, one in enumerate(both) for word in _used(one)]
+        rng.shuffle(given)
+        texts = (finished(both[0].statement), finished(both[1].statement))
+        contexts = [
+            tuple(Entity(e.text, e.label) for e in one.entities if e.label in CONTEXTS)
+            for one in both
+        ]
+        samples.append(
+            Sample(
+                id=str(number), keywords=tuple(word for word, _ in given),
+                keywords_pos=tuple(side for _, side in given), statements=texts,
+                statement=" ".join(texts), ids=pair.ids, context=pair.context,
+                entities=(contexts[0], contexts[1]),
+            )
+        )  # fmt: skip
+    return samples
+
+
+def _used(one: Marked) -> list[str]:
+    """Return the keywords that the mask stands for: one inside another is not used."""
+    text, used = one.statement, []
+    for keyword in one.keywords:
+        changed = re.sub(rf"(?<![\w\[]){re.escape(keyword)}(?!\w)", MASK, text)
+        if changed != text:
+            used.append(keyword)
+        text = changed
+    return used
+
+
+def prompt(keywords: Sequence[str], *, model: str = "bart") -> str:
+    """Return what a keyword-to-text model reads: ``bart`` or ``t5``.
+
+    >>> prompt(["July", "China", "winter"], model="t5")
+    'generate two sentences with: July, China, winter'
+    """
+    return (T5_PREFIX if "t5" in model else "") + ", ".join(keywords)
+
+
+def training_pairs(samples: Iterable[Sample], *, model: str = "bart") -> list[TextPair]:
+    """Return two training pairs per sample: its sentences in either order."""
+    return [
+        TextPair(prompt(sample.keywords, model=model), " ".join(order))
+        for sample in samples
+        for order in (sample.statements, sample.statements[::-1])
+    ]
+
+
+def shown_prompt(keywords: Sequence[str], shown: Sequence[Sample]) -> str:
+    """Return a few-shot prompt for a general language model.
+
+    Args:
+        keywords: The input.
+        shown: Solved samples, such as five of the training split.
+    """
+    lines = [
+        "Write two sentences that contrast: each is true of its own place or time and would be "
+        "false with that of the other. Use every keyword once, each in one of the sentences.", "",
+    ]  # fmt: skip
+    for sample in shown:
+        lines += [f"Keywords: {', '.join(sample.keywords)}", f"Sentences: {sample.reference}", ""]
+    lines += [f"Keywords: {', '.join(keywords)}", "Sentences:"]
+    return "\n".join(lines)
+
+
+def describe(samples: Sequence[Sample]) -> SplitStatistics:
+    """Return the numbers of a split."""
+    sizes = np.array([len(sample.keywords) for sample in samples], np.float64)
+    texts = {text for sample in samples for text in sample.statements}
+    tokens = [
+        sum(len(words(sentence)) for text in sample.statements for sentence in sentences(text))
+        for sample in samples
+    ]
+    spread = float(sizes.std())
+    skewness = float(((sizes - sizes.mean()) ** 3).mean() / spread**3) if spread else 0.0
+    return SplitStatistics(
+        pairs=len(samples),
+        unique_statements=len(texts),
+        unique_per_pair=len(texts) / len(samples),
+        unique_keywords=len({word for sample in samples for word in sample.keywords}),
+        mean_keywords=float(sizes.mean()),
+        mean_tokens=float(np.mean(tokens)),
+        keywords_histogram={str(n): int((sizes == n).sum()) for n in range(1, 99) if n in sizes},
+        skewness=skewness,
+        contexts=dict(Counter("+".join(sample.context) or "none" for sample in samples)),
+    )
+
+
+def source_table(marked: Iterable[Marked]) -> dict[str, dict[str, int]]:
+    """Return how many statements of each source have which context, as in table 1."""
+    table: dict[str, Counter[str]] = {}
+    for one in marked:
+        source = one.id.partition("::")[0]
+        kinds = sorted({CONTEXTS[e.label] for e in one.entities if e.label in CONTEXTS})
+        name = "none" if not kinds else "both" if len(kinds) > 1 else f"{kinds[0]} only"
+        table.setdefault(source, Counter())[name] += 1
+    return {source: dict(counts) for source, counts in sorted(table.items())}

@@ -1,0 +1,101 @@
+"""The models of this room, opened from their bundles."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grice.situated.clauses import ClauseFinder
+from grice.situated.contrast import ContrastHead
+from grice.situated.recompose import Recomposer, Template
+from grice.situated.records import CONTEXTS, Entity
+from grice.situated.tagger import ContextTagger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.memo import MemoEncoder
+    from grice.situated.records import Sample
+    from grice.situated.tagger import Tagger
+
+__all__ = ["ContextModels", "ContrastModels", "open_context", "open_contrast", "with_contexts"]
+
+
+class ContextModels(NamedTuple):
+    """What the bundle of kind ``context-tagger`` holds."""
+
+    tagger: ContextTagger
+    clauses: ClauseFinder
+
+
+class ContrastModels(NamedTuple):
+    """What the bundle of kind ``contrast-head`` holds.
+
+    Attributes:
+        judge: Plausibility of pairs.
+        recomposer: The embedded baseline, needs a tagger for the keywords.
+        bundle: The opened bundle.
+        encoder: What it stands on.
+    """
+
+    judge: ContrastHead
+    bundle: Bundle
+    encoder: MemoEncoder
+
+    def recomposer(self, tagger: Tagger) -> Recomposer:
+        """Return the embedded baseline."""
+        packed = gzip.decompress(self.bundle.path("templates.jsonl.gz").read_bytes())
+        decoder = msgspec.json.Decoder(Template)
+        templates = [decoder.decode(line) for line in packed.split(b"\n") if line]
+        return Recomposer(
+            templates, self.bundle.path("together.npz"), self.judge, tagger, self.encoder
+        )
+
+
+def open_context(bundle: Bundle, encoder: MemoEncoder) -> ContextModels:
+    """Return the tagger and the finder of clauses.
+
+    Args:
+        bundle: An opened bundle of kind ``context-tagger``.
+        encoder: The encoder it was fitted on.
+    """
+    identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+    return ContextModels(
+        ContextTagger(bundle.folder, encoder.hidden, identity),
+        ClauseFinder(bundle.folder, encoder.hidden, identity),
+    )
+
+
+def open_contrast(bundle: Bundle, encoder: MemoEncoder) -> ContrastModels:
+    """Return the judge of pairs with what the embedded baseline needs.
+
+    Args:
+        bundle: An opened bundle of kind ``contrast-head``.
+        encoder: The encoder it was fitted on.
+    """
+    return ContrastModels(ContrastHead(bundle, encoder), bundle, encoder)
+
+
+def with_contexts(samples: Sequence[Sample], tagger: Tagger) -> list[Sample]:
+    """Return samples with the context entities of their references, where none are stated."""
+    open_ones = [one for one in samples if not any(one.entities)]
+    texts = [text for one in open_ones for text in one.statements]
+    found = iter(tagger.find(texts))
+    known = {}
+    for one in open_ones:
+        sides = tuple(
+            tuple(
+                Entity(text[span.start : span.end], span.label)
+                for span in next(found).entities
+                if span.label in CONTEXTS
+            )
+            for text in one.statements
+        )
+        kinds = [{CONTEXTS[e.label] for e in side} for side in sides]
+        known[one.id] = msgspec.structs.replace(
+            one, entities=(sides[0], sides[1]), context=tuple(sorted(kinds[0] & kinds[1]))
+        )
+    return [known.get(one.id, one) for one in samples]

@@ -1,0 +1,256 @@
+"""The embedded baseline: keywords are grouped, then put into sentences that were seen elsewhere.
+
+Of all ways to part the keywords in two, each part with a context of its own, the one is taken
+whose keywords go together and whose contexts fit their part (the plausibility model). Each part
+then fills the sentence of a training statement with as many keywords of the same kinds.
+Every keyword is used once.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.runtime.heads import Mlp
+from grice.situated.examples import finished
+from grice.situated.records import CONTEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.runtime.protocols import Encoder
+    from grice.situated.contrast import ContrastHead
+    from grice.situated.records import Context
+    from grice.situated.tagger import Tagger
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["KeywordLine", "Recomposer", "Template", "pair_features"]
+
+FEWEST, MOST = 2, 5
+"""Keywords of a sentence."""
+WIDEST = 12
+"""Up to so many keywords every way to part them is looked at."""
+CARRIER = "It was in {}."
+WEIGHT = 0.35
+"""What a unit of the plausibility model's margin counts beside the keywords' going together;
+chosen on pairs mined from the training sources."""
+CANDIDATES = 12
+
+
+class KeywordLine(msgspec.Struct, frozen=True):
+    """An input line: keywords, perhaps with an id; other fields are not read."""
+
+    keywords: tuple[str, ...]
+    id: str | int | None = None
+
+
+class Template(msgspec.Struct, frozen=True):
+    """A statement with its keywords and their kinds: ``GEO``, ``TEMP`` or empty."""
+
+    statement: str
+    keywords: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+class Recomposer:
+    """Writes two sentences from keywords.
+
+    Args:
+        templates: Statements to fill.
+        together: File of the network that says whether two keywords share a sentence.
+        judge: The plausibility model.
+        tagger: Finds which keywords are contexts.
+        encoder: Gives vectors of keywords and statements.
+    """
+
+    def __init__(
+        self,
+        templates: Sequence[Template],
+        together: Path,
+        judge: ContrastHead,
+        tagger: Tagger,
+        encoder: Encoder,
+    ) -> None:
+        self._templates = list(templates)
+        self._together = Mlp.load(together)
+        self._judge = judge
+        self._tagger = tagger
+        self._encoder = encoder
+        self._known: dict[str, Array] = {}
+
+    def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
+        """Return two sentences for each list of keywords; empty for an empty list."""
+        self._encode({word for line in keywords for word in line})
+        self._encode({one.statement for one in self._templates})
+        words = list(dict.fromkeys(word for line in keywords for word in line))
+        kinds = dict(zip(words, self._kinds(words), strict=True))
+        return [self._write(line, kinds) if line else "" for line in keywords]
+
+    def group(self, keywords: Sequence[str]) -> list[int]:
+        """Return for each keyword the sentence it goes to, 0 or 1."""
+        kinds = dict(zip(keywords, self._kinds(list(keywords)), strict=True))
+        self._encode(set(keywords))
+        return self._group(keywords, kinds)
+
+    def _write(self, keywords: Sequence[str], kinds: dict[str, str]) -> str:
+        groups = self._group(keywords, kinds)
+        parts = [
+            [word for word, side in zip(keywords, groups, strict=True) if side == wanted]
+            for wanted in (0, 1)
+        ]
+        return " ".join(self._fill(part, kinds) for part in parts if part)
+
+    def _kinds(self, words: Sequence[str]) -> list[str]:
+        """Return for each keyword its kind of context, or empty."""
+        found = []
+        for text in self._tagger.find([CARRIER.format(word) for word in words]):
+            labels = [CONTEXTS.get(one.label, "") for one in text.entities]
+            found.append(next(filter(None, labels), ""))
+        return list(found)
+
+    def _group(self, keywords: Sequence[str], kinds: dict[str, str]) -> list[int]:
+        count = len(keywords)
+        if count < 2:
+            return [0] * count
+        ties = self._ties(keywords)
+        fits = self._fits(keywords, kinds)
+        best, value = [i % 2 for i in range(count)], -np.inf
+        for side in _partings(keywords):
+            own = np.array(side)
+            same = own[:, None] == own[None, :]
+            score = float(np.where(same, ties, -ties).sum()) / count
+            contexts = [
+                {kinds[w] for w, s in zip(keywords, side, strict=True) if s == k and kinds[w]}
+                for k in (0, 1)
+            ]
+            score -= 2.0 * sum(not found for found in contexts)
+            score -= 0.15 * abs(int(own.sum()) * 2 - count)
+            score += WEIGHT * float(np.where(same, fits, -fits).sum()) / count
+            if score > value:
+                best, value = list(side), score
+        return best
+
+    def _ties(self, keywords: Sequence[str]) -> Array:
+        """Return how likely two keywords share a sentence, in log odds, shape ``(k, k)``."""
+        count = len(keywords)
+        ties = np.zeros((count, count), np.float32)
+        pairs = list(combinations(range(count), 2))
+        vectors = [self._known[word] for word in keywords]
+        features = np.stack([pair_features(vectors[i], vectors[j]) for i, j in pairs])
+        logits = self._together(features)[:, 0]
+        for (i, j), value in zip(pairs, logits, strict=True):
+            alike = keywords[i].lower() == keywords[j].lower()
+            ties[i, j] = ties[j, i] = -4.0 if alike else float(value)
+        return ties
+
+    def _fits(self, keywords: Sequence[str], kinds: dict[str, str]) -> Array:
+        """Return how well a keyword goes with a context, above its mean over all contexts."""
+        count = len(keywords)
+        fits = np.zeros((count, count), np.float32)
+        held: list[tuple[int, str, Context]] = []
+        for i, word in enumerate(keywords):
+            if kinds[word] == "GEO":
+                held.append((i, word, "GEO"))
+            elif kinds[word] == "TEMP":
+                held.append((i, word, "TEMP"))
+        names = [(word, kind) for _, word, kind in held]
+        for j, word in enumerate(keywords):
+            if kinds[word] or len(names) < 2:
+                continue
+            scores = np.array(self._judge.fit(word, names), np.float32)
+            for (i, _, _), above in zip(held, scores - scores.mean(), strict=True):
+                fits[i, j] = fits[j, i] = above
+        return fits
+
+    def _fill(self, keywords: Sequence[str], kinds: dict[str, str]) -> str:
+        """Return the statement of the template that suits the keywords best."""
+        own = sorted(kinds[word] for word in keywords)
+        fitting = [one for one in self._templates if sorted(one.kinds) == own] or [
+            one for one in self._templates if len(one.kinds) == len(keywords)
+        ]
+        if not fitting:
+            return finished(" ".join(keywords))
+        said = " ".join(keywords)
+        self._encode({said})
+        likes = np.array([float(self._known[one.statement] @ self._known[said])
+                          for one in fitting])  # fmt: skip
+        near = [fitting[i] for i in np.argsort(-likes, kind="stable")[:CANDIDATES]]
+        self._encode({word for one in near for word in one.keywords})
+        filled = [self._assign(one, keywords, kinds) for one in near]
+        fluent = self._judge.judge([(text, text) for _, text in filled], [[]] * len(filled))
+        values = [score + float(np.log(said.fluency + 1e-6)) * 0.2
+                  for (score, _), said in zip(filled, fluent, strict=True)]  # fmt: skip
+        return filled[int(np.argmax(values))][1]
+
+    def _assign(
+        self, template: Template, keywords: Sequence[str], kinds: dict[str, str]
+    ) -> tuple[float, str]:
+        """Return the best filling of a template, with the mean likeness of its keywords."""
+        likes = np.array([
+            [
+                float(self._known[slot] @ self._known[word])
+                - (template.kinds[place] != kinds[word])
+                for word in keywords
+            ]
+            for place, slot in enumerate(template.keywords)
+        ])  # fmt: skip
+        places = range(len(keywords))
+        best = max(permutations(places), key=lambda order: sum(likes[p, order[p]] for p in places))
+        text = _substituted(template, [keywords[k] for k in best])
+        return float(np.mean([likes[p, best[p]] for p in places])), finished(text)
+
+    def _encode(self, texts: Iterable[str]) -> None:
+        fresh = sorted(set(texts) - self._known.keys())
+        self._known.update(zip(fresh, self._encoder.encode(fresh), strict=True))
+
+
+def _partings(keywords: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the ways to part keywords in two; the first one is always in the first part."""
+    count = len(keywords)
+    if count > WIDEST:  # far beyond the task: alternate
+        return [tuple(i % 2 for i in range(count))]
+    found = []
+    for bits in range(1, 2 ** (count - 1)):
+        side = tuple((bits << 1) >> i & 1 for i in range(count))
+        sizes = (count - sum(side), sum(side))
+        if count < 2 * FEWEST or all(FEWEST <= size <= MOST for size in sizes):
+            found.append(side)
+    return found or [tuple(i % 2 for i in range(count))]
+
+
+class _Slot(NamedTuple):
+    start: int
+    end: int
+    word: str
+
+
+def _substituted(template: Template, keywords: Sequence[str]) -> str:
+    """Return the template's statement with each of its keywords replaced where it first stands."""
+    slots: list[_Slot] = []
+    text = template.statement
+    for old, new in zip(template.keywords, keywords, strict=True):
+        for found in re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text):
+            if all(found.end() <= one.start or one.end <= found.start() for one in slots):
+                slots.append(_Slot(found.start(), found.end(), new))
+                break
+    for slot in sorted(slots, reverse=True):
+        text = text[: slot.start] + slot.word + text[slot.end :]
+    return text
+
+
+def pair_features(first: Array, second: Array) -> Array:
+    """Return what the network reads of two keywords: product and distance of their vectors."""
+    size = np.float32(np.sqrt(len(first)))
+    found: Array = np.concatenate(
+        [first * second * size, np.abs(first - second)], dtype=np.float32
+    )
+    return found
+

@@ -1,0 +1,256 @@
+"""Entities and nouns of sentences: a protocol, the tagger that ships, and spaCy's where installed.
+
+The shipped tagger is a small network on token states of the shared encoder with what the spelling
+shows (capitals, digits) and whether a word stands in a list of places, events and times from
+WordNet 3.0. The encoder reads no capitals, so that text in lower case is tagged too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from grice.errors import BundleError, ModelError
+from grice.runtime.heads import Mlp, softmax
+from grice.runtime.protocols import TaggedSpan
+from grice.runtime.spans import neighbourhood, word_starts
+from grice.situated.dates import merge_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.float32]
+    Offsets: TypeAlias = list[tuple[int, int]]
+
+__all__ = ["LABELS", "ContextTagger", "Found", "Names", "SpacyTagger", "Tagger", "token_features"]
+
+LABELS = ("GPE", "DATE", "TIME", "EVENT", "NAME", "NUMBER")
+"""``NAME`` stands for every other name (people, groups, regions, works), ``NUMBER`` for numbers,
+amounts and ranks."""
+REACH = 1
+WORD = re.compile(r"\w+|[^\w\s]")
+LONGEST = 6
+"""Most words in a listed name."""
+
+
+class Found(NamedTuple):
+    """What is in a sentence: named entities and single nouns, each in order of start."""
+
+    entities: tuple[TaggedSpan, ...]
+    nouns: tuple[TaggedSpan, ...]
+
+
+@runtime_checkable
+class Tagger(Protocol):
+    """Finds entities and nouns."""
+
+    identity: str
+
+    def find(self, texts: Sequence[str]) -> list[Found]:
+        """Return what is in each text; entity labels are those of OntoNotes or LABELS."""
+        ...
+
+
+class Names:
+    """Lists of names that are looked up word by word, the longest first.
+
+    Args:
+        lines: A mark (``P`` place, ``E`` event, ``T`` time), a tab and a name in lower case.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._marks: dict[tuple[str, ...], set[str]] = {}
+        for line in lines:
+            mark, name = line.split("\t")
+            self._marks.setdefault(tuple(WORD.findall(name)), set()).add(mark)
+
+    @classmethod
+    def load(cls, path: Path) -> Names:
+        """Read a packed file of lines."""
+        return cls(gzip.decompress(path.read_bytes()).decode().split("\n"))
+
+    def look(self, text: str) -> dict[int, tuple[str, int]]:
+        """Return for the start of each listed word its marks and its place in the name."""
+        words = [(found.start(), found[0].lower()) for found in WORD.finditer(text)]
+        marked: dict[int, tuple[str, int]] = {}
+        i = 0
+        while i < len(words):
+            for width in range(min(LONGEST, len(words) - i), 0, -1):
+                marks = self._marks.get(tuple(word for _, word in words[i : i + width]))
+                if marks:
+                    for place in range(width):
+                        marked[words[i + place][0]] = ("".join(sorted(marks)), min(place, 1))
+                    i += width - 1
+                    break
+            i += 1
+        return marked
+
+
+def token_features(
+    text: str, states: Array, offsets: Offsets, names: Names
+) -> tuple[Array, Offsets, list[bool]]:
+    """Return what the network reads of each token that stands for text.
+
+    Args:
+        text: The sentence.
+        states: Token states, shape ``(tokens, dimensions)``.
+        offsets: Characters of each token.
+        names: The lists.
+
+    Returns:
+        Features of shape ``(tokens, 3 * (dimensions + 12))``, the characters of each token, and
+        whether a word starts with it.
+    """
+    inner = [i for i, (start, end) in enumerate(offsets) if end > start]
+    places = [offsets[i] for i in inner]
+    listed = names.look(text)
+    # Capitals tell nothing in a text that is all lower case, or all upper.
+    body = text[1:]
+    cased = float(body != body.lower() and body != body.upper())
+    shapes = np.zeros((len(inner), 12), np.float32)
+    for row, (start, end) in enumerate(places):
+        piece = text[start:end]
+        shapes[row, :6] = (
+            piece[:1].isupper(), piece.isupper() and len(piece) > 1, piece.isdigit(),
+            piece.isdigit() and len(piece) == 4, cased, start == 0,
+        )  # fmt: skip
+        marks, place = listed.get(start, ("", 0))
+        for column, mark in enumerate("PET"):
+            if mark in marks:
+                shapes[row, 6 + 2 * column + place] = 1
+    read = np.concatenate([states[inner], shapes], axis=1, dtype=np.float32)
+    return neighbourhood(read, REACH), places, word_starts(text, places)
+
+
+class ContextTagger:
+    """The tagger that ships.
+
+    Args:
+        folder: The bundle's folder, with ``tagger.npz`` and ``names.txt.gz``.
+        hidden: Gives for each text the token states and the characters each token covers.
+        identity: Names the weights and the arithmetic.
+
+    Raises:
+        BundleError: If the network has not the outputs it should have.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        hidden: Callable[[Sequence[str]], Sequence[tuple[Array, Offsets]]],
+        identity: str,
+    ) -> None:
+        self.identity = identity
+        self._hidden = hidden
+        self._network = Mlp.load(folder / "tagger.npz")
+        self._names = Names.load(folder / "names.txt.gz")
+        outputs = 2 * len(LABELS) + 2
+        if self._network.layers[-1][0].shape[1] != outputs:
+            raise BundleError(f"{folder / 'tagger.npz'}: the network does not give {outputs}")
+
+    def find(self, texts: Sequence[str]) -> list[Found]:
+        """Return what is in each text."""
+        answers = self._hidden(texts)
+        return [
+            self._find(text, *answer) for text, answer in zip(texts, answers, strict=True)
+        ]
+
+    def _find(self, text: str, states: Array, offsets: Offsets) -> Found:
+        if not any(end > start for start, end in offsets):
+            return Found((), ())
+        features, places, starts = token_features(text, states, offsets, self._names)
+        heads = [i for i, start in enumerate(starts) if start]
+        scores = self._network(features[heads])
+        ends = [places[nxt - 1][1] for nxt in (*heads[1:], len(places))]
+        words = [(places[i][0], end) for i, end in zip(heads, ends, strict=True)]
+        entities = _entities(scores[:, :-1], words)
+        entities = merge_spans(text, list(_whole(text, entities)))
+        nouns = tuple(
+            TaggedSpan(start, end, "NOUN", float(1 / (1 + np.exp(-score))))
+            for (start, end), score in zip(words, scores[:, -1], strict=True)
+            if score > 0 and text[start].isalnum()
+        )
+        return Found(entities, nouns)
+
+
+def _entities(scores: Array, words: Offsets) -> tuple[TaggedSpan, ...]:
+    """Return the entities of the best sequence of tags; inside may only follow its own kind."""
+    count = len(LABELS)
+    logs = np.log(softmax(scores) + 1e-9)
+    allowed = np.zeros((2 * count + 1, 2 * count + 1), np.float32)
+    for label in range(count):
+        inside = 1 + count + label
+        allowed[:, inside] = -1e4
+        allowed[[1 + label, inside], inside] = 0
+    total = logs[0] + np.where(np.arange(2 * count + 1) > count, -1e4, 0)
+    back = np.zeros(logs.shape, np.int64)
+    for i in range(1, len(logs)):
+        into = total[:, None] + allowed
+        back[i] = into.argmax(axis=0)
+        total = into.max(axis=0) + logs[i]
+    tags = [int(total.argmax())]
+    for i in range(len(logs) - 1, 0, -1):
+        tags.append(int(back[i, tags[-1]]))
+    tags.reverse()
+    found: list[TaggedSpan] = []
+    for (start, end), tag, row in zip(words, tags, logs, strict=True):
+        sure = float(np.exp(row[tag]))
+        if 0 < tag <= count:
+            found.append(TaggedSpan(start, end, LABELS[tag - 1], sure))
+        elif tag > count:
+            last = found[-1]
+            found[-1] = last._replace(end=end, confidence=min(last.confidence, sure))
+    return tuple(found)
+
+
+def _whole(text: str, entities: tuple[TaggedSpan, ...]) -> tuple[TaggedSpan, ...]:
+    """Keep the periods of abbreviations (``U.S.``) and drop a possessive at the end."""
+    found = []
+    for span in entities:
+        start, end = span.start, span.end
+        if text[end : end + 1] == "." and re.search(r"\b\w\.\w$", text[start:end]):
+            end += 1
+        cut = re.search(r"\s*['’]s?$", text[start:end])
+        end = start + cut.start() if cut else end
+        if end > start and any(c.isalnum() for c in text[start:end]):
+            found.append(span._replace(end=end))
+    return tuple(found)
+
+
+class SpacyTagger:
+    """Any installed spaCy model with entities and parts of speech.
+
+    Args:
+        model: Name of the model, such as ``en_core_web_sm``, or its folder.
+
+    Raises:
+        ModelError: If spaCy or the model is not installed.
+    """
+
+    def __init__(self, model: str) -> None:
+        try:
+            self._nlp = import_module("spacy").load(model)
+        except (ImportError, OSError) as error:
+            raise ModelError(f"spaCy model {model!r} cannot be opened: {error}") from error
+        self.identity = f"spacy:{model}@{self._nlp.meta.get('version', '')}"
+
+    def find(self, texts: Sequence[str]) -> list[Found]:
+        """Return what is in each text."""
+        return [
+            Found(
+                tuple(TaggedSpan(e.start_char, e.end_char, e.label_, 1.0) for e in doc.ents),
+                tuple(
+                    TaggedSpan(token.idx, token.idx + len(token), "NOUN", 1.0)
+                    for token in doc
+                    if token.pos_ in ("NOUN", "PROPN")
+                ),
+            )
+            for doc in self._nlp.pipe(texts)
+        ]

@@ -1,0 +1,144 @@
+"""Sentences, words and noun lemmas as MATCH reads them.
+
+Words are nltk's Treebank tokens in lower case, lemmas those of WordNet 3.0's nouns, as in nltk.
+The published scorer splits sentences by Punkt, whose trained table does not ship with nltk:
+:func:`sentences` follows its rules with a list of abbreviations instead.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from grice.errors import GriceError
+from grice.text.lexicon import look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["find_run", "lemmas", "noun_lemma", "sentences", "words"]
+
+END = re.compile(r"[.?!]+[\"')\]}»”’]*(?=\s)")
+LAST = re.compile(r"\S+$")
+SHORT = (
+    "mr mrs ms dr prof st jr sr vs etc inc ltd co corp gen col lt capt sgt rev hon gov sen rep "
+    "mt ft no fig e.g i.e a.m p.m u.s u.k u.n u.s.a u.s.s.r d.c b.c a.d l.a n.y ph.d m.d b.a "
+    "jan feb mar apr jun jul aug sep sept oct nov dec approx est dept univ"
+)
+ABBREVIATIONS = frozenset(SHORT.split())
+FIRST = "the there a an in on it he she they this that these those one if"
+STARTERS = frozenset(FIRST.split())
+NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*")
+ENDS = (
+    ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"),
+    ("shes", "sh"), ("men", "man"), ("ies", "y"),
+)  # fmt: skip
+"""WordNet's endings of plurals and what stands in their place."""
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, without blanks around them.
+
+    >>> sentences("Dr. Who left at 5 p.m. yesterday. It rained!")
+    ['Dr. Who left at 5 p.m. yesterday.', 'It rained!']
+    """
+    found = []
+    start = 0
+    for end in END.finditer(text):
+        following = text[end.end() :].split(maxsplit=1)
+        if following and _ends(text[start : end.end()], following[0]):
+            found.append(text[start : end.end()].strip())
+            start = end.end()
+    found.append(text[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def _ends(before: str, following: str) -> bool:
+    """Say whether the mark behind ``before`` ends a sentence, given the next word."""
+    found = LAST.search(before)
+    token = found[0] if found else before
+    if not token.endswith("."):
+        return True
+    word = token.rstrip(".").lower().lstrip("\"'([")
+    capital = following[:1].isupper()
+    plain = re.sub(r"\W", "", following).lower()
+    if not word:
+        return capital
+    if token.endswith(".."):
+        return capital and plain in STARTERS
+    if NUMBER.fullmatch(word):
+        return not following[:1].islower()
+    initial = len(word) == 1 and word.isalpha()
+    if not initial and word not in ABBREVIATIONS:
+        return True
+    # Behind an abbreviation a capital starts a sentence only where the word has none elsewhere.
+    return not initial and "." in word and capital and _common(plain)
+
+
+def _common(word: str) -> bool:
+    return bool(look_up(word).readings) and not word.endswith("s")
+
+
+@lru_cache(maxsize=50_000)
+def words(sentence: str) -> tuple[str, ...]:
+    """Return the words and marks of a sentence in lower case.
+
+    Raises:
+        GriceError: If nltk is not installed.
+    """
+    return tuple(token.lower() for token in _tokenize()(sentence))
+
+
+@cache
+def _tokenize() -> Callable[[str], list[str]]:
+    try:
+        from nltk.tokenize.destructive import NLTKWordTokenizer
+    except ImportError as error:
+        raise GriceError(
+            'MATCH needs nltk, which is not installed: pip install "grice[graphs]"'
+        ) from error
+    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
+    return tokenize
+
+
+def lemmas(sentence: str) -> tuple[str, ...]:
+    """Return the noun lemma of every word of a sentence."""
+    return tuple(noun_lemma(word) for word in words(sentence))
+
+
+@lru_cache(maxsize=50_000)
+def noun_lemma(word: str) -> str:
+    """Return the shortest noun that a word in lower case can be a form of; else the word.
+
+    >>> noun_lemma("cities"), noun_lemma("women"), noun_lemma("oman")
+    ('city', 'woman', 'oman')
+    """
+    nouns, irregular = _nouns()
+    if word in irregular:
+        found = [form for form in (word, *irregular[word]) if form in nouns]
+        return min(found, key=len) if found else word
+    forms = [word, *(word[: len(word) - len(end)] + new for end, new in ENDS if word.endswith(end))]
+    found = [form for form in forms if form in nouns]
+    return min(found, key=len) if found else word
+
+
+@cache
+def _nouns() -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:
+    packed = (resources.files("grice") / "data" / "nouns.txt.gz").read_bytes()
+    lines = [line.split(" ") for line in gzip.decompress(packed).decode().split("\n")]
+    nouns = frozenset(parts[0] for parts in lines if len(parts) == 1)
+    return nouns, {parts[0]: tuple(parts[1:]) for parts in lines if len(parts) > 1}
+
+
+def find_run(run: tuple[str, ...], tokens: tuple[str, ...]) -> int:
+    """Return where a run of tokens first stands among others; -1 if nowhere or empty."""
+    width = len(run)
+    if not width:
+        return -1
+    for i in range(len(tokens) - width + 1):
+        if tokens[i : i + width] == run:
+            return i
+    return -1
