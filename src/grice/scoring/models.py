@@ -162,6 +162,16 @@ class Models:
 
         return open_plausibility(bundle, self._encoder_of(bundle))
 
+    def _open_context(self, bundle: Bundle) -> object:
+        from grice.situated.models import open_context
+
+        return open_context(bundle, self._encoder_of(bundle))
+
+    def _open_contrast(self, bundle: Bundle) -> object:
+        from grice.situated.models import open_contrast
+
+        return open_contrast(bundle, self._encoder_of(bundle))
+
     def _open_knowledge(self, bundle: Bundle) -> object:
         from grice.knowledge import open_knowledge
 
@@ -175,6 +185,8 @@ class Models:
 
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
+    "context-tagger": Models._open_context,
+    "contrast-head": Models._open_contrast,
     "encoder": Models._open_encoder,
     "extractor": Models._open_extractor,
     "generative-knowledge": Models._open_generative_knowledge,
