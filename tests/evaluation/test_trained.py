@@ -14,7 +14,7 @@ from grice.errors import BundleError
 from grice.evaluation.bench import figures
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.published import Bench, Table
-from grice.evaluation.trained import Guard, Model, models_named, record_texts
+from grice.evaluation.trained import Guard, Model, models_named, record_selection, record_texts
 from grice.evaluation.workshop import Workshop
 from grice.runtime.bundle import open_bundle, shipped_bundles
 from grice.scoring import load
@@ -179,3 +179,48 @@ def test_a_bench_says_so_beside_its_figure(rated, made, tmp_path, monkeypatch):
     why = {figure.row: figure.why for figure in figures(bench, shop) if figure.kind == "ours"}
     assert "relevance was trained on about 100 %" in why["relevance (ours)"]
     assert "trained" not in why["log_length (ours)"]
+
+
+def test_texts_that_only_chose_settings_are_marked_apart(rated, made, tmp_path, capsys):
+    record_texts(made, ELSEWHERE)
+    before = open_bundle(made).digest
+    record_selection(made, long_replies(rated)[::2])
+    assert open_bundle(made).digest == before
+    page, paper, table = (tmp_path / name for name in ("page.html", "table.tex", "table.csv"))
+    out = judged(tmp_path, made, capsys, "--html", str(page), "--latex", str(paper),
+                 "--csv", str(table))  # fmt: skip
+    words = " ".join(out.split())
+    assert "relevance ~" in words
+    assert "relevance !" not in words
+    assert "~ relevance: settings of relevance were chosen on about 5" in words
+    assert "was trained on" not in words
+    assert "~ relevance: settings of relevance were chosen on" in page.read_text()
+    assert "$^{\\sim}$" in paper.read_text()
+    lines = {one["metric"]: one for one in csv.DictReader(table.read_text().splitlines())
+             if one["level"] == "turn"}  # fmt: skip
+    assert lines["relevance"]["chosen_on"].startswith("relevance 0.5")
+    assert lines["relevance"]["trained_on"].startswith("relevance 0.000000")
+
+
+def test_texts_that_trained_and_chose_are_said_to_have_done_both(rated, made):
+    record_texts(made, long_replies(rated))
+    record_selection(made, long_replies(rated))
+    (one,) = Guard(rated).look([Model("relevance", open_bundle(made))])
+    assert one.marked
+    assert one.chosen_on
+    assert "was trained on about 100 %" in one.says
+    assert "were chosen on about 100 %" in one.says
+
+
+def test_shipped_cards_state_what_chose_their_settings():
+    for name in ("events", "plausibility"):
+        path = open_bundle(name).selection_texts()
+        assert path is not None
+        assert path.name == "selection.fp"
+
+
+def test_a_changed_selection_file_is_refused(made):
+    record_selection(made, ELSEWHERE)
+    (made / "selection.fp").write_bytes(b"other")
+    with pytest.raises(BundleError, match="not the file its card describes"):
+        open_bundle(made).selection_texts()

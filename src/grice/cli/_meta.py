@@ -50,7 +50,7 @@ def print_pairs(block: DamagedBlock) -> None:
             table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
         out.print(table)
         left = [f"ties {row.ties:.1%}"] + [f"{row.failed} pairs failed"] * (row.failed > 0)
-        left += [f"! {one.says}" for one in row.trained if one.marked]
+        left += [f"! {one.says}" for one in row.trained if one.marked or one.chosen_on]
         out.print(Text("  " + "; ".join(left), style="dim"))
     out.print()
 
@@ -88,7 +88,7 @@ def _print_rows(out: Console, block: Block) -> None:
 
 
 def _name(row: Row) -> str:
-    return f"{row.metric} !" if row.marked else row.metric
+    return f"{row.metric} !" if row.marked else f"{row.metric} ~" if row.chosen_on else row.metric
 
 
 def _table(first: str, *titles: str) -> Table:
@@ -119,8 +119,8 @@ def _print_notes(out: Console, block: Block) -> None:
             out.print(Text(f"  {row.metric}: {caveat}"))
     for row in block.rows:
         for one in row.trained:
-            if one.marked:
-                out.print(Text(f"  ! {row.metric}: {one.says}"))
+            if one.marked or one.chosen_on:
+                out.print(Text(f"  {'!' if one.marked else '~'} {row.metric}: {one.says}"))
     unknown = dict.fromkeys(
         one.model for row in block.rows for one in row.trained if one.overlap is None
     )

@@ -20,7 +20,7 @@ FIELDS = (
     "spearman", "spearman_low", "spearman_high", "pearson", "pearson_low", "pearson_high",
     "kendall", "kendall_low", "kendall_high", "baseline", "difference", "difference_low",
     "difference_high", "p_value", "cluster", "kept_given", "ceiling", "why", "caveats",
-    "signature", "trained_on",
+    "signature", "trained_on", "chosen_on",
 )  # fmt: skip
 
 
@@ -63,6 +63,7 @@ def _record(block: Block, row: Row) -> dict[str, object]:
         "caveats": "; ".join(row.caveats),
         "signature": row.signature,
         "trained_on": "; ".join(_trained(one) for one in row.trained),
+        "chosen_on": "; ".join(_chosen(one) for one in row.trained if one.chosen is not None),
     }
     for name, estimate in (
         ("spearman", row.spearman),
@@ -78,6 +79,11 @@ def _trained(one: TrainedOn) -> str:
     if one.overlap is None:
         return f"{one.model} {one.says}"
     share = one.overlap.share
+    return f"{one.model} {'not told' if share is None else _number(share.value)}"
+
+
+def _chosen(one: TrainedOn) -> str:
+    share = None if one.chosen is None else one.chosen.share
     return f"{one.model} {'not told' if share is None else _number(share.value)}"
 
 
@@ -108,7 +114,7 @@ def _latex(block: Block) -> Iterator[str]:
     yield "metric & Spearman & 95\\,\\% & Pearson & difference to the floor & $n$ \\\\"
     yield "\\midrule"
     for row in block.rows:
-        mark = "$^{!}$" if row.marked else ""
+        mark = "$^{!}$" if row.marked else "$^{\\sim}$" if row.chosen_on else ""
         if row.spearman is None or row.pearson is None:
             why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
             yield f"{_tex(row.metric)}{mark} & {why} & {row.n} \\\\"
@@ -131,9 +137,13 @@ def _caption(block: Block) -> str:
     if block.groups:
         parts[0] += f" in {block.groups} groups, which are resampled together"
     parts.append(f"Emphasised: trivial floors; the floor compared with is {_tex(block.baseline)}")
-    said = [one.says for row in block.rows for one in row.trained if one.marked]
+    marked = [one for row in block.rows for one in row.trained]
+    said = [one.says for one in marked if one.marked]
     if said:
         parts.append(f"!: {'; '.join(_tex(one) for one in dict.fromkeys(said))}")
+    said = [one.says for one in marked if one.chosen_on and not one.marked]
+    if said:
+        parts.append(f"$\\sim$: {'; '.join(_tex(one) for one in dict.fromkeys(said))}")
     if block.ceiling:
         parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {_interval(block.ceiling)}")
     return ". ".join(parts) + "."

@@ -1,8 +1,10 @@
 """Which evaluated texts the models of a metric were trained on: the guard of the locked split.
 
-A metric that is judged on texts its model has learned from is judged too well. Every bundle that a
-recipe of this project trained carries a fingerprint of its training texts
-(:mod:`grice.evaluation.overlap`); what others trained is ``not recorded``, which is no promise.
+A metric that is judged on texts its model has learned from is judged too well, and somewhat too
+well on texts that were only looked at to choose its settings. Every bundle that a recipe of this
+project trained carries a fingerprint of its training texts (:mod:`grice.evaluation.overlap`) and,
+where other texts chose its settings, a second one of these; what others trained is ``not
+recorded``, which is no promise.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Rated
 
-__all__ = ["Guard", "Model", "TrainedOn", "models_named", "record_texts"]
+__all__ = ["Guard", "Model", "TrainedOn", "models_named", "record_selection", "record_texts"]
 
-FILE = "texts.fp"
+FILE, SELECTION = "texts.fp", "selection.fp"
 NOT_RECORDED = "not recorded"
 NAMED = re.compile(r"([\w.-]+)@([0-9a-f]{8})")
 """A model in a signature: name and digest."""
@@ -37,18 +39,26 @@ class Model(NamedTuple):
     bundle: Bundle | None
 
 
-class TrainedOn(msgspec.Struct, frozen=True):
-    """How far one model was trained on the texts of an evaluated set.
+class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far one model was trained, or its settings chosen, on the texts of an evaluated set.
 
     Attributes:
         model: Its name.
         overlap: What of the set stands among its training texts; None if these are not recorded.
         says: The outcome in words.
+        chosen: What of the set stands among further texts that were looked at to choose its
+            settings; None if no such texts are recorded.
     """
 
     model: str
     overlap: Overlap | None
     says: str
+    chosen: Overlap | None = None
+
+    @property
+    def chosen_on(self) -> bool:
+        """Whether a text of the set was looked at to choose its settings."""
+        return self.chosen is not None and self.chosen.found > 0
 
     @property
     def marked(self) -> bool:
@@ -77,19 +87,27 @@ class Guard:
         return tuple(self._look(model) for model in models)
 
     def _look(self, model: Model) -> TrainedOn:
-        known = None if model.bundle is None else _texts_of(model.bundle)
-        if known is None:
+        if model.bundle is None:
             return TrainedOn(model.name, None, NOT_RECORDED)
-        assert model.bundle is not None
-        key = (model.name, model.bundle.card.training.texts_sha256)
+        training = model.bundle.card.training
+        key = (model.name, training.texts_sha256 + training.selection_texts_sha256)
         if key not in self._found:
-            found = overlap(known, self._texts)
-            self._found[key] = TrainedOn(model.name, found, _says(model.name, found))
+            self._found[key] = self._compared(model.name, model.bundle)
         return self._found[key]
 
+    def _compared(self, name: str, bundle: Bundle) -> TrainedOn:
+        learned = _texts_of(bundle, bundle.training_texts())
+        looked_at = _texts_of(bundle, bundle.selection_texts())
+        found = None if learned is None else overlap(learned, self._texts)
+        chosen = None if looked_at is None else overlap(looked_at, self._texts)
+        says = NOT_RECORDED if found is None else _says(f"{name} was trained on", found)
+        if chosen is not None and chosen.found:
+            settings = _says(f"settings of {name} were chosen on", chosen)
+            says = f"{says}; {settings}" if found is not None and found.found else settings
+        return TrainedOn(name, found, says, chosen)
 
-def _texts_of(bundle: Bundle) -> Fingerprint | None:
-    path = bundle.training_texts()
+
+def _texts_of(bundle: Bundle, path: Path | None) -> Fingerprint | None:
     if path is None:
         return None
     try:
@@ -98,7 +116,7 @@ def _texts_of(bundle: Bundle) -> Fingerprint | None:
         raise BundleError(f"bundle {bundle.card.name!r}: {path}: {error}") from None
 
 
-def _says(model: str, found: Overlap) -> str:
+def _says(what: str, found: Overlap) -> str:
     share = found.share
     if not found.found or share is None:
         return found.says
@@ -106,7 +124,7 @@ def _says(model: str, found: Overlap) -> str:
     if share.low is not None and share.high is not None:
         bounds = f" ({_percent(share.low)} to {_percent(share.high)})"
     about = f"about {_percent(share.value)} %{bounds}"
-    return f"{model} was trained on {about} of the texts of this set"
+    return f"{what} {about} of the texts of this set"
 
 
 def _percent(share: float) -> str:
@@ -136,18 +154,35 @@ def record_texts(folder: Path, texts: Iterable[str]) -> Fingerprint:
     Raises:
         BundleError: If the card has no table ``[training]``.
     """
+    return _record(folder, texts, FILE, "texts")
+
+
+def record_selection(folder: Path, texts: Iterable[str]) -> Fingerprint:
+    """Write the fingerprint of further texts that chose a bundle's settings, likewise.
+
+    Args:
+        folder: Folder of the bundle.
+        texts: What was looked at beside the training texts: development sets, outputs read by eye.
+
+    Raises:
+        BundleError: If the card has no table ``[training]``.
+    """
+    return _record(folder, texts, SELECTION, "selection_texts")
+
+
+def _record(folder: Path, texts: Iterable[str], file: str, key: str) -> Fingerprint:
     made = fingerprint(texts)
-    (folder / FILE).write_bytes(made.to_bytes())
+    (folder / file).write_bytes(made.to_bytes())
     card = folder / "card.toml"
-    stated = {"texts": FILE, "texts_sha256": file_sha256(folder / FILE)}
+    stated = {key: file, f"{key}_sha256": file_sha256(folder / file)}
     lines = [
         line
         for line in card.read_text("utf-8").split("\n")
-        if not line.startswith(tuple(f"{key} = " for key in stated))
+        if not line.startswith(tuple(f"{name} = " for name in stated))
     ]
     if "[training]" not in lines:
         raise BundleError(f"{card}: there is no table [training] to state the texts in")
     place = lines.index("[training]") + 1
-    lines[place:place] = [f'{key} = "{value}"' for key, value in stated.items()]
+    lines[place:place] = [f'{name} = "{value}"' for name, value in stated.items()]
     card.write_text("\n".join(lines), "utf-8")
     return made

@@ -30,6 +30,9 @@ class Training(msgspec.Struct, frozen=True, omit_defaults=True):
         seeds: Random seeds that were tried.
         texts: File with a fingerprint of the texts it was trained on; empty if there is none.
         texts_sha256: Sha256 of that file.
+        selection_texts: File with a fingerprint of further texts that were looked at to choose
+            settings; empty if there is none.
+        selection_texts_sha256: Sha256 of that file.
     """
 
     data: tuple[str, ...] = ()
@@ -39,6 +42,8 @@ class Training(msgspec.Struct, frozen=True, omit_defaults=True):
     seeds: tuple[int, ...] = ()
     texts: str = ""
     texts_sha256: str = ""
+    selection_texts: str = ""
+    selection_texts_sha256: str = ""
 
 
 class Quality(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -96,13 +101,25 @@ class Bundle(msgspec.Struct, frozen=True):
         Raises:
             BundleError: If the file is missing or is not the one that the card describes.
         """
+        stated = self.card.training
+        return self._texts(stated.texts, stated.texts_sha256)
+
+    def selection_texts(self) -> Path | None:
+        """Return the fingerprint of further texts that chose its settings; None if there is none.
+
+        Raises:
+            BundleError: If the file is missing or is not the one that the card describes.
+        """
+        stated = self.card.training
+        return self._texts(stated.selection_texts, stated.selection_texts_sha256)
+
+    def _texts(self, name: str, expected: str) -> Path | None:
         # Stated under [training], not under [files]: no score comes from it, so it is no part of
         # the digest, and signatures and recorded results stay as they were without it.
-        stated = self.card.training
-        if not stated.texts:
+        if not name:
             return None
-        path = self.folder / stated.texts
-        _check_file(path, stated.texts_sha256, self.card.name)
+        path = self.folder / name
+        _check_file(path, expected, self.card.name)
         return path
 
 
