@@ -183,6 +183,11 @@ class Models:
         base = str(bundle.card.settings["base"])
         return open_file(bundle, self.open(base) if base else None, self._encoder_of(bundle))
 
+    def _open_graph_heads(self, bundle: Bundle) -> object:
+        from grice.graphs.judges import GraphJudges
+
+        return GraphJudges(bundle, self._encoder_of(bundle))
+
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "context-tagger": Models._open_context,
@@ -191,6 +196,7 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "extractor": Models._open_extractor,
     "generative-knowledge": Models._open_generative_knowledge,
     "generator": Models._open_generator,
+    "graph-heads": Models._open_graph_heads,
     "knowledge": Models._open_knowledge,
     "knowledge-file": Models._open_knowledge_file,
     "knowledge-union": Models._open_knowledge_union,

@@ -1,0 +1,151 @@
+"""The shipped judges of explanation graphs: stance, meaning, important facts, substance.
+
+They stand where Saha et al. 2021 have RoBERTa classifiers that were not released, and are named
+differently for that reason: kernel machines on vectors of a small frozen encoder. Their figures
+compare with each other, not with published SeCA and EA.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.graphs.features import Features, Reading, Space, texts_of
+from grice.graphs.graph import Graph
+from grice.graphs.kernel import KernelHead
+from grice.graphs.order import depth_first
+from grice.graphs.substance import Substance, fact_logits, substance_value
+from grice.knowledge.plausibility import Bilinear
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.graphs.samples import Stance
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import Encoder, Vector
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["GraphJudges", "Meaning"]
+
+STANCES: tuple[Stance, Stance] = ("support", "counter")
+
+
+class Meaning(NamedTuple):
+    """What a graph says about its belief, by a judge that does not see the argument.
+
+    Attributes:
+        support: Score of explaining support, around 0 to 1.
+        counter: Score of explaining the opposite.
+        incorrect: Score of explaining nothing.
+    """
+
+    support: float
+    counter: float
+    incorrect: float
+
+    @property
+    def label(self) -> str:
+        """``support``, ``counter`` or ``incorrect``: the highest score."""
+        return max(("support", "counter", "incorrect"), key=lambda name: getattr(self, name))
+
+
+class GraphJudges:
+    """The judges of a bundle of kind ``graph-heads``.
+
+    Args:
+        bundle: The opened bundle.
+        encoder: The encoder the judges were fitted on.
+    """
+
+    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self._encoder = encoder
+        self._vectors: dict[str, Vector] = {}
+        with np.load(bundle.path("judges.npz"), allow_pickle=False) as arrays:
+            kept = dict(arrays)
+        axes = kept["axes"].astype(np.float32)
+        self.features = Features(Space(kept["mean"], axes, kept["good"]), self._vectors)
+        self._stance = KernelHead.load(kept, "stance")
+        self._edges = KernelHead.load(kept, "edges")
+        self._meaning = KernelHead.load(kept, "meaning")
+        self._weights = kept["substance"]
+        self.phrases: Array = kept["phrases"]
+        self._facts = Bilinear.load(bundle.path("facts.npz"))
+        self.links = Bilinear.load(bundle.path("links.npz"))
+        self.concepts = tuple(bundle.path("concepts.txt").read_text("utf-8").split("\n")[:-1])
+
+    def know(self, texts: Iterable[str]) -> None:
+        """Encode the texts that are new, all at once."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self._encoder.encode(new), strict=True))
+
+    def vector(self, text: str) -> Vector:
+        """Return the vector of a text."""
+        self.know([text])
+        return self._vectors[text]
+
+    def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
+        """Return the stance of each argument to its belief, with the margin of its score.
+
+        Args:
+            pairs: Belief and argument.
+        """
+        readings = [Reading(belief, argument, Graph(())) for belief, argument in pairs]
+        return [self._sided(row) for row in self._scores(self._stance, readings)]
+
+    def stances_with_graphs(self, readings: Sequence[Reading]) -> list[tuple[Stance, float]]:
+        """Return the stance of each argument to its belief, read with the graph."""
+        return [self._sided(row) for row in self._scores(self._edges, readings)]
+
+    def meanings(self, pairs: Sequence[tuple[str, Graph]]) -> list[Meaning]:
+        """Return what each graph says about its belief; SeCA asks for the gold stance.
+
+        Args:
+            pairs: Belief and graph.
+        """
+        readings = [Reading(belief, None, _read(graph)) for belief, graph in pairs]
+        return [Meaning(*map(float, row)) for row in self._scores(self._meaning, readings)]
+
+    def importance(self, reading: Reading, stance: Stance) -> list[bool]:
+        """Return for each fact, in depth-first order, whether it speaks for the stance.
+
+        It does if the score of the stance is lower without it; the share of such facts is the
+        measure EA of Saha et al. 2021.
+        """
+        graph = _read(reading.graph)
+        without = [
+            reading._replace(graph=Graph(graph.edges[:place] + graph.edges[place + 1 :]))
+            for place in range(len(graph.edges))
+        ]
+        whole, *rest = self._scores(self._edges, [reading._replace(graph=graph), *without])
+        side = STANCES.index(stance)
+        return [bool(whole[side] > row[side]) for row in rest]
+
+    def substances(self, readings: Sequence[Reading]) -> list[Substance]:
+        """Return the substance of each graph; an argument that is None counts as empty."""
+        self.know(text for reading in readings for text in _read(reading.graph).concepts)
+        found = []
+        for belief, argument, graph in readings:
+            lowered = graph.lower()
+            logits = fact_logits(self._facts, self._vectors, lowered.edges)
+            found.append(
+                substance_value(lowered, belief, argument or "", logits, self._weights)
+            )  # fmt: skip
+        return found
+
+    def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
+        self.know(texts_of(readings))
+        return [head(*self.features.row(reading)) for reading in readings]
+
+    def _sided(self, row: Array) -> tuple[Stance, float]:
+        return STANCES[int(row[1] > row[0])], float(abs(row[0] - row[1]))
+
+
+def _read(graph: Graph) -> Graph:
+    """Return the graph as the judges were taught: lower case, depth-first."""
+    return depth_first(graph.lower())

@@ -1,0 +1,119 @@
+"""``substance``: does a graph say something, or does it only have the right form?
+
+Plausibility of each fact by a bilinear form learned from ConceptNet and explanation graphs, and
+how well plausible facts connect the argument to the belief. A chain of long words under fixed
+relations passes every rule of structure and fails here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.graphs.wording import relation_names
+from grice.runtime.heads import sigmoid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.graphs.graph import Graph
+    from grice.knowledge.plausibility import Bilinear
+    from grice.records import Triple
+    from grice.runtime.protocols import Vector
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["Substance", "fact_logits", "substance_parts", "substance_value", "with_one"]
+
+
+class Substance(NamedTuple):
+    """How much a graph says.
+
+    Attributes:
+        value: 0 to 1; 0 for a graph without facts.
+        facts: Plausibility of each fact, 0 to 1.
+        connection: Plausibility of the weakest fact on the best path, in either direction, from
+            a concept of the belief to another one of the argument; 0 if there is none.
+    """
+
+    value: float
+    facts: tuple[float, ...]
+    connection: float
+
+
+def with_one(vectors: Array) -> Array:
+    """Return vectors with a constant one behind, by which a form judges one side alone."""
+    return np.concatenate([vectors, np.ones((len(vectors), 1), np.float32)], axis=1)
+
+
+def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[Triple]) -> Array:
+    """Return the score of each fact, shape ``(n,)``; 0 is as likely right as wrong.
+
+    A fact under an unknown relation gets the lowest score that it has under a known one.
+    """
+    if not facts:
+        return np.zeros(0, np.float32)
+    column = {name: place for place, name in enumerate(relation_names())}
+    scores = form(
+        with_one(np.stack([vectors[fact.head] for fact in facts])),
+        with_one(np.stack([vectors[fact.tail] for fact in facts])),
+    )
+    return np.array(
+        [row[column[fact.relation]] if fact.relation in column else row.min()
+         for row, fact in zip(scores, facts, strict=True)],
+        np.float32,
+    )  # fmt: skip
+
+
+def substance_parts(graph: Graph, belief: str, argument: str, logits: Array) -> list[float]:
+    """Return what the value is made of.
+
+    Mean and least plausibility of the facts, the connection, and the shares of facts below one
+    half and of facts between two different concepts.
+    """
+    plausible = sigmoid(logits)
+    return [
+        float(plausible.mean()),
+        float(plausible.min()),
+        _connection(graph, belief.lower(), argument.lower(), plausible.tolist()),
+        float((plausible < 0.5).mean()),
+    ]
+
+
+def substance_value(
+    graph: Graph, belief: str, argument: str, logits: Array, weights: Array
+) -> Substance:  # fmt: skip
+    """Return the substance of a graph.
+
+    Args:
+        graph: In lower case.
+        belief: The belief.
+        argument: The argument.
+        logits: Score of each fact, from :func:`fact_logits`.
+        weights: One per part, and the intercept.
+    """
+    if not graph.edges:
+        return Substance(0.0, (), 0.0)
+    parts = substance_parts(graph, belief, argument, logits)
+    total = np.array([np.dot(weights[:-1], np.array(parts, np.float32)) + weights[-1]], np.float32)
+    return Substance(
+        float(sigmoid(total)[0]), tuple(float(p) for p in sigmoid(logits)), parts[2]
+    )  # fmt: skip
+
+
+def _connection(graph: Graph, belief: str, argument: str, plausible: Sequence[float]) -> float:
+    """Return the widest path: join concepts by falling plausibility until both sides meet."""
+    part = {concept: {concept} for concept in graph.concepts}
+    for place in sorted(range(len(plausible)), key=lambda one: -plausible[one]):
+        edge = graph.edges[place]
+        joined = part[edge.head] | part[edge.tail]
+        for concept in joined:
+            part[concept] = joined
+        ours = {one for one in joined if one in belief}
+        theirs = {one for one in joined if one in argument}
+        if ours and theirs and len(ours | theirs) > 1:
+            return plausible[place]
+    return 0.0

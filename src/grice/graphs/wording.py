@@ -1,0 +1,72 @@
+"""How graphs are put to the encoder, and the phrases of a text that may become concepts."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from grice.graphs.baselines import STOP_WORDS
+from grice.knowledge.schema import load_schema
+
+if TYPE_CHECKING:
+    from grice.records import Triple
+
+__all__ = ["fact_text", "is_negative", "opposite", "phrases", "relation_names"]
+
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+LONGEST = 3
+"""Most words of a concept."""
+
+
+@cache
+def relation_names() -> tuple[str, ...]:
+    """Return the 28 relations in the order of the schema."""
+    return tuple(load_schema("explagraphs").relations)
+
+
+def is_negative(relation: str) -> bool:
+    """Return whether a relation denies; an unknown one does not."""
+    found = load_schema("explagraphs").relations.get(relation)
+    return found is not None and found.negative
+
+
+def opposite(relation: str) -> str:
+    """Return the relation that denies this one; an unknown one stays."""
+    found = load_schema("explagraphs").relations.get(relation)
+    return relation if found is None or found.negation is None else found.negation
+
+
+def fact_text(fact: Triple) -> str:
+    """Return a fact as a sentence.
+
+    >>> from grice.records import Triple
+    >>> fact_text(Triple("zoos", "not used for", "fun"))
+    'zoos is not used for fun'
+    """
+    found = load_schema("explagraphs").relations.get(fact.relation)
+    return f"{fact.head} {fact.relation if found is None else found.gloss} {fact.tail}"
+
+
+def phrases(text: str) -> list[str]:
+    """Return the phrases of one to three words that neither start nor end with an empty word.
+
+    They are in lower case, in the order of the text, each once, and do not cross punctuation.
+
+    >>> phrases("Zoos should be abolished.")
+    ['zoos', 'abolished']
+    """
+    lowered = text.lower()
+    words = [(m.start(), m.end()) for m in WORD.finditer(lowered)]
+    found = []
+    for first, (start, _) in enumerate(words):
+        for last in range(first, min(first + LONGEST, len(words))):
+            end = words[last][1]
+            said = lowered[start:end]
+            inside = WORD.sub("", said)
+            if inside.strip() or inside != " " * (last - first):
+                break
+            parts = said.split(" ")
+            if parts[0] not in STOP_WORDS and parts[-1] not in STOP_WORDS:
+                found.append(said)
+    return list(dict.fromkeys(found))
