@@ -208,3 +208,35 @@ def test_text_of_the_files_is_data_on_the_page_and_the_terminal(tmp_path, capsys
     assert main(["compare", *files, "--html", str(tmp_path / "p.html")]) == 0
     assert "\x1b" not in capsys.readouterr().out
     assert "<script>" not in (tmp_path / "p.html").read_text()
+
+
+def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys):
+    replies = [f"Reply {i} says <b>so</b>." for i in range(12)]
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text(
+        "".join(
+            json.dumps({"id": f"c{i}", "turns": [{"speaker": "A", "text": "Well?"},
+                                                  {"speaker": "B", "text": reply}]}) + "\n"
+            for i, reply in enumerate(replies)
+        ),
+        "utf-8",
+    )  # fmt: skip
+    files = [
+        write(tmp_path / name, [line(f"c{i}", 1, value - 0.05 * i * up) for i in range(12)])
+        for name, value, up in (("a.jsonl", 0.9, 0), ("b.jsonl", 0.8, 1))
+    ]
+    page = tmp_path / "page.html"
+    assert main(["compare", *files, "--texts", str(chats), "--html", str(page)]) == 0
+    assert "“Reply 11 says <b>so</b>.”" in capsys.readouterr().out
+    assert "Reply 11 says &lt;b&gt;so&lt;/b&gt;." in page.read_text("utf-8")
+    result = compare(*files, texts=str(chats))
+    moved = result.metrics[0].moved
+    assert [one.items[0].text for one in moved] == replies[:-6:-1]
+    assert compare(*files).metrics[0].moved[0].items[0].text == ""
+
+
+def test_texts_of_other_conversations_are_refused(pair, tmp_path):
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text('{"id": "elsewhere", "turns": [{"speaker": "A", "text": "Hi"}]}\n', "utf-8")
+    with pytest.raises(InputError, match="none of the conversations that moved is in it"):
+        compare(*pair, texts=str(chats))

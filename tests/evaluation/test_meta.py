@@ -14,7 +14,7 @@ from grice.errors import InputError
 from grice.evaluation.columns import Column, ScoreTable, read_table, score_table
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.export import as_csv, as_latex
-from grice.evaluation.meta import BASELINES, evaluate, shared_evidence
+from grice.evaluation.meta import BASELINES, NOT_HERE, evaluate, shared_evidence
 from grice.evaluation.page import as_html
 from grice.evaluation.scores import ScoreLine
 from grice.scoring import load
@@ -60,6 +60,29 @@ def test_a_metric_that_follows_the_ratings_stands_above_noise_with_its_interval(
     assert "jackknife over conversations" in best.spearman.method
     assert best.cluster == 1
     assert row(block, "noise").cluster == 2
+
+
+@pytest.mark.parametrize(("name", "other"), [("fed_turn", "mean_adjacent_cosine"),
+                                             ("fed_dialogue", "cosine_last_turn")])  # fmt: skip
+def test_every_trivial_metric_is_a_row_or_says_why_it_is_not(name, other, tmp_path, capsys):
+    getattr(made_sets, name)(tmp_path)
+    words = ["meta-eval", "--on", name, "--data", str(tmp_path), "--no-cache", "--json"]
+    assert main(words) == 0
+    (block,) = json.loads(capsys.readouterr().out)
+    rows = {row["metric"]: row for row in block["rows"]}
+    asked = {"log_length", "turn_count", "cosine_last_turn", "mean_adjacent_cosine",
+             "always_yes", "cosine_head_tail"}  # fmt: skip
+    assert asked <= set(rows)
+    for metric in asked:
+        assert rows[metric]["trivial"]
+        assert ("spearman" in rows[metric]) != bool(rows[metric].get("why"))
+    assert "same score" in rows["always_yes"]["why"]
+    assert "cskb-population" in rows["cosine_head_tail"]["why"]
+    # Named, it is computed all the same.
+    assert main([*words[:1], other, *words[1:]]) == 0
+    (block,) = json.loads(capsys.readouterr().out)
+    (row,) = [row for row in block["rows"] if row["metric"] == other]
+    assert "spearman" in row
 
 
 def test_tails_too_heavy_for_pearson_are_named_wherever_the_table_goes(turns):
@@ -215,7 +238,7 @@ def test_the_command_judges_a_metric_beside_the_floors(tmp_path, capsys, monkeyp
                  "--html", str(html), "--no-cache"]) == 0  # fmt: skip
     (block,) = json.loads(capsys.readouterr().out)
     rows = {row["metric"]: row for row in block["rows"]}
-    assert set(rows) == set(BASELINES["turn"])
+    assert set(rows) == {*BASELINES["turn"], *NOT_HERE["turn"]}
     assert rows["log_length"]["spearman"]["value"] > 0.9
     assert rows["log_length"]["kendall"]["value"] > 0.7
     assert rows["log_length"]["versus"]["low"] > 0

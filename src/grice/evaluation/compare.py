@@ -10,7 +10,8 @@ import numpy as np
 from grice.errors import InputError
 from grice.evaluation.evidence import EvidenceChange, evidence_changes
 from grice.evaluation.scores import STATUSES, Ids, MetricScores, ScoreSet, read_rows, read_scores
-from grice.records import Score
+from grice.formats import read
+from grice.records import Conversation, Score
 from grice.stats.comparison import Comparison, holm, verdict
 from grice.stats.estimate import FEW, Estimate, Floats, Integers
 from grice.stats.systems import Power, compare_systems, items_needed
@@ -35,12 +36,14 @@ class MovedItem(msgspec.Struct, frozen=True):
         baseline: Its score in the first file.
         other: Its score in the second.
         changes: What it rests on, where that differs, the largest change first.
+        text: The judged turn; empty if no conversations were given, or for a whole conversation.
     """
 
     turn: int | None
     baseline: float
     other: float
     changes: tuple[EvidenceChange, ...]
+    text: str = ""
 
 
 class MovedConversation(msgspec.Struct, frozen=True):
@@ -127,6 +130,7 @@ def compare(
     across_signatures: bool = False,
     difference: float | None = None,
     moved: int = 5,
+    texts: str | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> CompareResult:
@@ -139,6 +143,7 @@ def compare(
         difference: The smallest difference worth finding, for the number of conversations that
             would be needed; by default the one that was found.
         moved: How many conversations to name that moved most.
+        texts: File of the scored conversations, to show what was judged where it moved.
         level: Confidence level.
         seed: Seed of swaps.
 
@@ -171,6 +176,7 @@ def compare(
     corrected = dict(zip(tests, holm([test[2].p_single for test in tests.values()]), strict=True))
     furthest = {name: _furthest(join, moved) for name, join in joins.items()}
     evidence = [_evidence(file, ids, furthest) for file in (baseline, other)]
+    judged = _texts(texts, ids, furthest) if texts is not None else {}
     metrics = []
     for name, join in joins.items():
         means = None
@@ -186,7 +192,9 @@ def compare(
                     verdict=verdict(one.difference.value, p, level),
                 ),
             )
-        found = [_moved(join, number, gap, name, ids, evidence) for number, gap in furthest[name]]
+        found = [
+            _moved(join, number, gap, name, ids, evidence, judged) for number, gap in furthest[name]
+        ]
         metrics.append(
             _difference(name, join, means, first, second, tuple(found), difference, level)
         )
@@ -349,6 +357,29 @@ def _evidence(
     return kept
 
 
+def _texts(
+    file: str, ids: Ids, furthest: Mapping[str, Sequence[tuple[int, float]]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the turns of the conversations that moved, by id.
+
+    Raises:
+        InputError: If none of them is in the file.
+    """
+    names = ids.names()
+    wanted = {names[number] for found in furthest.values() for number, _ in found}
+    kept = {
+        one.id: tuple(turn.text for turn in one.turns)
+        for one in read(file)
+        if isinstance(one, Conversation) and one.id in wanted
+    }
+    if wanted and not kept:
+        raise InputError(
+            f"{file}: none of the conversations that moved is in it, such as "
+            f"{sorted(wanted)[0]!r}; give the file that was scored"
+        )
+    return kept
+
+
 def _moved(
     join: _Joined,
     number: int,
@@ -356,11 +387,13 @@ def _moved(
     metric: str,
     ids: Ids,
     evidence: Sequence[Mapping[tuple[str, int], Score]],
+    judged: Mapping[str, Sequence[str]],
 ) -> MovedConversation:
     places = np.flatnonzero(join.conversations == number)
     change = join.other[places] - join.baseline[places]
     order = places[np.argsort(-np.abs(change), kind="stable")][:ITEMS]
     items = []
+    turns = judged.get(ids.names()[number], ())
     for place in order:
         before, after = (kept[metric, int(join.items[place])] for kept in evidence)
         items.append(
@@ -369,6 +402,7 @@ def _moved(
                 float(join.baseline[place]),
                 float(join.other[place]),
                 evidence_changes(before.evidence, after.evidence),
+                "" if before.turn is None or before.turn >= len(turns) else turns[before.turn],
             )
         )
     return MovedConversation(ids.names()[number], gap, tuple(items))

@@ -9,11 +9,11 @@ import msgspec
 from grice.errors import InputError
 from grice.evaluation.columns import read_table, score_table
 from grice.evaluation.datasets import load_rated
-from grice.evaluation.meta import BASELINES, evaluate
+from grice.evaluation.meta import BASELINES, NOT_HERE, Row, evaluate
 from grice.evaluation.trained import Guard, Model, models_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice.evaluation.columns import Column, Reduce, Scores, ScoreTable
@@ -101,7 +101,17 @@ def blocks(
                 trivial=floors,
             )
             rows = [msgspec.structs.replace(row, trained=trained[row.metric]) for row in block.rows]
+            rows += _not_here(rated.set.level, {row.metric for row in rows})
             yield rated, msgspec.structs.replace(block, rows=tuple(rows))
+
+
+def _not_here(level: str, there: Collection[str]) -> list[Row]:
+    """Return a row for each trivial metric that cannot stand in the table, with the reason."""
+    return [
+        Row(metric=name, signature="", trivial=True, n=0, abstained=0, failed=0, missing=0, why=why)
+        for name, why in NOT_HERE[level].items()
+        if name not in there
+    ]
 
 
 def _columns(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BASELINES",
     "COSINE",
+    "NOT_HERE",
     "Block",
     "Row",
     "SystemRow",
@@ -54,6 +55,23 @@ BASELINES: dict[str, tuple[str, ...]] = {
     ),
 }
 """Trivial metrics that stand in every table of a level."""
+
+TRIPLES = "judges triples, of which the set has none; it stands in `grice bench cskb-population`"
+SAME = "gives every item the same score: no correlation; among pairs it would get 0.5"
+NOT_HERE: dict[str, dict[str, str]] = {
+    "turn": {
+        "mean_adjacent_cosine": "judges whole conversations; name it to see it on the context",
+        "always_yes": SAME,
+        "cosine_head_tail": TRIPLES,
+    },
+    "dialogue": {
+        "log_length": "judges single replies; name it to see its mean over them",
+        "cosine_last_turn": "judges single replies; name it to see its mean over them",
+        "always_yes": SAME,
+        "cosine_head_tail": TRIPLES,
+    },
+}
+"""Trivial metrics of other tables, and why they are not computed at a level."""
 
 COSINE = {"turn": "cosine_last_turn", "dialogue": "mean_adjacent_cosine"}
 """The fixed floor that every metric is compared with: picked once, not per set."""

@@ -33,7 +33,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "--moved", type=int, default=5, metavar="N", help="conversations to name (default 5)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and swaps")
+    parser.add_argument(
+        "--texts", metavar="CHATS", help="the scored conversations, to show what was judged"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of swaps")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--html", type=Path, metavar="OUT.html", help="write a page to look at")
 
@@ -49,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         across_signatures=arguments.across_signatures,
         difference=arguments.difference,
         moved=arguments.moved,
+        texts=arguments.texts,
         seed=arguments.seed,
     )
     if arguments.html is not None:
@@ -109,6 +113,12 @@ def uneven(metric: MetricDifference) -> list[str]:
     return lines
 
 
+def _short(text: str) -> str:
+    """Return a text in one line of at most 100 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:99] + "…"
+
+
 def _print_moved(moved: MovedConversation) -> None:
     from grice.cli._tables import number, print_lines
 
@@ -116,6 +126,8 @@ def _print_moved(moved: MovedConversation) -> None:
     for item in moved.items:
         place = "whole conversation" if item.turn is None else f"turn {item.turn}"
         print_lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
+        if item.text:
+            print_lines([f"“{_short(item.text)}”"], indent=12)
         said = (
             f"{change.measure} {number(change.baseline)} → {number(change.other)}: {change.what}"
             for change in item.changes
