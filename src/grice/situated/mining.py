@@ -147,7 +147,9 @@ def alike_nearby(
         probes: How many cells each row looks into; more find more and take longer.
         seed: Seed of the first centres.
     """
-    count = cells or max(1, int(len(vectors) ** 0.5))
+    count = min(cells or max(1, int(len(vectors) ** 0.5)), len(vectors))
+    if not count:
+        return
     centres = _centres(vectors, count, seed)
     near = np.concatenate([
         np.argpartition(-(vectors[b : b + BLOCK] @ centres.T), min(probes, count) - 1, axis=1)[

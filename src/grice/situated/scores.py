@@ -105,7 +105,8 @@ def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:
         problems.append("no context in the input")
     if output is None:
         return (*problems, "no output")
-    count = len(sentences(output))
+    split = sentences(output)
+    count = len(split)
     if count != 2:
         problems.append(
             "no sentence" if not count else "one sentence" if count == 1
@@ -114,7 +115,8 @@ def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:
     missing = match_keywords(output, sample.keywords, sample.keywords_pos).missing
     if missing:
         problems.append("missing keyword")
-        if any(keyword.lower() in output.lower() for keyword in missing):
+        read = " ".join(split[:2]).lower()
+        if any(keyword.lower() in read for keyword in missing):
             problems.append("keyword inside a longer word")
     return tuple(problems)
 

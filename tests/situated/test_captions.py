@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grice.situated.captions import (
+    CiderD,
+    bleu_4,
+    bleu_counts,
+    caption_tokens,
+    rouge_2,
+    rouge_l,
+)
+from grice.situated.meteor import meteor, meteor_counts
+
+
+@pytest.fixture(scope="module")
+def cases(golden):
+    return golden("ngram_cases")
+
+
+@pytest.mark.data
+def test_tokens_are_those_of_the_reference_program(cases):
+    for case in cases["cases"]:
+        assert " ".join(caption_tokens(case["hypothesis"])) == case["ptb_hypothesis"]
+
+
+@pytest.mark.data
+def test_each_case_has_its_golden_values(cases):
+    cider = CiderD([case["references"] for case in cases["cases"]])
+    for case in cases["cases"]:
+        output, references = case["hypothesis"], case["references"]
+        bleu = bleu_4(bleu_counts(output, *references)[None])[0]
+        assert bleu == pytest.approx(case["bleu4"], abs=1e-4)
+        assert rouge_l(output, *references) == pytest.approx(case["rouge_l_coco"], abs=1e-4)
+        assert rouge_2(output, references[0]) == pytest.approx(case["rs_rouge2_f_stem"], abs=1e-4)
+        assert cider(output, *references) == pytest.approx(case["cider"], abs=1e-4)
+
+
+@pytest.mark.data
+def test_bleu_of_the_corpus(cases):
+    sums = sum(bleu_counts(case["hypothesis"], *case["references"]) for case in cases["cases"])
+    assert bleu_4(sums[None])[0] == pytest.approx(cases["corpus"]["bleu4"], abs=1e-4)
+
+
+@pytest.mark.data
+def test_meteor_where_no_synonym_or_paraphrase_is_needed(cases):
+    same = 0
+    for case in cases["cases"]:
+        if len(case["references"]) == 1:
+            found = meteor(meteor_counts(case["hypothesis"], case["references"][0])[None])[0]
+            assert found <= case["meteor"] + 1e-4
+            same += abs(found - case["meteor"]) < 1e-4
+    assert same >= 5
+
+
+def test_identity_is_best_everywhere():
+    text = "July is winter in Chile. July is summer in Spain."
+    assert bleu_4(bleu_counts(text, text)[None])[0] == pytest.approx(1)
+    assert rouge_2(text, text) == rouge_l(text, text) == 1
+    assert meteor(meteor_counts(text, text)[None])[0] == 1
+    other = "Coffee grows in Kenya."
+    assert CiderD([[text], [other]])(text, text) == pytest.approx(10)
+
+
+def test_nothing_is_worth_nothing():
+    for text in ("", "  ", "..."):
+        assert bleu_4(bleu_counts(text, "July is hot.")[None])[0] < 1e-6
+        assert rouge_2(text, "July is hot.") == rouge_l(text, "July is hot.") == 0
+        assert meteor(meteor_counts(text, "July is hot.")[None])[0] == 0
+        assert CiderD([["July is hot."], ["It snows."]])(text, "July is hot.") == 0
+
+
+def test_swapped_places_deceive_the_ngrams():
+    text = "July is hot in Spain. It snows in Chile."
+    swapped = "July is hot in Chile. It snows in Spain."
+    assert rouge_2(swapped, text) > 0.5
+    assert np.isfinite(meteor(meteor_counts(swapped, text)[None])).all()

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from grice.cli import main
+from grice.errors import InputError, RecordError
+from grice.situated.examples import (
+    describe,
+    finished,
+    prompt,
+    shown_prompt,
+    training_pairs,
+)
+from grice.situated.floors import halved, swap_contexts
+from grice.situated.records import Entity, Output, read_outputs, read_samples
+from grice.situated.scores import MEASURES, problems_of, score_outputs
+
+
+def test_all_measures_have_an_interval_and_each_context_its_row(july):
+    samples = [
+        msgspec.structs.replace(july, id=str(i), ids=(f"{i}a", f"{i}b"), context=("GEO",))
+        for i in range(12)
+    ]
+    rows = score_outputs(samples, {one.id: one.reference for one in samples}, name="x")
+    assert [row.context for row in rows] == ["ALL", "GEO"]
+    for measure in MEASURES:
+        found = rows[0].measures[measure]
+        assert found.low <= found.value <= found.high
+    assert rows[0].measures["match_exclusive"].value == 1
+
+
+def test_the_best_order_is_never_worse(july):
+    rows = score_outputs([july], {"july": " ".join(reversed(july.statements))}, name="x")
+    found = rows[0].measures
+    for measure in ("bleu4", "rouge2", "rouge_l", "meteor"):
+        assert found[f"{measure}_best"].value == pytest.approx(1)
+        assert found[measure].value < 1
+    assert found["match_first"].value == pytest.approx(4 / 6)
+    assert found["match_exclusive"].value == 1
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (None, {"no output"}),
+        ("", {"no sentence", "missing keyword"}),
+        ("July is summer in China and winter in Australia.", {"one sentence"}),
+        ("July. China. Winter. Australia. Summer.", {"more than two sentences",
+                                                     "missing keyword"}),
+        ("July is summer in Chinatown. It is winter in Australia.",
+         {"missing keyword", "keyword inside a longer word"}),
+    ],
+)  # fmt: skip
+def test_each_fault_is_counted_with_its_reason(july, output, expected):
+    assert set(problems_of(july, output)) == expected | {"repeated keyword in the input"}
+
+
+def test_a_missing_output_counts_as_empty(july):
+    row = score_outputs([july], {}, name="x")[0]
+    assert row.measures["match_first"].value == 0
+    assert row.problems["no output"] == 1
+
+
+def test_outputs_of_no_sample_are_refused(july):
+    with pytest.raises(InputError, match="no sample: other"):
+        score_outputs([july], {"other": "x"}, name="x")
+
+
+@pytest.mark.data
+def test_floor_and_statistics_of_the_released_test_set(released, golden):
+    samples = read_samples(released / "test.jsonl.gz")
+    found = describe(samples)
+    stated = golden("stats")["table2"]["release"]["test"]
+    assert found.pairs == stated["pairs"]
+    assert found.unique_statements == stated["unique_statements"]
+    assert found.unique_keywords == stated["unique_keywords_case_sensitive"]
+    assert found.mean_keywords == pytest.approx(stated["avg_input_keywords"])
+    assert found.mean_tokens == pytest.approx(stated["avg_output_tokens_nltk_per_statement"], 1e-3)
+
+
+def test_swapping_needs_two_entities_of_one_kind():
+    text = ("July is hot in Spain.", "In 1990 it snowed in Chile.")
+    spain, year = (Entity("Spain", "GPE"),), (Entity("1990", "DATE"),)
+    assert swap_contexts(text, (spain, year)) is None
+    turned = swap_contexts(text, (spain, (*year, Entity("Chile", "GPE"))))
+    assert turned == ("July is hot in Chile.", "In 1990 it snowed in Spain.")
+
+
+def test_prompts_of_the_paper(july):
+    assert prompt(july.keywords) == "July, China, winter, Australia, summer, July"
+    assert prompt(july.keywords, model="t5").startswith("generate two sentences with: July, ")
+    pairs = training_pairs([july])
+    assert [pair.target for pair in pairs] == [
+        july.reference, "July is winter in Australia. July is summer in China.",
+    ]  # fmt: skip
+    shown = shown_prompt(["snow", "Chile"], [july])
+    assert shown.endswith("Keywords: snow, Chile\nSentences:")
+    assert july.reference in shown
+
+
+def test_statements_are_finished_as_published():
+    assert finished('"a day has 24 hours"') == "A day has 24 hours."
+    assert finished("really?") == "Really?"
+
+
+def test_halves():
+    assert halved(["a", "b", "c"]) == "a b. c."
+
+
+def test_samples_of_the_released_form_are_named_by_their_line(tmp_path):
+    file = tmp_path / "s.jsonl"
+    row = {"keywords": ["a"], "keywords_pos": [0], "statements": ["A.", "B."]}
+    file.write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+    assert [one.id for one in read_samples(file)] == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"keywords": ["a"], "keywords_pos": [0, 1], "statements": ["A.", "B."]},
+        {"keywords": ["a"], "keywords_pos": [2], "statements": ["A.", "B."]},
+        {"keywords": [], "keywords_pos": [], "statements": ["A.", "B."]},
+        {"keywords": ["a"], "keywords_pos": [0], "statements": ["A."]},
+        {"keywords": ["a"]},
+    ],
+)
+def test_a_broken_sample_is_named_with_its_line(tmp_path, row):
+    file = tmp_path / "s.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    with pytest.raises(RecordError, match=r"s\.jsonl:1"):
+        read_samples(file)
+
+
+def test_outputs_as_plain_lines_or_json(tmp_path):
+    file = tmp_path / "o.txt"
+    file.write_text("One. Two.\nThree. Four.\n")
+    assert read_outputs(file) == [Output("0", "One. Two."), Output("1", "Three. Four.")]
+    file.write_text('{"id": "a", "output": "x"}\n{"id": "a", "output": "y"}\n')
+    with pytest.raises(InputError, match="comes twice"):
+        read_outputs(file)
+
+
+def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys):
+    samples = tmp_path / "samples.jsonl"
+    samples.write_bytes(msgspec.json.encode(july) + b"\n")
+    outputs = tmp_path / "outputs.txt"
+    outputs.write_text("July is summer in Australia. July is winter in China.\n")
+    outputs.write_text('{"id": "july", "output": "July is summer in Australia. It is winter."}\n')
+    status = main(["situated", "score", str(samples), str(outputs), "--plausibility", "none",
+                   "--json"])  # fmt: skip
+    assert status == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    named = {row["row"] for row in rows}
+    assert {"outputs.txt", "halved keywords", "swapped reference", "reference"} <= named
+    assert {"row": "*", "measure": "spice", "value": None, "why": "not computed"} in rows
