@@ -67,9 +67,14 @@ def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str =
     height = top + ROW * max((len(column) for column in columns), default=0) + MARGIN
     width = max(width, *(MARGIN * 2 + CHARACTER * len(line) for line in lines), 80)
     parts = [_text(MARGIN, MARGIN + 20 * i, line, "said") for i, line in enumerate(lines)]
-    parts += (part for link in links for part in _fact(link, layer, places))
+    number = {concept: place for place, concept in enumerate(layer)}
+    for link in links:
+        parts.append(f'<g class="link" data-ends="{number[link.left]} {number[link.right]}">')
+        parts += (*_fact(link, layer, places), "</g>")
     for concept in layer:
-        parts += _box(concept, places[concept, 0], is_internal(concept, belief, argument))
+        inside = is_internal(concept, belief, argument)
+        parts.append(f'<g class="node" data-node="{number[concept]}">')
+        parts += (*_box(concept, places[concept, 0], inside), "</g>")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" role="img">\n<style>{STYLE}</style>\n'

@@ -1,7 +1,7 @@
 """Scores of predicted graphs that need no trained judge, alone and in a table with baselines.
 
-Source: Saha et al. 2021, ExplaGraphs, and its released evaluation script. SeCA, EA and
-G-BERTScore rest on trained judges or models that were not released and are not among them;
+Source: Saha et al. 2021, ExplaGraphs, and its released evaluation script. SeCA and EA rest on
+judges that were not released: :mod:`grice.graphs.judged` has others in their place;
 ``g_embedding`` is computed as BERTScore is, with the encoder of grice, and compares with no
 published figure.
 """
@@ -28,12 +28,17 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
 
-__all__ = ["Gate", "Row", "SampleScore", "score_sample", "score_table"]
+__all__ = ["Gate", "Judge", "Row", "SampleScore", "score_sample", "score_table"]
 
 Gate: TypeAlias = Literal["paper", "structure", "none"]
 """What a sample must pass for its graph to be compared: ``paper`` stance and structure,
 ``structure`` the structure alone, ``none`` nothing. One that does not pass has 0 everywhere
 and an edit distance of 1."""
+
+Judge: TypeAlias = (
+    "Callable[[Sequence[Sample], Mapping[str, Prediction]], Mapping[str, Mapping[str, float]]]"
+)
+"""Gives further measures of samples by their ids; see :func:`grice.graphs.judged.judge`."""
 
 OVERLAPS: dict[str, Callable[[str, str], float]] = {
     "g_bleu": bleu,
@@ -158,6 +163,7 @@ def score_table(
     rules: RuleSet = "released",
     gate: Gate = "paper",
     likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+    judge: Judge | None = None,
 ) -> list[Row]:
     """Return a system's row and, below it, those of the baselines on the same samples.
 
@@ -168,6 +174,7 @@ def score_table(
         rules: Which structure rules.
         gate: What has to hold before a graph is compared.
         likeness: Likeness of two facts, 0 to 1, by the name of the measure.
+        judge: Gives further measures of each sample by its id, given samples and predictions.
 
     Raises:
         InputError: If a prediction belongs to no sample, or no sample has one.
@@ -184,11 +191,17 @@ def score_table(
         raise InputError("no sample has a prediction")
     rows = []
     for row, answer in _systems(name).items():
+        given = {sample.id: answer(sample, answers[sample.id]) for sample in answered}
         scores = [
-            score_sample(sample, answer(sample, answers[sample.id]), rules=rules, gate=gate,
-                         likeness=likeness)
+            score_sample(sample, given[sample.id], rules=rules, gate=gate, likeness=likeness)
             for sample in answered
-        ]  # fmt: skip
+        ]
+        if judge is not None:
+            said = judge(answered, given)
+            scores = [
+                msgspec.structs.replace(score, values={**score.values, **said[score.id]})
+                for score in scores
+            ]
         rows.append(_row(row, answered, scores, len(samples) - len(answered)))
     return rows
 

@@ -1,4 +1,4 @@
-"""``grice graph``: explanation graphs checked, scored, repaired and drawn."""
+"""``grice graph``: explanation graphs checked, scored, repaired, drawn, counted and made."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    from grice.graphs.judges import GraphJudges
     from grice.graphs.samples import Sample
-    from grice.graphs.scores import Row
+    from grice.graphs.scores import Judge, Row
+    from grice.scoring.models import Models
 
-HELP = "check, score, repair or draw explanation graphs"
+HELP = "check, score, repair, draw, count or generate explanation graphs"
 
 MEASURES = ("sa", "stca", "ged", "g_bleu", "g_rouge_2", "g_rouge_2_released", "g_rouge_l",
-            "g_embedding")  # fmt: skip
+            "g_embedding", "g_bertscore", "seca", "ea", "substance")  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -26,7 +28,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         ("check", "which rules of structure each graph breaks, and where; exit status 1 if any"),
         ("score", "a system's graphs against gold graphs, with the empty baselines below"),
         ("repair", "the smallest edits that make each broken graph valid; exit status 1 if none"),
-        ("draw", "one graph as SVG"),
+        ("draw", "one graph as SVG, or all on one page that answers to the pointer"),
+        ("stats", "sizes, relations, order, and how far form gives the stance away"),
     ):
         action = actions.add_parser(name, help=about, description=about)
         action.add_argument("--debug", action="store_true", help="show the trace of an error")
@@ -41,7 +44,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         )  # fmt: skip
         if name == "draw":
             action.add_argument("--id", help="which sample; default: the first")
-            action.add_argument("-o", "--output", type=Path, metavar="FILE.svg")
+            action.add_argument("-o", "--output", type=Path, metavar="FILE")
+            action.add_argument(
+                "--html", action="store_true", help="a self-contained page; all graphs without --id"
+            )
             continue
         action.add_argument(
             "--rules", choices=("released", "paper"), default="released",
@@ -58,11 +64,38 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 "--embedding", action="store_true",
                 help="also g_embedding: BERTScore's matching with grice's own encoder",
             )  # fmt: skip
+            action.add_argument(
+                "--bertscore", action="store_true",
+                help="also g_bertscore: needs the package bert-score and its model",
+            )  # fmt: skip
+            action.add_argument(
+                "--judges", action="store_true",
+                help="also seca, ea and substance by the shipped judges, which are not the "
+                "published ones",
+            )  # fmt: skip
+    _configure_generate(actions)
+
+
+def _configure_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    about = "a stance and a valid graph for each belief and argument, as JSON lines"
+    action = actions.add_parser("generate", help=about, description=about)
+    action.add_argument("--debug", action="store_true", help="show the trace of an error")
+    action.add_argument(
+        "samples", type=Path, metavar="SAMPLES", nargs="?",
+        help="JSON lines with id, belief, argument; stance and graph are not looked at",
+    )  # fmt: skip
+    action.add_argument("--belief", help="one belief in place of SAMPLES")
+    action.add_argument("--argument", help="the argument for or against it")
+    action.add_argument(
+        "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
+    )
+    action.add_argument("-o", "--output", type=Path, metavar="FILE.jsonl")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the chosen action and return its exit status."""
-    actions = {"check": _check, "score": _score, "repair": _repair, "draw": _draw}
+    actions = {"check": _check, "score": _score, "repair": _repair, "draw": _draw,
+               "stats": _stats, "generate": _generate}  # fmt: skip
     return actions[arguments.action](arguments)
 
 
@@ -126,9 +159,13 @@ def _score(arguments: argparse.Namespace) -> int:
         bundle = open_bundle(shipped_bundles()["encoder"])
         encoder = EmbeddedEncoder(bundle, mode="exact", threads=1)
         likeness["g_embedding"] = TokenLikeness(encoder, facts_to_encode(samples, predictions))
+    if arguments.bertscore:
+        from grice.graphs.bertscore import bert_likeness
+
+        likeness["g_bertscore"] = bert_likeness()
     rows = score_table(
         samples, predictions, name=arguments.predictions.name, rules=arguments.rules,
-        gate=arguments.gate, likeness=likeness,
+        gate=arguments.gate, likeness=likeness, judge=_judge(arguments),
     )  # fmt: skip
     if rows[0].missing:
         warn(f"{rows[0].missing:,} of {len(samples):,} samples have no prediction: left out")
@@ -143,6 +180,24 @@ def _score(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         _print_rows(rows, arguments)
     return 0
+
+
+def _models() -> Models:
+    from grice.cli._options import cache_folder
+    from grice.scoring.models import Models, default_workers
+
+    return Models(mode="exact", workers=default_workers(), cache=cache_folder())
+
+
+def _judge(arguments: argparse.Namespace) -> Judge | None:
+    if not arguments.judges:
+        return None
+    from functools import partial
+
+    from grice.graphs.judged import judge
+
+    opened: GraphJudges = _models().open("bundle:graphs")  # type: ignore[assignment]
+    return partial(judge, judges=opened, rules=arguments.rules, gate=arguments.gate)
 
 
 def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
@@ -191,12 +246,24 @@ def _repair(arguments: argparse.Namespace) -> int:
 
 
 def _draw(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import write_text
     from grice.errors import InputError, did_you_mean
     from grice.graphs.drawing import draw_graph
     from grice.graphs.reader import read_graph
 
     graphs = _graphs(arguments)
+    if arguments.html:
+        from grice.graphs.viewer import Shown, graph_page
+
+        chosen = [
+            Shown(sample.id, sample.belief, sample.argument, sample.stance or "", graph)
+            for sample, graph in graphs
+            if arguments.id in (None, sample.id)
+        ]
+        if not chosen:
+            names = {sample.id for sample, _ in graphs}
+            raise InputError(f"no graph of a sample {arguments.id!r}"
+                             f"{did_you_mean(arguments.id, names)}")  # fmt: skip
+        return _write(arguments.output, graph_page(chosen))
     named = {sample.id: (sample, graph) for sample, graph in reversed(graphs)}
     wanted = graphs[0][0].id if arguments.id is None else arguments.id
     if wanted not in named:
@@ -205,11 +272,81 @@ def _draw(arguments: argparse.Namespace) -> int:
     svg = draw_graph(
         read_graph(graph).graph, sample.belief, sample.argument, sample.stance or ""
     )  # fmt: skip
-    if arguments.output is None:
-        sys.stdout.write(svg)
+    return _write(arguments.output, svg)
+
+
+def _write(output: Path | None, text: str) -> int:
+    from grice.cli._output import write_text
+
+    if output is None:
+        sys.stdout.write(text)
     else:
-        write_text(arguments.output, svg)
+        write_text(output, text)
     return 0
+
+
+def _stats(arguments: argparse.Namespace) -> int:
+    import msgspec
+
+    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.graphs.analysis import leaks, negation_by_stance, relations_by_stance, shapes
+
+    samples = [msgspec.structs.replace(sample, graphs=(graph,))
+               for sample, graph in _graphs(arguments)]  # fmt: skip
+    found, negated = shapes(samples), negation_by_stance(samples)
+    counted = relations_by_stance(samples)
+    leaked = leaks(samples) if any(sample.stance for sample in samples) else []
+    if arguments.json:
+        _print_json({"shapes": found, "negated": negated, "relations": counted, "leaks": leaked})
+        return 0
+    print_lines([f"{found.n:,} graphs, {found.cyclic:,} with a cycle"], style="bold")
+    print_table(("per graph", "least", "most", "mean"),
+                [(name, str(part.least), str(part.most), number(part.mean))
+                 for name, part in (("concepts", found.concepts), ("facts", found.facts),
+                                    ("external concepts", found.external),
+                                    ("depth", found.depth))])  # fmt: skip
+    shares = (("more than a chain", found.non_linear), ("with an external concept",
+              found.with_external), ("in topological order", found.topological),
+              ("in depth-first order", found.depth_first))  # fmt: skip
+    print_table(("share of graphs", ""), [(name, number(share)) for name, share in shares])
+    print_table(("share of negated facts", ""), [(n, number(s)) for n, s in negated.items()])
+    names = sorted({name for one in counted.values() for name in one},
+                   key=lambda name: -sum(one[name] for one in counted.values()))  # fmt: skip
+    rows = [(name, *(f"{one[name]:,}" for one in counted.values())) for name in names]
+    print_table(("relation", *counted), rows)
+    if leaked:
+        print_table(("stance by", "right", "95 %"),
+                    [(LEAKS[one.rule], number(one.found.value), bounds(one.found))
+                     for one in leaked])  # fmt: skip
+    return 0
+
+
+LEAKS = {"majority": "the more frequent one", "words": "negations in both texts, even or odd",
+         "graph": "negations in the graph, even or odd"}  # fmt: skip
+
+
+def _generate(arguments: argparse.Namespace) -> int:
+    import msgspec
+
+    from grice.errors import InputError
+    from grice.graphs.generate import generate_graphs
+    from grice.graphs.samples import Sample, read_samples
+
+    given = arguments.belief is not None or arguments.argument is not None
+    if given == (arguments.samples is not None):
+        raise InputError("give either SAMPLES or both --belief and --argument")
+    if given and (arguments.belief is None or arguments.argument is None):
+        raise InputError("--belief and --argument belong together")
+    samples = (
+        [Sample("0", arguments.belief, arguments.argument)]
+        if given
+        else read_samples(arguments.samples)
+    )
+    judges: GraphJudges = _models().open("bundle:graphs")  # type: ignore[assignment]
+    stances = None if arguments.stance is None else [arguments.stance] * len(samples)
+    made = generate_graphs(samples, judges, stances=stances)
+    return _write(arguments.output, "".join(msgspec.json.encode(one).decode() + "\n"
+                                            for one in made))  # fmt: skip
 
 
 def _print_json(record: object) -> None:

@@ -1,0 +1,187 @@
+"""Stance and graph by any generator: reasoning, rationalizing, few-shot prompts.
+
+``reasoning`` writes the graph first and reads the stance off it; ``rationalizing`` predicts the
+stance first and explains it (Saha et al. 2021, section 5). The formats are those of the released
+sequence models and of prompting a code model (Madaan et al. 2022); what a generator writes is
+read back without repair, for the official notes forbid patching.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+from grice.errors import InputError
+from grice.graphs.features import Reading
+from grice.graphs.order import depth_first
+from grice.graphs.reader import read_graph, write_graph
+from grice.graphs.samples import Prediction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from grice.graphs.graph import Graph
+    from grice.graphs.samples import Sample, Stance
+    from grice.runtime.protocols import Generator
+
+__all__ = [
+    "StanceJudge",
+    "code_prompt",
+    "few_shot",
+    "graph_in",
+    "rationalizing",
+    "reasoning",
+    "sequence_prompt",
+    "sequence_target",
+    "stance_input",
+]
+
+GRAPH = re.compile(r"\(.*\)", re.DOTALL)
+TRIPLES = re.compile(r"""\(\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*\)""")
+
+
+class StanceJudge(Protocol):
+    """Says the stance of an argument, alone or with a graph; :class:`GraphJudges` does both."""
+
+    def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
+        """Return stance and margin of each pair of belief and argument."""
+        ...
+
+    def stances_with_graphs(self, readings: Sequence[Reading]) -> list[tuple[Stance, float]]:
+        """Return stance and margin of each reading."""
+        ...
+
+
+def sequence_prompt(belief: str, argument: str, stance: Stance | None = None) -> str:
+    """Return the input of the released T5 models; without a stance, that of reasoning models.
+
+    >>> sequence_prompt("Zoos are bad.", "They are small.", "support")
+    'Generate an Explanation Graph for Belief: Zoos are bad. </s> Argument: They are small. </s> Stance: support'
+    """  # noqa: E501 - the format is one line
+    said = f"Generate an Explanation Graph for Belief: {belief} </s> Argument: {argument}"
+    return said if stance is None else f"{said} </s> Stance: {stance}"
+
+
+def sequence_target(graph: Graph) -> str:
+    """Return the output they were trained on: the graph in lower case and depth-first order."""
+    return write_graph(depth_first(graph.lower()))
+
+
+def stance_input(belief: str, argument: str, graph: Graph | None = None) -> tuple[str, str]:
+    """Return both sentences that the released stance classifiers read.
+
+    With a graph, its facts follow the argument as sentences ``c1 rel c2.``, each with a space
+    behind it.
+    """
+    if graph is None:
+        return belief, argument
+    facts = "".join(f"{e.head} {e.relation} {e.tail}. " for e in depth_first(graph.lower()).edges)
+    return belief, f"{argument} {facts}"
+
+
+def code_prompt(sample: Sample, stance: Stance, graph: str | None = None) -> str:
+    """Return a sample as a Python class, the graph left open if none is given."""
+    lines = [
+        "class ExplanationGraph:",
+        "    def __init__(self):",
+        f"        self.belief = {_quoted(sample.belief)}",
+        f"        self.argument = {_quoted(sample.argument)}",
+        f"        self.stance = {_quoted(stance)}",
+        "        self.graph = [",
+    ]
+    if graph is not None:
+        lines += [
+            f"            ({_quoted(e.head)}, {_quoted(e.relation)}, {_quoted(e.tail)}),"
+            for e in read_graph(graph).graph.edges
+        ]
+        lines.append("        ]")
+    return "\n".join(lines) + "\n"
+
+
+def few_shot(examples: Sequence[Sample]) -> Callable[[Sample, Stance], str]:
+    """Return what writes a prompt with examples before the sample that is asked for.
+
+    Raises:
+        InputError: If an example has no stance or graph.
+    """
+    shown = []
+    for one in examples:
+        if one.stance is None or not one.graphs:
+            raise InputError(f"the example {one.id!r} needs a stance and a graph")
+        shown.append(code_prompt(one, one.stance, one.graphs[0]))
+    return lambda sample, stance: "\n".join([*shown, code_prompt(sample, stance)])
+
+
+def graph_in(text: str) -> str:
+    """Return the graph in what a model wrote: in the written form, or as tuples of a list.
+
+    What stands around it is left out, nothing is repaired; without a graph the text is kept.
+
+    >>> graph_in('self.graph = [("zoos", "is a", "place"), ("place", "causes", "harm")]')
+    '(zoos; is a; place)(place; causes; harm)'
+    """
+    tuples = TRIPLES.findall(text.split("class ")[0])
+    if tuples:
+        return "".join(f"({'; '.join(parts)})" for parts in tuples)
+    found = GRAPH.search(text)
+    return text.strip() if found is None else found[0]
+
+
+def rationalizing(
+    samples: Sequence[Sample],
+    generator: Generator,
+    judge: StanceJudge,
+    *,
+    prompt: Callable[[Sample, Stance], str] | None = None,
+) -> list[Prediction]:
+    """Return predictions: first the stance, then a graph for it.
+
+    Args:
+        samples: Beliefs and arguments.
+        generator: Writes graphs.
+        judge: Predicts stances.
+        prompt: Writes a prompt; by default that of the released models.
+    """
+    stances = [stance for stance, _ in judge.stances([(s.belief, s.argument) for s in samples])]
+    prompts = [
+        sequence_prompt(sample.belief, sample.argument, stance)
+        if prompt is None
+        else prompt(sample, stance)
+        for sample, stance in zip(samples, stances, strict=True)
+    ]
+    graphs = _written(generator, prompts)
+    return [
+        Prediction(sample.id, stance, graph)
+        for sample, stance, graph in zip(samples, stances, graphs, strict=True)
+    ]
+
+
+def reasoning(
+    samples: Sequence[Sample], generator: Generator, judge: StanceJudge
+) -> list[Prediction]:  # fmt: skip
+    """Return predictions: first a graph, then the stance that argument and graph say.
+
+    Args:
+        samples: Beliefs and arguments.
+        generator: Writes graphs.
+        judge: Predicts stances from belief, argument and graph.
+    """
+    graphs = _written(generator, [sequence_prompt(s.belief, s.argument) for s in samples])
+    readings = [
+        Reading(sample.belief, sample.argument, read_graph(graph.lower()).graph)
+        for sample, graph in zip(samples, graphs, strict=True)
+    ]
+    stances = judge.stances_with_graphs(readings)
+    return [
+        Prediction(sample.id, stance, graph)
+        for sample, graph, (stance, _) in zip(samples, graphs, stances, strict=True)
+    ]
+
+
+def _written(generator: Generator, prompts: Sequence[str]) -> list[str]:
+    answers = generator.generate(prompts, count=1)
+    return [graph_in(found[0].text) if found else "" for found in answers]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
