@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from grice.cli import main
+from grice.graphs.viewer import Shown, graph_page
+
+GRAPH = "(zoos; is a; place)(place; causes; <harm>)"
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def test_a_page_shows_every_graph_and_loads_nothing():
+    shown = [Shown(f"g{i}", "Zoos <b>", "&", "support", GRAPH) for i in range(3)]
+    page = graph_page(shown)
+    tags = Tags()
+    tags.feed(page)
+    assert sum(tag == "section" for tag, _ in tags.found) == 3
+    nodes = [attrs["data-node"] for _, attrs in tags.found if attrs.get("class") == "node"]
+    links = [attrs["data-ends"] for _, attrs in tags.found if attrs.get("class") == "link"]
+    assert nodes == ["0", "1", "2"] * 3
+    assert links == ["0 1", "1 2"] * 3
+    assert not any({"src", "href"} & attrs.keys() for _, attrs in tags.found)
+    assert "<harm>" not in page
+    assert "min_facts: 2 facts, at least 3 are needed" in page
+
+
+def test_the_command_writes_the_page(tmp_path, capsys):
+    samples = tmp_path / "s.jsonl"
+    samples.write_text(
+        '{"id": "x", "belief": "b", "argument": "a", "graph": "(a; is a; b)"}\n', "utf-8"
+    )
+    out = tmp_path / "page.html"
+    assert main(["graph", "draw", str(samples), "--html", "-o", str(out)]) == 0
+    assert "<section>" in out.read_text("utf-8")
+    assert main(["graph", "draw", str(samples), "--html", "--id", "y"]) == 2
