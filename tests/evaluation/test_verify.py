@@ -136,6 +136,16 @@ def test_other_conversations_are_refused(verify, scored):
     assert "conversation 'fired' is scored, but does not follow in the input" in said
 
 
+def test_scores_of_several_files_are_told_apart(scored, capsys):
+    lines = [json.dumps({"id": "fired", "turns": [{"speaker": "A", "text": "No way, I am sad."}]})]
+    (scored.parent / "more.jsonl").write_text("\n".join(lines) + "\n")
+    files = ["talks.jsonl", "more.jsonl"]
+    assert main(["score", *files, "-m", "commonsense", "-o", "both.jsonl"]) == 0
+    assert main(["verify", "both.jsonl", *files]) == 0
+    assert "7 scores re-derived" in capsys.readouterr().out
+    assert main(["verify", "both.jsonl", *reversed(files)]) == 2
+
+
 def test_two_ways_of_computing_in_one_file_are_refused(verify):
     status, said = verify(lambda lines: lines[0].update(signature="log_length:0"))
     assert (status, "was computed in two ways in one file" in said) == (2, True)

@@ -134,6 +134,18 @@ def test_words_are_found_by_their_stem_and_by_their_beginning_without_an_index(p
     assert file.find(["ake", "proud"], 5) == []
 
 
+def test_texts_are_found_exactly_in_any_case(stacked, path):
+    file = KnowledgeFile(path)
+    assert [one.tail for one in file.exact("PERSONX BAKES A CAKE", 9)] == [
+        "to eat the cake", "to share it", "proud",
+    ]  # fmt: skip
+    assert [one.head for one in file.exact("Annoyed", 9)] == ["PersonX misses the train"]
+    assert file.exact("cake", 9) == []
+    own = Triple("PersonX naps", "xReact", "proud", source="me")
+    stack = stacked(own, without=[Triple("PersonX bakes a cake", "xReact", "proud")])
+    assert stack.exact("proud", 9) == [own]
+
+
 def test_nearest_heads_are_those_of_exhaustive_search(make, encoder):
     words = "bakes buys paints drops old new red cake house train boat lamp".split()  # noqa: SIM905
     draw = random.Random(5)

@@ -66,6 +66,13 @@ def test_the_shipped_knowledge_can_be_looked_into(grice):
     for line in out.splitlines():
         found = json.loads(line)
         assert "cake" in f"{found['head']} {found['tail']}"
+    _, out, _ = grice("kb", "find", "--exact", "personx bakes the CAKE", "-k", "2", "--json")
+    assert {json.loads(line)["head"] for line in out.splitlines()} == {"PersonX bakes the cake"}
+    _, out, _ = grice("kb", "tails", "PersonX bakes a cake", "xWant", "--like", "to have dessert",
+                      "-k", "2", "--json")  # fmt: skip
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert first["tail"] == "to eat dessert"
+    assert first["tail_similarity"] > second["tail_similarity"]
     _, out, _ = grice("kb", "find", "--near", "PersonX", "bakes", "cakes", "-k", "2")
     assert "cake" in out
     status, out, _ = grice("kb", "verify")

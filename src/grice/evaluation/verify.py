@@ -144,7 +144,7 @@ def verify(
     Args:
         file: What ``grice score`` wrote.
         records: The conversations it was written for, in the same order; further ones are
-            passed over.
+            passed over. Of several files, each carries its name as ``grice score`` writes it.
         metrics: The metrics of the file, loaded as it was written; others are not looked at.
         tolerance: Largest difference of two figures that count as the same.
 
@@ -182,6 +182,10 @@ def _place(score: Score) -> tuple[str, object]:
     return score.conversation, score.meta.get("file")
 
 
+def _place_of(record: Conversation) -> tuple[str, object]:
+    return record.id, record.meta.get("file")
+
+
 def _joined(
     file: str, groups: Iterator[list[Score]], records: Iterable[Conversation | RecordError]
 ) -> Iterator[list[_Item]]:
@@ -192,7 +196,7 @@ def _joined(
         for record in records:
             if group is None:
                 return
-            if isinstance(record, Conversation) and record.id == group[0].conversation:
+            if isinstance(record, Conversation) and _place_of(record) == _place(group[0]):
                 yield _Item(record, group)
                 group = next(groups, None)
         if group is not None:
@@ -234,7 +238,7 @@ def _verify_score(
     if score.status != fresh.status:
         problems.append(f"status {score.status!r}, found {fresh.status!r}")
     elif not _same(score.value, fresh.value, book.tolerance):
-        problems.append(f"value {score.value}, found {fresh.value}")
+        problems.append(f"value {_two(score.value, fresh.value)}")
     book.note(score, "value", "", problems)
     found = {_key(one): one for one in fresh.evidence}
     texts = [turn.text for turn in talk.turns]
@@ -323,7 +327,7 @@ def _derived(piece: Evidence, found: Mapping[object, Evidence], tolerance: float
         return
     for name, stated, now in _figures(piece, fresh):
         if not _same(stated, now, tolerance):
-            yield f"{name} {stated}, found {now}"
+            yield f"{name} {_two(stated, now)}"
     if isinstance(piece, TripleEvidence) and isinstance(fresh, TripleEvidence):
         old, new = ((one.head, one.tail, one.source) if one else None
                     for one in (piece.known, fresh.known))  # fmt: skip
@@ -400,6 +404,14 @@ def _triple(triple: Triple) -> str:
 
 def _known(known: tuple[str, str, str] | None) -> str:
     return "nothing" if known is None else f"{known[0]} → {known[1]} ({known[2]})"
+
+
+def _two(stated: float | None, found: float | None) -> str:
+    """Return two figures that differ, with as many digits as show it."""
+    short = [f"{one:.6g}" if one is not None else "none" for one in (stated, found)]
+    if short[0] == short[1]:
+        short = [repr(stated), repr(found)]
+    return f"{short[0]}, found {short[1]}"
 
 
 def _same(stated: float | None, found: float | None, tolerance: float) -> bool:

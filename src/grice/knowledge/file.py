@@ -22,7 +22,7 @@ from grice.knowledge.wording import head_text
 from grice.records import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -157,6 +157,14 @@ class KnowledgeFile:
         return self._triples(
             f" WHERE {' AND '.join(conditions)} ORDER BY change DESC, triples.id LIMIT ?",
             (*given, count),
+        )
+
+    def exact(self, text: str, count: int) -> list[Triple]:
+        """Return triples whose head or tail is exactly this text, in any case."""
+        same = "(SELECT id FROM texts WHERE text = ?1 COLLATE NOCASE)"
+        return self._triples(
+            f" WHERE head IN {same} OR tail IN {same} ORDER BY change DESC, triples.id LIMIT ?2",
+            (text.strip(), count),
         )
 
     def counts(self) -> dict[str, int]:
@@ -375,13 +383,26 @@ class Stack:
     def find(self, words: Sequence[str], count: int) -> list[Triple]:
         """Return triples that hold each of the words, your own first."""
         own = self.file.find(words, count)
+        return self._over(own, lambda most: self.base.find(words, most), count)
+
+    def exact(self, text: str, count: int) -> list[Triple]:
+        """Return triples whose head or tail is exactly this text, your own first."""
+        own = self.file.exact(text, count)
+        return self._over(own, lambda most: self.base.exact(text, most), count)
+
+    def _over(
+        self, own: list[Triple], below: Callable[[int], list[Triple]], count: int
+    ) -> list[Triple]:
+        """Return your own triples and those below that are neither the same nor taken out."""
         seen = {(one.head.lower(), one.relation, one.tail) for one in own} | self._hidden
-        below = [
-            triple
-            for triple in self.base.find(words, count + len(seen))
-            if (triple.head.lower(), triple.relation, triple.tail) not in seen
-        ]
-        return (own + below)[:count]
+        return [
+            *own,
+            *(
+                triple
+                for triple in below(count + len(seen))
+                if (triple.head.lower(), triple.relation, triple.tail) not in seen
+            ),
+        ][:count]
 
     def counts(self) -> dict[str, int]:
         """Return how many triples each relation has, in the file and below together."""

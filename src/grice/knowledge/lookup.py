@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+import msgspec
 import numpy as np
 
 from grice.errors import InputError
@@ -36,6 +37,8 @@ HEADS = 2
 """Nearest heads that are looked at for a triple."""
 TAILS = 10
 """Tails a triple is compared with, as many as ACCENT has COMET write."""
+WIDE = 200
+"""Tails of like heads among which the nearest to a tail are sought."""
 QUERIES = 64
 """Queries compared at once."""
 ROWS = 16384
@@ -86,6 +89,10 @@ class Shelf(Protocol):
 
     def find(self, words: Sequence[str], count: int) -> list[Triple]:
         """Return at most ``count`` triples in which each of the words stands."""
+        ...
+
+    def exact(self, text: str, count: int) -> list[Triple]:
+        """Return at most ``count`` triples whose head or tail is exactly this text, in any case."""
         ...
 
     def counts(self) -> dict[str, int]:
@@ -164,6 +171,23 @@ class StoredKnowledge:
         """Return for each triple the known tail most like its tail; see :func:`best_known`."""
         own = self._encoder if encoder is None else encoder
         return best_known(self.shelf, triples, encoder=own, heads=heads, tails=tails)
+
+    def nearest_tails(self, triple: Triple, k: int) -> list[KnownTail]:
+        """Return the known tails most like a triple's, under heads like its head.
+
+        Args:
+            triple: Its tail is compared; its head and relation say where to look.
+            k: Most tails.
+        """
+        (known,) = self.tails([triple.head], [triple.relation], max(k, WIDE))
+        words = [_tail_words(self.schema, one.tail, triple.relation) for one in known]
+        said = _tail_words(self.schema, triple.tail, triple.relation)
+        vectors = encoded([said, *words], self._encoder)
+        found = [
+            msgspec.structs.replace(one, tail_similarity=_cosine(vectors[said], vectors[text]))
+            for one, text in zip(known, words, strict=True)
+        ]
+        return sorted(found, key=lambda one: -one.tail_similarity)[:k]
 
     def nearest(self, events: Sequence[str], count: int) -> list[list[NearHead]]:
         """Return for each event the known heads nearest to it, the nearest first."""

@@ -198,6 +198,18 @@ class KnowledgeStore:
         )
         return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
 
+    def exact(self, text: str, count: int) -> list[Triple]:
+        """Return triples whose head or tail is exactly this text, in any case."""
+        found = self._connection.execute(
+            "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
+            " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
+            " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
+            " WHERE head IN (SELECT id FROM heads WHERE text = ?1 COLLATE NOCASE)"
+            " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE) LIMIT ?2",
+            (text.strip(), count),
+        )
+        return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
+
     def counts(self) -> dict[str, int]:
         """Return how many triples each relation has."""
         return dict(

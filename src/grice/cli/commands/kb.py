@@ -51,11 +51,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     find = action("find", "triples in which all words stand, or heads like an event")
     find.add_argument("text", nargs="+", metavar="WORD")
     find.add_argument("--near", action="store_true", help="heads nearest to the words as an event")
+    find.add_argument("--exact", action="store_true", help="head or tail is exactly the words")
     find.add_argument("-k", type=positive, default=10, metavar="N", help="at most (default 10)")
 
     tails = action("tails", "the known tails of a head, and of heads like it")
     tails.add_argument("head", metavar="HEAD")
     tails.add_argument("relation", metavar="RELATION")
+    tails.add_argument("--like", metavar="TAIL", help="those most like this one")
     tails.add_argument("-k", type=positive, default=10, metavar="N", help="at most (default 10)")
 
     add = action("add", "add triples to your own file; a new one lies on the shipped knowledge")
@@ -258,10 +260,14 @@ def _find(arguments: argparse.Namespace) -> int:
                 )
             return 0
         terms = [word for text in arguments.text for word in text.split()]
-        found = knowledge.shelf.find(terms, arguments.k)
+        if arguments.exact:
+            found = knowledge.shelf.exact(" ".join(terms), arguments.k)
+        else:
+            found = knowledge.shelf.find(terms, arguments.k)
         _print_triples(arguments, knowledge, found)
     if not found and not arguments.json:
-        print_lines([f"no triple holds {' and '.join(terms)}; try --near"], style="yellow")
+        said = " ".join(terms) if arguments.exact else " and ".join(terms)
+        print_lines([f"no triple holds {said}; try --near"], style="yellow")
     return 0
 
 
@@ -291,16 +297,28 @@ def _print_triples(
 
 def _tails(arguments: argparse.Namespace) -> int:
     from grice.cli._tables import print_lines, print_table
-    from grice.records import to_json
+    from grice.records import Triple, to_json
 
     with _models() as models:
         knowledge = _opened(models, arguments.kb)
-        (found,) = knowledge.tails([arguments.head], [arguments.relation], arguments.k)
+        if arguments.like is None:
+            (found,) = knowledge.tails([arguments.head], [arguments.relation], arguments.k)
+        else:
+            asked = Triple(arguments.head, arguments.relation, arguments.like)
+            found = knowledge.nearest_tails(asked, arguments.k)
     if arguments.json:
         sys.stdout.writelines(f"{to_json(one)}\n" for one in found)
-    elif found:
+    elif found and arguments.like is None:
         rows = [(one.tail, one.head, f"{one.head_similarity:.2f}", one.source) for one in found]
         print_table(("tail", "known for", "cosine", "source"), rows)
+    elif found:
+        print_table(
+            ("tail", "cosine", "known for", "cosine"),
+            [
+                (one.tail, f"{one.tail_similarity:.2f}", one.head, f"{one.head_similarity:.2f}")
+                for one in found
+            ],
+        )
     else:
         print_lines([f"nothing is known under {arguments.relation}"], style="yellow")
     return 0

@@ -12,10 +12,12 @@ from grice.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from grice.errors import RecordError
     from grice.evaluation.faithful import FaithfulResult
     from grice.evaluation.verify import VerifyResult
+    from grice.records import Conversation
 
 HELP = "re-derive each piece of evidence of a file of scores"
 
@@ -52,7 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from grice.cli._reading import conversations
     from grice.evaluation.verify import metrics_of, verify
     from grice.records import to_json
 
@@ -74,7 +75,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     with load_grader(arguments) as grader:
         result = verify(
             arguments.scores,
-            conversations(arguments.files, arguments.format),
+            _scored(arguments.files, arguments.format),
             grader.scorer.metrics,
             tolerance=arguments.tolerance,
         )
@@ -83,6 +84,22 @@ def _verify(arguments: argparse.Namespace) -> int:
     else:
         _print(result)
     return 0 if result.ok else 1
+
+
+def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
+    """Yield the conversations of files as ``grice score`` sees them: of several, with the file."""
+    from msgspec.structs import replace
+
+    from grice.errors import RecordError
+    from grice.formats import read
+
+    for file in files:
+        with read(file, format=form) as reading:
+            for record in reading:
+                if len(files) > 1 and not isinstance(record, RecordError):
+                    yield replace(record, meta={"file": reading.source, **record.meta})
+                else:
+                    yield record
 
 
 def _take_options(arguments: argparse.Namespace, signatures: dict[str, str]) -> None:
