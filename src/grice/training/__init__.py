@@ -1,0 +1,1 @@
+"""Models of your own: small heads on shipped vectors, fitted without a framework."""

@@ -1,0 +1,64 @@
+"""Writing a trained head as a model folder with its card."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeAlias
+
+from grice.errors import OutputError
+from grice.runtime.bundle import file_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.training.replies import Head
+
+    Value: TypeAlias = str | int | float | Sequence[str] | Sequence[int] | Sequence[float]
+
+__all__ = ["save_head"]
+
+
+def save_head(
+    folder: Path,
+    head: Head,
+    facts: Mapping[str, Value],
+    training: Mapping[str, Value],
+    settings: Mapping[str, Value],
+    quality: Iterable[Mapping[str, Value]] = (),
+) -> None:
+    """Write ``head.npz`` and ``card.toml``.
+
+    Args:
+        folder: Made if it is not there; it may hold such a model, which is replaced.
+        head: The fitted head.
+        facts: What the card says at its top.
+        training: Its table ``[training]``.
+        settings: What ``[settings]`` states beside the scale of the head.
+        quality: Measured figures.
+
+    Raises:
+        OutputError: If the folder cannot be written or holds something else.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / "card.toml").is_file():
+        raise OutputError(f"{folder}: holds files but no model; name an empty or a new folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        scale = head.save(folder)
+        tables = [
+            _pairs(facts),
+            "[training]\n" + _pairs(training),
+            "[settings]\n" + _pairs({**settings, **scale}),
+            *("[[quality]]\n" + _pairs(figure) for figure in quality),
+            "[files]\n" + _pairs({'"head.npz"': file_sha256(folder / "head.npz")}),
+        ]
+        (folder / "card.toml").write_text("\n".join(tables), "utf-8")
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+def _pairs(table: Mapping[str, Value]) -> str:
+    # JSON's strings, numbers and flat lists are TOML's.
+    return "".join(
+        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items()
+    )
