@@ -126,6 +126,9 @@ def test_a_file_of_your_own_lies_on_the_shipped_knowledge(grice, workplace):
         (["info", "bundle:atmic"], "did you mean 'atomic'"),
         (["info", "bundle:encoder"], "holds no known triples"),
         (["remove", *CAKE, "--to", "new.kb"], "is not there"),
+        (["find", " "], "nothing to find: give words"),
+        (["tails", " ", "xWant"], "empty head"),
+        (["add", *CAKE, "--to", "."], "a folder, not a file of knowledge"),
     ],
 )
 def test_what_cannot_be_done_says_so(grice, workplace, words, said):
@@ -160,6 +163,21 @@ def test_a_file_is_built_from_files_and_counts_what_it_left_out(grice, workplace
     assert json.loads(grice("kb", "info", "my.kb", "--json")[1])["triples"] == 2
     (workplace / "c.tsv").write_text("PersonX eats\txWant\tto sleep\n")
     assert "1 added, 0 were there" in grice("kb", "add", "--from", "c.tsv", "--to", "my.kb")[1]
+
+
+def test_files_on_top_of_each_other_can_move_together(grice, workplace, monkeypatch):
+    (workplace / "a.tsv").write_text("PersonX runs\txWant\tto rest\n")
+    grice("kb", "build", "a.tsv", "-o", "below.kb")
+    grice("kb", "build", "a.tsv", "-o", "own.kb", "--on", "below.kb")
+    assert grice("kb", "add", "PersonX runs", "xWant", "to win", "--to", "own.kb")[0] == 0
+    (workplace / "moved").mkdir()
+    for name in ("below.kb", "own.kb"):
+        (workplace / name).rename(workplace / "moved" / name)
+    _, out, _ = grice("kb", "tails", "PersonX runs", "xWant", "--kb", "moved/own.kb", "--json")
+    assert [json.loads(line)["tail"] for line in out.splitlines()] == ["to win", "to rest"]
+    assert grice("kb", "add", "PersonX runs", "xAttr", "fit", "--to", "moved/below.kb")[0] == 0
+    status, out, _ = grice("kb", "verify", "moved/own.kb")
+    assert (status, "made on top of below@" in out) == (1, True)
 
 
 def test_a_changed_file_is_found_by_verify_and_refused_by_score(grice, workplace, talks):

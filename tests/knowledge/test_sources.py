@@ -122,6 +122,11 @@ def test_another_encoding_is_named_with_the_line(read):
         ("once upon a time\n", "not a known file of triples; it begins with 'once upon a time'"),
         (b"SQLite format 3\0" + b"x" * 99, "this is an SQLite data base"),
         ("he\u0301\0\0\0\n", "not a known file of triples"),
+        ('{"id": 1}\n', "looks like kogito, but holds no triple there"),
+        (
+            '{"head": "a", "relation": "likes", "tails": ["b"]}\n',
+            r"no inventory has its relations \('likes'\); say which relations",
+        ),
         ("a\tCauses\tb\n", "are in atomic2020, conceptnet, cider: say which with --schema"),
     ],
 )

@@ -135,7 +135,7 @@ def build(
             connection.execute("PRAGMA synchronous = OFF")
             create_tables(connection)
             connection.execute("BEGIN")
-            _describe(connection, schema, below)
+            _describe(connection, schema, below, path.parent)
             built = _fill(connection, files, by)
             mark_all(connection)
             connection.execute("COMMIT")
@@ -241,9 +241,16 @@ def _why(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _describe(connection: sqlite3.Connection, schema: Schema, below: Below | None) -> None:
+def _describe(
+    connection: sqlite3.Connection, schema: Schema, below: Below | None, folder: Path
+) -> None:
     state(connection, "schema", msgspec.json.encode(schema).decode())
-    state(connection, "base", "" if below is None else below.reference)
+    reference = "" if below is None else below.reference
+    scheme, _, place = reference.partition(":")
+    if scheme == "file":
+        # As seen from the file itself, so that both can move together.
+        reference = f"file:{os.path.relpath(place, folder)}"
+    state(connection, "base", reference)
     state(connection, "base_content", "" if below is None else below.shelf.identity)
 
 

@@ -87,7 +87,7 @@ class KnowledgeFile:
             self._connection.close()
             raise
         self.schema = _schema(path, about)
-        self.base = about["base"]
+        self.base = _from_here(about["base"], path)
         self.base_content = about["base_content"]
         self.content = content(self._connection)
         self.identity = f"{path.stem}@{self.content[:8]}"
@@ -452,6 +452,8 @@ def connect(path: Path) -> sqlite3.Connection:
     Raises:
         BundleError: If there is no such file.
     """
+    if path.is_dir():
+        raise BundleError(f"{path}: a folder, not a file of knowledge")
     if not path.is_file():
         near = [one.name for one in path.parent.glob("*.kb")] if path.parent.is_dir() else []
         raise BundleError(f"{path}: no such file of knowledge{did_you_mean(path.name, near)}")
@@ -461,6 +463,12 @@ def connect(path: Path) -> sqlite3.Connection:
             writing.execute("SELECT count(*) FROM sqlite_master").fetchone()
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
     return sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+
+
+def _from_here(base: str, path: Path) -> str:
+    """Return the reference of what lies below; a file is stated as seen from the one on top."""
+    scheme, _, place = base.partition(":")
+    return f"file:{path.parent / place}" if scheme == "file" else base
 
 
 def _schema(path: Path, about: dict[str, str]) -> Schema:

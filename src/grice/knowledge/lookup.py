@@ -132,6 +132,8 @@ class StoredKnowledge:
         """Return the tails of the known heads nearest to each head, the nearest head's first."""
         if len(heads) != len(relations):
             raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
+        if not all(head.strip() for head in heads):
+            raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
         if k < 1:
             raise InputError(f"{k} tails: at least one is needed")
         found = _near_heads(self.shelf, heads, relations, self._encoder, count=k)

@@ -40,8 +40,8 @@ class KnowledgeBase(Protocol):
             ``source`` says where the tail comes from. Nothing known gives an empty list.
 
         Raises:
-            InputError: For a relation the schema does not have (with the nearest name), or heads
-                and relations of different number.
+            InputError: For a relation the schema does not have (with the nearest name), a head
+                without a word, or heads and relations of different number.
         """
         ...
 

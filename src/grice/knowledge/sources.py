@@ -150,6 +150,13 @@ def _fitting(source: Source, first: list[str], name: str) -> Schema:
         one: sum(row.triple.relation in load_schema(one).relations for row in found)
         for one in SCHEMAS
     }
+    if not any(counts.values()):
+        said = ", ".join(sorted({repr(row.triple.relation) for row in found})[:3])
+        raise InputError(
+            f"{name}: looks like {source.name}, but "
+            + (f"no inventory has its relations ({said})" if said else "holds no triple there")
+            + "; say which relations it has with --schema, a name or a TOML file"
+        )
     best = [one for one, count in counts.items() if count == max(counts.values())]
     if len(best) > 1:
         raise InputError(

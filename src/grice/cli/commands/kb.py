@@ -260,6 +260,8 @@ def _find(arguments: argparse.Namespace) -> int:
                 )
             return 0
         terms = [word for text in arguments.text for word in text.split()]
+        if not terms:
+            raise InputError("nothing to find: give words, such as grice kb find bake cake")
         if arguments.exact:
             found = knowledge.shelf.exact(" ".join(terms), arguments.k)
         else:
