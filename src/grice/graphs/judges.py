@@ -15,7 +15,14 @@ from grice.graphs.features import Features, Reading, Space, texts_of
 from grice.graphs.graph import Graph
 from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
-from grice.graphs.substance import Substance, fact_logits, substance_value
+from grice.graphs.substance import (
+    Substance,
+    fact_logits,
+    fact_row,
+    plausibility,
+    substance_value,
+)
+from grice.graphs.wording import fact_text
 from grice.knowledge.plausibility import Bilinear
 
 if TYPE_CHECKING:
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.graphs.samples import Stance
+    from grice.records import Triple
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder, Vector
 
@@ -72,6 +80,7 @@ class GraphJudges:
         self._stance = KernelHead.load(kept, "stance")
         self._edges = KernelHead.load(kept, "edges")
         self._meaning = KernelHead.load(kept, "meaning")
+        self._sense = KernelHead.load(kept, "sense")
         self._weights = kept["substance"]
         self.phrases: Array = kept["phrases"]
         self._facts = Bilinear.load(bundle.path("facts.npz"))
@@ -128,15 +137,23 @@ class GraphJudges:
 
     def substances(self, readings: Sequence[Reading]) -> list[Substance]:
         """Return the substance of each graph; an argument that is None counts as empty."""
-        self.know(text for reading in readings for text in _read(reading.graph).concepts)
+        self.know(
+            text
+            for reading in readings
+            for fact in reading.graph.lower().edges
+            for text in (fact.head, fact.tail, fact_text(fact))
+        )
         found = []
         for belief, argument, graph in readings:
             lowered = graph.lower()
-            logits = fact_logits(self._facts, self._vectors, lowered.edges)
-            found.append(
-                substance_value(lowered, belief, argument or "", logits, self._weights)
-            )  # fmt: skip
+            likely = self._plausible(lowered.edges)
+            found.append(substance_value(lowered, belief, argument or "", likely, self._weights))
         return found
+
+    def _plausible(self, facts: Sequence[Triple]) -> Array:
+        rows = [fact_row(fact, self.features) for fact in facts]
+        sense = np.array([self._sense(*row)[0] for row in rows], np.float32)
+        return plausibility(fact_logits(self._facts, self._vectors, facts), sense)
 
     def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
         self.know(texts_of(readings))

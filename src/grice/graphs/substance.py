@@ -1,7 +1,8 @@
 """``substance``: does a graph say something, or does it only have the right form?
 
-Plausibility of each fact by a bilinear form learned from ConceptNet and explanation graphs, and
-how well plausible facts connect the argument to the belief. A chain of long words under fixed
+Plausibility of each fact, by a bilinear form of its concepts learned from ConceptNet and
+explanation graphs and by a kernel machine on its sentence; and how well plausible facts connect
+the argument to the belief. A chain of long words under fixed
 relations passes every rule of structure and fails here.
 """
 
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.graphs.wording import relation_names
+from grice.graphs.wording import fact_text, is_negative, relation_names
 from grice.runtime.heads import sigmoid
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.graphs.features import Features
     from grice.graphs.graph import Graph
     from grice.knowledge.plausibility import Bilinear
     from grice.records import Triple
@@ -26,7 +28,15 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Substance", "fact_logits", "substance_parts", "substance_value", "with_one"]
+__all__ = [
+    "Substance",
+    "fact_logits",
+    "fact_row",
+    "plausibility",
+    "substance_parts",
+    "substance_value",
+    "with_one",
+]
 
 
 class Substance(NamedTuple):
@@ -68,13 +78,33 @@ def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[T
     )  # fmt: skip
 
 
-def substance_parts(graph: Graph, belief: str, argument: str, logits: Array) -> list[float]:
+def fact_row(fact: Triple, features: Features) -> tuple[Array, Array]:
+    """Return counts and vectors by which a kernel machine tells a sensible fact."""
+    text = fact_text(fact)
+    head, tail, said = (features.vector(one) for one in (fact.head, fact.tail, text))
+    counts = [float(name == fact.relation) for name in relation_names()]
+    counts += [fact.head.count(" "), fact.tail.count(" "), is_negative(fact.relation)]
+    counts += [float(head @ tail), float(said @ head), float(said @ tail)]
+    a, b = features.axes(fact.head), features.axes(fact.tail)
+    return np.array(counts, np.float32), np.concatenate([a, b, features.axes(text), a * b])
+
+
+def plausibility(logits: Array, sense: Array) -> Array:
+    """Return how plausible facts are, 0 to 1: the mean of what concepts and sentence say.
+
+    Args:
+        logits: From :func:`fact_logits`.
+        sense: Score of the kernel machine on :func:`fact_row`, around 0 to 1.
+    """
+    return np.asarray((sigmoid(logits) + np.clip(sense, 0, 1)) / 2, np.float32)
+
+
+def substance_parts(graph: Graph, belief: str, argument: str, plausible: Array) -> list[float]:
     """Return what the value is made of.
 
-    Mean and least plausibility of the facts, the connection, and the shares of facts below one
-    half and of facts between two different concepts.
+    Mean and least plausibility of the facts, the connection, and the share of facts below one
+    half.
     """
-    plausible = sigmoid(logits)
     return [
         float(plausible.mean()),
         float(plausible.min()),
@@ -84,7 +114,7 @@ def substance_parts(graph: Graph, belief: str, argument: str, logits: Array) -> 
 
 
 def substance_value(
-    graph: Graph, belief: str, argument: str, logits: Array, weights: Array
+    graph: Graph, belief: str, argument: str, plausible: Array, weights: Array
 ) -> Substance:  # fmt: skip
     """Return the substance of a graph.
 
@@ -92,16 +122,14 @@ def substance_value(
         graph: In lower case.
         belief: The belief.
         argument: The argument.
-        logits: Score of each fact, from :func:`fact_logits`.
+        plausible: Plausibility of each fact, from :func:`plausibility`.
         weights: One per part, and the intercept.
     """
     if not graph.edges:
         return Substance(0.0, (), 0.0)
-    parts = substance_parts(graph, belief, argument, logits)
+    parts = substance_parts(graph, belief, argument, plausible)
     total = np.array([np.dot(weights[:-1], np.array(parts, np.float32)) + weights[-1]], np.float32)
-    return Substance(
-        float(sigmoid(total)[0]), tuple(float(p) for p in sigmoid(logits)), parts[2]
-    )  # fmt: skip
+    return Substance(float(sigmoid(total)[0]), tuple(map(float, plausible)), parts[2])
 
 
 def _connection(graph: Graph, belief: str, argument: str, plausible: Sequence[float]) -> float:

@@ -1,0 +1,181 @@
+"""What the graph models learn from: gold and judged graphs, ConceptNet, and what is left out."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from grice.graphs.baselines import nonsense_graph
+from grice.graphs.graph import Graph
+from grice.graphs.reader import read_graph
+from grice.graphs.wording import phrases, relation_names
+from grice.records import Triple
+
+CONCEPTNET = {
+    "AtLocation": "at location",
+    "CapableOf": "capable of",
+    "Causes": "causes",
+    "CreatedBy": "created by",
+    "Desires": "desires",
+    "HasProperty": "has property",
+    "HasSubevent": "has subevent",
+    "IsA": "is a",
+    "MadeOf": "made of",
+    "NotCapableOf": "not capable of",
+    "NotDesires": "not desires",
+    "NotHasProperty": "not has property",
+    "NotIsA": "is not a",
+    "NotMadeOf": "not made of",
+    "PartOf": "part of",
+    "ReceivesAction": "receives action",
+    "UsedFor": "used for",
+}
+"""Relations of ConceptNet-100K that the task has too."""
+
+
+class Instance(NamedTuple):
+    """A train row; ``versions`` are its graphs in time order with their verdicts."""
+
+    id: str
+    belief: str
+    argument: str
+    stance: str
+    graph: Graph
+    versions: tuple[tuple[Graph, str], ...]
+    perturbed: tuple[tuple[Graph, str], ...]
+
+
+class Judged(NamedTuple):
+    """A graph with what people said: the stance it explains, or ``incorrect``."""
+
+    instance: Instance
+    graph: Graph
+    label: str
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def normalise(text: str) -> str:
+    """Return letters and digits in lower case."""
+    return re.sub(r"[\W_]+", "", text.lower())
+
+
+def parse(text: str) -> Graph:
+    return read_graph(text.lower()).graph
+
+
+def instances(data: Path) -> tuple[list[Instance], int]:
+    """Return the train rows, and how many were dropped for a text of an evaluated row."""
+    folder = data / "explagraphs"
+    evaluated = {
+        normalise(row[side])
+        for name in ("dev", "test_inputs")
+        for row in rows(folder / f"{name}.jsonl.gz")
+        for side in ("belief", "argument")
+    }
+    rounds = {row["id"]: row for row in rows(folder / "train_rounds.jsonl.gz")}
+    perturbed = {row["id"]: row for row in rows(folder / "train_perturbed.jsonl.gz")}
+    found, dropped = [], 0
+    for row in rows(folder / "train.jsonl.gz"):
+        if {normalise(row["belief"]), normalise(row["argument"])} & evaluated:
+            dropped += 1
+            continue
+        judged = rounds[row["id"]]
+        found.append(
+            Instance(
+                row["id"],
+                row["belief"],
+                row["argument"],
+                row["stance"],
+                parse(row["graph"]),
+                tuple(zip(map(parse, judged["graphs"]), judged["judged"], strict=True)),
+                tuple(
+                    (parse(graph), kind)
+                    for graph, kind in perturbed[row["id"]]["negatives"]
+                    if kind == "synthetic_struct_ok"
+                ),
+            )
+        )
+    return found, dropped
+
+
+def judged_graphs(found: list[Instance]) -> list[Judged]:
+    """Return every graph with a published verdict; not those that came back unchanged as gold."""
+    judged = []
+    for instance in found:
+        last = instance.versions[-1][0]
+        for place, (graph, verdict) in enumerate(instance.versions):
+            if verdict == "correct":
+                judged.append(Judged(instance, graph, instance.stance))
+            elif verdict == "failed" and not (place == 1 and graph == last):
+                judged.append(Judged(instance, graph, "incorrect"))
+    return judged
+
+
+def conceptnet(data: Path) -> list[Triple]:
+    """Return the train triples under relations of the task."""
+    path = data / "conceptnet" / "cn100k.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        next(lines)
+        parts = (line.rstrip("\n").split("\t") for line in lines)
+        return [
+            Triple(head.strip(), CONCEPTNET[relation], tail.strip())
+            for head, relation, tail, split in parts
+            if split == "train" and relation in CONCEPTNET and head.strip() and tail.strip()
+        ]
+
+
+def opposites(data: Path) -> list[Triple]:
+    """Return WordNet's antonyms and pairs of synonyms."""
+    found = []
+    with gzip.open(
+        data / "conceptnet" / "wordnet_antonyms.tsv.gz", "rt", encoding="utf-8"
+    ) as lines:
+        next(lines)
+        found += [Triple(p[0], "antonym of", p[1]) for p in (x.split("\t") for x in lines)]
+    with gzip.open(data / "conceptnet" / "wordnet_synsets.tsv.gz", "rt", encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            members = line.split("\t")[2].split("|")
+            if len(members) > 1:
+                found.append(Triple(members[0], "synonym of", members[1]))
+    return found
+
+
+def chains(found: list[Instance]) -> dict[str, Graph]:
+    """Return for each row a chain of random phrases of its texts under random relations."""
+    draws = random.Random(7)
+    made = {}
+    for one in found:
+        said = [*dict.fromkeys(phrases(one.belief) + phrases(one.argument))]
+        if len(said) > 4:
+            picked = draws.sample(said, 5)
+            facts = (Triple(a, draws.choice(relation_names()), b) for a, b in pairwise(picked))
+            made[one.id] = Graph(tuple(facts))
+    return made
+
+
+def nonsense(found: list[Instance]) -> dict[str, Graph]:
+    """Return the nonsense chain of every third row; models are never taught it."""
+    return {
+        one.id: read_graph(nonsense_graph(one.belief, one.argument)).graph for one in found[::3]
+    }
+
+
+def external_concepts(found: list[Instance]) -> Counter[str]:
+    """Return how often each concept that stands in neither text was used."""
+    counts: Counter[str] = Counter()
+    for instance in found:
+        texts = f"{instance.belief} {instance.argument}".lower()
+        counts.update(c for c in instance.graph.concepts if c not in texts)
+    return counts
