@@ -1,9 +1,9 @@
-"""Collect, tag and encode the statements that teach which place or time goes with what.
+"""Collect and tag the statements that teach which place or time goes with what.
 
     python recipes/situated/facts.py --data ../shared/data --wordnet /usr/share/wordnet
 
-Writes ``work/facts.npz``: vectors of the sentences without the entity, vectors of the entities,
-kinds and groups. Texts that SituatedGen's dev and test derive from are left out by id and text.
+Writes ``work/facts.jsonl``: name, sentence without the entity, entity, kind, sentence. Texts that
+SituatedGen's dev and test derive from are left out by id and text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 from corpora import evaluated, normalise, rows, sentences_of
 
 from grice.runtime.bundle import open_bundle
@@ -115,14 +114,6 @@ def main() -> None:
                 found.append((name, without(text, entity), entity, kind, text))
         print(begin, len(found), flush=True)
     (WORK / "facts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in found))
-    unique = list(dict.fromkeys(one for row in found for one in row[1:3]))
-    vectors = dict(zip(unique, encoder.encode(unique), strict=True))
-    np.savez(
-        WORK / "facts.npz",
-        sentence=np.stack([vectors[row[1]] for row in found]).astype(np.float16),
-        entity=np.stack([vectors[row[2]] for row in found]).astype(np.float16),
-        kind=np.array([row[3] == "TEMP" for row in found], np.int8),
-    )
     print(f"{len(found):,} facts", flush=True)
 
 

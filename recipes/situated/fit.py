@@ -1,4 +1,4 @@
-"""Fit the bilinear form of place and time (``facts.py`` comes first) and the check of fluency.
+"""Fit the bilinear form of place and time (``encode.py`` comes first) and the check of fluency.
 
     python recipes/situated/fit.py
 
@@ -94,7 +94,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     packed = np.load(WORK / "facts.npz")
-    rows = [json.loads(line) for line in (WORK / "facts.jsonl").open()]
+    rows = [json.loads(line) for line in (WORK / "kept.jsonl").open()]
     sentence, entity, kind = (
         packed["sentence"].astype(np.float32), packed["entity"].astype(np.float32), packed["kind"]
     )  # fmt: skip

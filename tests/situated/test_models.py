@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.cli import main
+from grice.errors import ModelError
+from grice.scoring.models import Models
+from grice.situated.floors import halved, swapped
+from grice.situated.match import match_keywords
+from grice.situated.models import with_contexts
+from grice.situated.records import Entity, Question, Sample
+from grice.situated.statements import to_statements
+from grice.situated.tagger import SpacyTagger
+
+
+@pytest.fixture(scope="module")
+def models():
+    opened = Models(mode="exact", workers=1, cache=None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def context(models):
+    return models.open("bundle:context")
+
+
+@pytest.fixture(scope="module")
+def contrast(models):
+    return models.open("bundle:situated")
+
+
+def sample(first, second, *entities, keywords=("a",), places=(0,)):
+    a, b = ((Entity(one, "GPE"),) for one in entities)
+    return Sample("x", keywords, places, (first, second), f"{first} {second}", ("a", "b"),
+                  ("GEO",), (a, b))  # fmt: skip
+
+
+LANDMARKS = sample(
+    "The Eiffel Tower stands in Paris.", "Big Ben stands in London.", "Paris", "London"
+)
+
+
+def test_the_tagger_finds_places_and_dates(context):
+    text = "Barack Obama was born in Hawaii in 1961."
+    found = context.tagger.find([text, "", "   "])
+    said = {(text[one.start : one.end], one.label) for one in found[0].entities}
+    assert {("Hawaii", "GPE"), ("1961", "DATE")} <= said
+    assert found[1] == found[2] == ((), ())
+
+
+def test_the_answer_depends_on_the_text_alone(context):
+    texts = ["Snow falls in Norway in December.", "Coffee grows in Kenya.", "Cats sleep."]
+    assert context.tagger.find(texts)[1] == context.tagger.find([texts[1]])[0]
+
+
+def test_yes_no_questions_keep_their_subject_whole(context):
+    asked = [
+        Question("a", "Is the capital of France near Berlin?", False, "yes_no"),
+        Question("b", "Could you buy coffee in Kenya?", True, "yes_no"),
+    ]
+    assert [one.statement for one in to_statements(asked, context.clauses)] == [
+        "The capital of France is not near Berlin", "You could buy coffee in Kenya",
+    ]  # fmt: skip
+
+
+def test_a_pair_stands_above_its_exchange(contrast):
+    own, other = contrast.judge.judge_outputs(
+        [LANDMARKS, LANDMARKS], [LANDMARKS.reference, swapped(LANDMARKS)]
+    )
+    assert own.contrast > 0.5 > other.contrast
+    assert own.contrast + other.contrast == pytest.approx(1, abs=0.05)
+
+
+def test_a_list_of_words_is_no_sentence(contrast):
+    words = "Paris Tower Eiffel stands. London Ben Big stands."
+    said = contrast.judge.judge_outputs([LANDMARKS] * 2, [LANDMARKS.reference, words])
+    assert said[0].fluency > said[1].fluency
+    assert said[0].plausibility > said[1].plausibility
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("", "no two sentences"),
+        ("The Eiffel Tower stands in Paris.", "no two sentences"),
+        ("A tower stands here. A bell rings there.", "no two contexts"),
+        ("Paris is in London. London is in Paris.", "no two contexts"),
+    ],
+)
+def test_what_cannot_be_judged_says_why(contrast, output, reason):
+    said = contrast.judge.judge_outputs([LANDMARKS], [output])[0]
+    assert said.plausibility == 0
+    assert said.reason.startswith(reason)
+
+
+def test_contexts_of_samples_that_state_none(context):
+    bare = Sample("x", ("a",), (0,), LANDMARKS.statements)
+    found = with_contexts([bare, LANDMARKS], context.tagger)
+    assert found[0].entities == LANDMARKS.entities
+    assert found[0].context == ("GEO",)
+    assert found[1] == LANDMARKS
+
+
+KEYWORDS = ("Paris", "Big Ben", "London", "Eiffel Tower")
+
+
+def test_the_baseline_uses_every_keyword_once(context, contrast):
+    recomposer = contrast.recomposer(context.tagger)
+    inputs = [KEYWORDS, ("July", "China", "winter", "Australia", "summer", "July"), ()]
+    written = recomposer.generate(inputs)
+    for keywords, text in zip(inputs[:2], written, strict=False):
+        found = match_keywords(text, keywords, [0] * len(keywords))
+        assert found.coverage == 1
+        assert found.sentences == 2
+    assert written[2] == ""
+    assert recomposer.generate(inputs) == written
+
+
+@pytest.mark.parametrize("keywords", [("Paris",), ("Paris", "London"), ("Paris",) * 3,
+                                      tuple(f"word{i}" for i in range(14))])  # fmt: skip
+def test_unusual_inputs_are_answered(context, contrast, keywords):
+    text = contrast.recomposer(context.tagger).generate([keywords])[0]
+    for word in keywords:
+        assert word in text
+
+
+def test_generate_and_score_as_commands(tmp_path, capsys):
+    file = tmp_path / "s.jsonl"
+    row = {"keywords": KEYWORDS, "keywords_pos": [0, 1, 1, 0], "statements": LANDMARKS.statements}
+    file.write_text(json.dumps(row) + "\n")
+    assert main(["situated", "generate", str(file)]) == 0
+    outputs = tmp_path / "o.jsonl"
+    outputs.write_text(capsys.readouterr().out)
+    assert main(["situated", "score", str(file), str(outputs), "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    values = {
+        row["row"]: row["value"]
+        for row in rows
+        if row.get("measure") == "plausibility" and row["context"] == "ALL"
+    }
+    assert values["reference"] > values["swapped reference"]
+    assert values["reference"] > values["halved keywords"]
+
+
+def test_build_as_a_command(tmp_path, capsys):
+    capitals = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Japan": "Tokyo",
+                "Egypt": "Cairo", "Kenya": "Nairobi"}  # fmt: skip
+    rows = [{"question": f"Is {city} the capital of {land}?", "answer": True}
+            for land, city in capitals.items()]  # fmt: skip
+    file = tmp_path / "q.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    out = tmp_path / "out"
+    assert main(["situated", "build", str(file), "-o", str(out)]) == 0
+    made = [json.loads(line) for name in ("train", "dev", "test")
+            for line in (out / f"{name}.jsonl").read_text().splitlines()]  # fmt: skip
+    assert made
+    assert all(one["context"] == ["GEO"] for one in made)
+    assert "MATCH of halved keywords" in (out / "DATASHEET.md").read_text()
+    capsys.readouterr()
+
+
+def test_a_model_of_spacy_that_is_not_there():
+    with pytest.raises(ModelError, match="en_no_model"):
+        SpacyTagger("en_no_model")
+
+
+def test_halved_keywords_of_a_sample_cannot_pass_for_sentences(contrast):
+    text = halved(KEYWORDS)
+    said = contrast.judge.judge_outputs([LANDMARKS], [text])[0]
+    assert said.plausibility < 0.3
