@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 import numpy as np
 
+from grice.errors import BundleError, InputError
 from grice.evaluation.rows import Row
 from grice.runtime.protocols import TaggedSpan
 from grice.situated.captions import rouge_l
@@ -69,8 +70,11 @@ def measure(shop: Workshop) -> Iterator[Row]:
     """Yield the floors, the reference, the embedded baseline, and the steps of the pipeline."""
     folder = shop.folder / "situatedgen"
     models = shop.models()
-    context = cast("ContextModels", models.open("bundle:context"))
-    contrast = cast("ContrastModels", models.open("bundle:situated"))
+    try:
+        context = cast("ContextModels", models.open("bundle:context"))
+        contrast = cast("ContrastModels", models.open("bundle:situated"))
+    except BundleError as error:
+        raise InputError(str(error)) from error
     known = _entities(folder)
     samples = [_with_entities(one, known) for one in read_samples(folder / "test.jsonl.gz")]
     stamp = models.stamp("bundle:situated")
