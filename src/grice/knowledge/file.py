@@ -210,6 +210,10 @@ class KnowledgeFile:
         (count,) = self._connection.execute("SELECT count(*) FROM vectors").fetchone()
         return int(count)
 
+    def unread_heads(self) -> int:
+        """Return how many heads have no vector in the file yet."""
+        return len(self._all_heads()) - self.encoded_heads()
+
     def check_vectors(self) -> None:
         """Compare every kept vector with its mark.
 

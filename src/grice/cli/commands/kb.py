@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 HELP = "look into the knowledge behind commonsense, and keep your own"
 
 SHIPPED = "bundle:atomic"
+MANY = 1000
+"""Heads to encode from which on it is worth a word."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -249,6 +251,7 @@ def _find(arguments: argparse.Namespace) -> int:
     with _models() as models:
         knowledge = _opened(models, arguments.kb)
         if arguments.near:
+            _announce(knowledge)
             event = " ".join(arguments.text)
             (near,) = knowledge.nearest([event], arguments.k)
             if arguments.json:
@@ -271,6 +274,15 @@ def _find(arguments: argparse.Namespace) -> int:
         said = " ".join(terms) if arguments.exact else " and ".join(terms)
         print_lines([f"no triple holds {said}; try --near"], style="yellow")
     return 0
+
+
+def _announce(knowledge: StoredKnowledge) -> None:
+    """Say that it will take a while, if it will."""
+    from grice.cli._terminal import warn
+
+    own = _own(knowledge.shelf)
+    if own is not None and own.unread_heads() > MANY:
+        warn(f"{own.unread_heads():,} heads are encoded once and kept; this takes a while")
 
 
 def _print_triples(
@@ -303,6 +315,7 @@ def _tails(arguments: argparse.Namespace) -> int:
 
     with _models() as models:
         knowledge = _opened(models, arguments.kb)
+        _announce(knowledge)
         if arguments.like is None:
             (found,) = knowledge.tails([arguments.head], [arguments.relation], arguments.k)
         else:
