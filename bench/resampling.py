@@ -19,7 +19,7 @@ import numpy as np
 
 from grice import stats
 from grice.stats import weighted
-from grice.stats.resample import bootstrap
+from grice.stats.resample import ResamplingKind, bootstrap
 
 
 def columns(n: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -49,12 +49,12 @@ def of_means(n: int, resamples: int) -> Callable[[int], object]:
     return run
 
 
-def of_comparison(n: int, k: int) -> Callable[[int], object]:
+def of_comparison(n: int, k: int, interval: ResamplingKind) -> Callable[[int], object]:
     metrics, human = columns(n, k)
 
     def run(items: int) -> object:
         named = {str(i): metrics[:items, i] for i in range(k)}
-        return stats.compare_correlations(named, human[:items], resamples=1000)
+        return stats.compare_correlations(named, human[:items], interval=interval, resamples=1000)
 
     return run
 
@@ -67,7 +67,9 @@ RUNS: dict[str, tuple[int, Callable[[], Callable[[int], object]]]] = {
     "Kendall, 2,200 items x 20 metrics, 1,000 resamples": (
         2_200, lambda: of_correlations("kendall", 2_200, 20, 1_000)),
     "compare_correlations (BCa, 190 pairs, Holm), 2,200 items x 20 metrics": (
-        2_200, lambda: of_comparison(2_200, 20)),
+        2_200, lambda: of_comparison(2_200, 20, "bca")),
+    "compare_correlations (jackknife, 190 pairs, Holm), 2,200 items x 20 metrics": (
+        2_200, lambda: of_comparison(2_200, 20, "jackknife")),
     "mean by conversation, 1,000,000 items, 1,000 resamples": (
         1_000_000, lambda: of_means(1_000_000, 1_000)),
     "Pearson, 1,000,000 items, 1,000 resamples": (
