@@ -22,7 +22,7 @@ from recipes.plausibility.vectors import KeptEncoder, Vectors
 
 from grice.knowledge import open_plausibility, open_store
 from grice.metrics.commonsense import commonsense
-from grice.records import Response, Triple, Turn
+from grice.records import Judgement, Response, Triple, TripleEvidence, Turn
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.scoring.models import Models
@@ -177,8 +177,9 @@ def whole_metric(data: Path, name: str, encoder: KeptEncoder) -> Figures:
     models = Models(mode="exact", workers=1, cache=None)
     opened = {parameter: models.open(ref) for parameter, ref in commonsense.models.items()}
     judged = list(commonsense.function(responses, **opened))
+    alone = list(commonsense.function(responses, share=0.0, **opened))
     scores = np.array([judgement.value for judgement in judged])
-    count = np.array([len(judgement.evidence) for judgement in judged], float)
+    count = np.array([len(triples(judgement)) for judgement in judged], float)
     human = np.array([item["event_cs"] for item in replies])
     machine = np.array([item.get("system") != "Human" for item in replies])
     previous = encoder.encode([r.history[-1].text if r.history else "" for r in responses])
@@ -188,6 +189,9 @@ def whole_metric(data: Path, name: str, encoder: KeptEncoder) -> Figures:
     abstained = sum(judgement.status == "abstained" for judgement in judged)
     on = f"{name}, whole metric ({abstained} abstained, {count.mean():.1f} triples per reply)"
     figures = correlations(on, "commonsense", scores, human, count, machine)
+    figures += correlations(
+        on, "commonsense, triples alone", np.array([j.value for j in alone]), human, count, machine
+    )
     for title, floor in (
         ("number of triples found", count),
         ("cosine with the turn before", near),
@@ -199,12 +203,16 @@ def whole_metric(data: Path, name: str, encoder: KeptEncoder) -> Figures:
     return figures
 
 
+def triples(judgement: Judgement) -> list[Triple]:
+    return [one.triple for one in judgement.evidence if isinstance(one, TripleEvidence)]
+
+
 def cells(on: str, replies: list[dict], judged: list) -> Figures:
     """Say for each reply and relation whether a triple was found where people wrote one."""
     counts = []
     for item, judgement in zip(replies, judged, strict=True):
         gold = {relation for relation, triples in item["tuples"].items() if triples}
-        found = {evidence.triple.relation for evidence in judgement.evidence}
+        found = {triple.relation for triple in triples(judgement)}
         counts.append((len(gold & found), len(found), len(gold)))
     hits, found, gold = np.array(counts, float).T
 

@@ -120,7 +120,8 @@ def test_settings_that_do_not_fit_the_networks_are_refused(
     folder, encoder, write_card, settings, said
 ):
     with pytest.raises(BundleError, match=said):
-        open_plausibility(open_bundle(write_card(folder, "triple-head", settings)), encoder)
+        made = open_plausibility(open_bundle(write_card(folder, "triple-head", settings)), encoder)
+        made.relations([("PersonX rests", "PersonX sleeps")])
 
 
 def test_features_hold_both_sides_their_product_difference_and_cosine():

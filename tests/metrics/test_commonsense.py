@@ -5,7 +5,8 @@ import re
 import pytest
 
 from grice.knowledge.compatibility import scorer_names
-from grice.knowledge.pairing import EVENTS
+from grice.knowledge.extraction import Exchange
+from grice.knowledge.pairing import EVENTS, EventPairs
 from grice.metrics.commonsense import FIT, combined, commonsense
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
 from grice.runtime.protocols import TaggedSpan
@@ -83,7 +84,7 @@ class Fit:
 def judge(responses, plausibility=None, *, relevance=None, share=0.0, **options):
     return commonsense.function(
         responses,
-        tagger=Clauses(),
+        extractor=EventPairs(Clauses(), plausibility or Judge()),
         plausibility=plausibility or Judge(),
         knowledge=Everything(),
         encoder=None,
@@ -139,9 +140,11 @@ def test_one_event_alone_abstains_with_the_reason():
 
 
 def test_improbable_relations_are_not_believed():
-    said = response("I missed the bus, I feel awful.")
-    (found,) = judge([said], threshold=0.95)
-    assert found.status == "abstained"
+    said = Exchange((), "I missed the bus, I feel awful.")
+    (sure,) = EventPairs(Clauses(), Judge()).extract([said], least=0.5)
+    (found,) = EventPairs(Clauses(), Judge()).extract([said], least=0.95)
+    assert sure.triples
+    assert (found.triples, found.reason) == ((), "no two events are related")
 
 
 def test_read_says_which_triples_are_looked_for():

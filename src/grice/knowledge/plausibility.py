@@ -161,11 +161,8 @@ class TripleHead:
         self._known_weight = _number(bundle, "known_weight")
         self._known_centre = _number(bundle, "known_centre")
         self._plausibility = Bilinear.load(bundle.path("plausibility.npz"))
-        self._relations = Mlp.load(bundle.path("relations.npz"))
         _check_outputs(bundle, "plausibility.npz", len(self._plausibility.scale), len(self.known))
         self._networks: dict[str, Mlp] = {}
-        outputs = self._relations.layers[-1][0].shape[1]
-        _check_outputs(bundle, "relations.npz", outputs, len(self.typed) + 1)
 
     def plausibility(
         self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
@@ -192,7 +189,7 @@ class TripleHead:
         return [float(value) for value in sigmoid(scores)]
 
     def network(self, file: str) -> Mlp:
-        """Return one of the classifiers that come beside, such as ``bert.npz``.
+        """Return a further network of the bundle, such as ``bert.npz``, read when first asked for.
 
         Raises:
             BundleError: If the bundle has no such file.
@@ -205,6 +202,12 @@ class TripleHead:
         if file not in self._networks:
             self._networks[file] = Mlp.load(self._bundle.path(file))
         return self._networks[file]
+
+    def _typing(self) -> Mlp:
+        network = self.network("relations.npz")
+        outputs = network.layers[-1][0].shape[1]
+        _check_outputs(self._bundle, "relations.npz", outputs, len(self.typed) + 1)
+        return network
 
     def _support(self, known: KnownTail | None) -> float:
         if known is None:
@@ -220,7 +223,8 @@ class TripleHead:
         heads = [event_text(head) for head, _ in pairs]
         tails = [event_text(tail) for _, tail in pairs]
         names = (*self.typed, NO_RELATION)
-        scores = self._scores(lambda h, t: self._relations(triple_features(h, t)), heads, tails)
+        network = self._typing()
+        scores = self._scores(lambda h, t: network(triple_features(h, t)), heads, tails)
         return [dict(zip(names, row.tolist(), strict=True)) for row in softmax(scores)]
 
     def _column(self, relation: str) -> int:

@@ -24,12 +24,12 @@ from grice.runtime.protocols import Pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place
+    from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place, TripleExtractor
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.protocols import KnowledgeBase
     from grice.records import KnownTail, Response
-    from grice.runtime.protocols import Encoder, PairClassifier, SpanTagger
+    from grice.runtime.protocols import Encoder, PairClassifier
 
 __all__ = ["FIT", "combined", "commonsense"]
 
@@ -49,7 +49,7 @@ READ: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models={
-        "tagger": "bundle:events",
+        "extractor": "bundle:extraction",
         "plausibility": "bundle:plausibility",
         "knowledge": "bundle:atomic",
         "encoder": "bundle:encoder",
@@ -66,7 +66,7 @@ READ: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair
 def commonsense(
     responses: Sequence[Response],
     *,
-    tagger: SpanTagger,
+    extractor: TripleExtractor,
     plausibility: TripleHead,
     knowledge: KnowledgeBase | Shelf,
     encoder: Encoder,
@@ -78,7 +78,6 @@ def commonsense(
     read: Literal["both", "single", "pair"] = "both",
     tails: int = 10,
     share: float = 0.5,
-    threshold: float = 0.1,
 ) -> list[Judgement]:
     """Return how plausible the triples of events of each reply are, and how well it fits.
 
@@ -95,16 +94,11 @@ def commonsense(
         read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
         tails: How many known tails ``cosine`` compares with.
         share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
-        threshold: Probability from which a relation between two events is believed.
     """
     # Imported here: what only names the metric needs no numpy.
     from grice.knowledge.compatibility import Sources, as_knowledge_base, find_scorer, nearest_known
-    from grice.knowledge.pairing import EventPairs
 
-    extractor = EventPairs(tagger, plausibility)
-    found = extractor.extract(
-        [_exchange(response) for response in responses], kinds=READ[read], least=threshold
-    )
+    found = extractor.extract([_exchange(response) for response in responses], kinds=READ[read])
     distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
     sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
