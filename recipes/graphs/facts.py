@@ -73,7 +73,7 @@ def fit_facts(
     found: list[Instance],
     known: list[Triple],
     *,
-    epochs: int = 3,
+    epochs: int = 2,
     repeat: int = 4,
     seed: int = 0,
 ) -> Bilinear:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
-from recipes.graphs.data import Instance, chains, judged_graphs
+from recipes.graphs.data import Instance, judged_graphs
 from recipes.graphs.kernel import fit_kernel, scores
 from scipy.optimize import minimize
 
@@ -23,7 +23,7 @@ from grice.graphs.wording import opposite
 from grice.records import Triple
 
 LABELS = {"support": 0, "counter": 1, "incorrect": 2}
-WEIGHTS = {"judged": 1.0, "unverified": 0.7, "perturbed": 0.2, "flipped": 0.2, "chains": 0.2}
+WEIGHTS = {"judged": 1.0, "unverified": 0.7, "perturbed": 0.2, "flipped": 0.2}
 SECA = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1536}
 EA = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1024}
 STANCE = {"share": 0.3, "width": 0.3, "ridge": 2.0, "features": 1024}
@@ -61,10 +61,9 @@ def meaning_examples(found: list[Instance], fold: dict[str, int]) -> list[Exampl
     """Return graphs with verdicts, and beside them wrong ones that were made.
 
     A flipped graph denies one fact of a gold graph: it is wrong whatever its number of
-    negations says, so that counting them does not pass. A chain joins random phrases.
+    negations says, so that counting them does not pass.
     """
     draws = random.Random(1)
-    empty = chains(found)
     examples = [
         Example(Reading(one.instance.belief, None, one.graph), LABELS[one.label], "judged",
                 fold[one.instance.belief])
@@ -76,8 +75,6 @@ def meaning_examples(found: list[Instance], fold: dict[str, int]) -> list[Exampl
             reading = Reading(one.belief, None, one.graph)
             examples.append(Example(reading, LABELS[one.stance], "unverified", place))
         wrong = [(graph, "perturbed") for graph, _ in one.perturbed]
-        if one.id in empty:
-            wrong.append((empty[one.id], "chains"))
         wrong.append((flip(one.graph, draws.randrange(len(one.graph.edges))), "flipped"))
         examples += [Example(Reading(one.belief, None, g), 2, kind, place) for g, kind in wrong]
     return examples

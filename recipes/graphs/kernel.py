@@ -59,9 +59,10 @@ def fit_kernel(
     gram, goal = ridge * np.eye(features), np.zeros((features, classes))
     for start in range(0, len(rows), BLOCK):
         part = slice(start, start + BLOCK)
-        made = random_features(rows[part].astype(np.float32), project).astype(np.float64)
-        gram += made.T @ (w[part, None] * made)
-        goal += made.T @ (w[part, None] * centre[part])
+        made = random_features(rows[part].astype(np.float32), project)
+        weighted = made * w[part, None].astype(np.float32)
+        gram += made.T @ weighted
+        goal += weighted.T @ centre[part]
     weight = np.linalg.solve(gram, goal)
     return KernelHead(scale, weight.astype(np.float32), bias.astype(np.float32), seed=seed)
 

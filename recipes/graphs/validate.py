@@ -87,7 +87,7 @@ def meaning(examples: list[Example], features: Features) -> list[Figure]:
                 figure(f"accepted graphs ({said}), held-out topics", f"stance, {name}",
                        stance[part], _some(examples, part))
             )  # fmt: skip
-        for kind in ("flipped", "perturbed", "chains"):
+        for kind in ("flipped", "perturbed"):
             part = rows.kinds == kind
             figures.append(
                 figure(f"made graphs ({kind}), held-out topics", f"found incorrect, {name}",

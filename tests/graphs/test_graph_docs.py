@@ -13,7 +13,9 @@ from grice.graphs.scores import score_table
 PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
 
 
-@pytest.mark.parametrize("name", ["baselines", "check", "matching", "pipelines", "reader", "wording"])
+@pytest.mark.parametrize(
+    "name", ["baselines", "check", "matching", "pipelines", "reader", "wording"]
+)
 def test_examples_in_docstrings_run(name):
     result = doctest.testmod(import_module(f"grice.graphs.{name}"))
     assert result.attempted

@@ -37,7 +37,7 @@ __all__ = ["generate_graphs", "phrase_row"]
 
 MINE, OUTSIDE = 6, 8
 """Candidates of each text, and of the vocabulary."""
-WIDTH, FINAL = 40, 30
+WIDTH, FINAL = 40, 12
 """Graphs kept per size, and how many are shown to the judge."""
 LARGEST = 5
 """Most facts of a graph that is tried; people write 4.2 on average."""
