@@ -97,8 +97,11 @@ def mean_interval(moments: Moments, level: float = 0.95) -> Interval:
     if not (spread > 0 and square > 0):
         return Interval(mean, mean, mean)
     error = math.sqrt(units / (units - 1) * spread) / n
-    # Of three or four clusters nothing is known of how skewed they are.
+    # Of three or four clusters nothing is known of how skewed they are. The skewness of a small
+    # sample is too small; the factor that mends it for normal ones makes few clusters too wide.
     skewness = cube / units / (square / units) ** 1.5 if units > 4 else 0.0
+    if units >= 10:
+        skewness *= math.sqrt(units * (units - 1)) / (units - 2)
     tail = student_quantile(0.5 + level / 2, _freedom(moments, mean))
     low, high = (mean - error * _unskewed(t, skewness / math.sqrt(units)) for t in (tail, -tail))
     return Interval(mean, min(low, mean), max(high, mean))
