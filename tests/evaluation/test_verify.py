@@ -41,7 +41,7 @@ def scored(tmp_path, monkeypatch, capsys):
             said = [{"speaker": "AB"[i], "text": text} for i, text in enumerate(turns)]
             file.write(json.dumps({"id": name, "turns": said}) + "\n")
     words = ["score", "talks.jsonl", "-m", "commonsense,relevance,log_length", "-o", "s.jsonl"]
-    assert main([*words, "--commonsense-threshold", "0.15"]) == 0
+    assert main([*words, "--relevance-history", "2"]) == 0
     capsys.readouterr()
     return tmp_path / "s.jsonl"
 
@@ -169,8 +169,8 @@ def test_the_terminal_says_what_follows_and_what_does_not(scored, capsys):
 def test_options_are_read_from_the_signature(scored):
     signatures = metrics_of(str(scored))
     registry = find_metrics()
-    options = stated_options(registry.named("commonsense"), signatures["commonsense"])
-    assert options["threshold"] == "0.15"
+    options = stated_options(registry.named("relevance"), signatures["relevance"])
+    assert options == {"history": "2"}
     with pytest.raises(InputError, match="cannot be read"):
         metrics_of(str(scored.with_name("none.jsonl")))
 

@@ -15,11 +15,12 @@ import pytest
 from grice.errors import BundleError, InputError, OutputError
 from grice.knowledge import edit
 from grice.knowledge.edit import Below, Stamp, add, build, check_base, drop_vectors, remove
-from grice.knowledge.file import Change, KnowledgeFile, Stack
+from grice.knowledge.file import Change, KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.sources import open_triples
+from grice.knowledge.stack import Stack
 from grice.knowledge.wording import head_text
 from grice.records import Triple
 
@@ -251,6 +252,27 @@ def test_a_known_triple_added_moves_only_what_is_like_it(make, tmp_path, encoder
     assert after[1:] == before[1:]
 
 
+def test_added_knowledge_never_makes_what_is_known_less_alike(make, tmp_path, encoder):
+    words = "bakes buys paints old new red cake house train boat".split()  # noqa: SIM905
+    draw = random.Random(11)
+
+    def event():
+        return f"PersonX {' '.join(draw.sample(words, 3))}"
+
+    rows = "".join(f"{event()}\txWant\tto {' '.join(draw.sample(words, 2))}\n" for _ in range(60))
+    base = KnowledgeFile(make(text="head\trelation\ttail\n" + rows)[0])
+    said = [Triple(event(), "xWant", f"to {draw.choice(words)}") for _ in range(40)]
+    before = StoredKnowledge(base, encoder).best_known(said)
+    for i in range(6):
+        own = tmp_path / f"own{i}.kb"
+        add(own, [Triple(event(), "xWant", f"to {draw.choice(words)}")], ANN,
+            below=Below("file:base.kb", base))  # fmt: skip
+        after = StoredKnowledge(Stack(KnowledgeFile(own), base), encoder).best_known(said)
+        for old, new in zip(before, after, strict=True):
+            assert new.tail_similarity >= old.tail_similarity
+            assert new == old or new.source == "ann"
+
+
 def test_what_is_taken_out_below_is_not_there_and_its_head_neither(stacked, path, encoder):
     gone = [
         Triple("PersonX bakes a cake", "xWant", tail) for tail in ("to eat the cake", "to share it")
@@ -427,7 +449,7 @@ def test_a_flipped_byte_is_noticed_or_says_nothing(make, encoder):
     text = ROWS + "".join(f"PersonX does thing {i}\txWant\tto do {i}\tmade\n" for i in range(60))
     path = make(text=text)[0]
     whole = path.read_bytes()
-    expected = sorted(map(repr, KnowledgeFile(path)._triples("", ())))
+    expected = sorted(map(repr, KnowledgeFile(path).all()))
     draw = random.Random(7)
     noticed = 0
     for place in draw.sample(range(len(whole)), 150):
@@ -439,7 +461,7 @@ def test_a_flipped_byte_is_noticed_or_says_nothing(make, encoder):
         except BundleError:
             noticed += 1
             continue
-        assert sorted(map(repr, file._triples("", ()))) == expected
+        assert sorted(map(repr, file.all())) == expected
         for i in (0, 30, 59):
             assert len(file.under(f"personx does thing {i}", "xWant")) == 1
         file.close()

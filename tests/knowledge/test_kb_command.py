@@ -223,7 +223,7 @@ def test_editing_knowledge_moves_the_scores_it_touches_and_no_others(
 
         monkeypatch.setattr(EmbeddedEncoder, name, watched)
     assert grice(*score, *own, "-o", "after.jsonl")[0] == 0
-    assert encoded == ["he sings"], "your own heads alone; no text that was said, nor a tail"
+    assert set(encoded) <= {"he sings"}, "heads of your own at most; nothing that was said"
 
     after = scores_in(workplace / "after.jsonl")
     moved = [a["conversation"] for a, b in zip(after, before, strict=True)

@@ -15,8 +15,9 @@ import msgspec
 
 from grice.evaluation.faithful import without
 from grice.knowledge.edit import Below, Stamp, add
-from grice.knowledge.file import KnowledgeFile, Stack
+from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.stack import Stack
 from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 
 if TYPE_CHECKING:

@@ -121,8 +121,9 @@ def open_file(bundle: Bundle, base: object | None, encoder: Encoder) -> StoredKn
         BundleError: If the file is not a whole one, or what lies below is no stored knowledge.
     """
     from grice.errors import BundleError
-    from grice.knowledge.file import KnowledgeFile, Stack
+    from grice.knowledge.file import KnowledgeFile
     from grice.knowledge.lookup import StoredKnowledge
+    from grice.knowledge.stack import Stack
 
     ((name, whole),) = bundle.card.files.items()
     file = KnowledgeFile(bundle.folder / name, whole)

@@ -238,7 +238,8 @@ def _words(change: object) -> str:
 
 
 def _own(shelf: object) -> KnowledgeFile | None:
-    from grice.knowledge.file import KnowledgeFile, Stack
+    from grice.knowledge.file import KnowledgeFile
+    from grice.knowledge.stack import Stack
 
     if isinstance(shelf, Stack):
         return shelf.file
@@ -350,14 +351,10 @@ def _target(arguments: argparse.Namespace) -> Path:
 
 def _beneath(models: Models, path: Path) -> Below | None:
     """Return what a file lies on, or would if it were made now."""
-    from contextlib import closing
+    from grice.knowledge.file import stated_base
 
-    from grice.knowledge.file import KnowledgeFile
-
-    if not path.exists():
-        return _below(models, SHIPPED)
-    with closing(KnowledgeFile(path)) as file:
-        return _below(models, file.base) if file.base else None
+    base = stated_base(path) if path.exists() else SHIPPED
+    return _below(models, base) if base else None
 
 
 def _add(arguments: argparse.Namespace) -> int:
