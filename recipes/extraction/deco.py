@@ -26,12 +26,6 @@ GAP = 10
 RATE = 608 / 1200
 """Share of cells in which ACCENT's T5 gives a triple, from its printed precision and recall."""
 
-COUNTS = {
-    "xNeed": 20, "xAttr": 25, "xReact": 24, "xEffect": 37, "xWant": 22, "xIntent": 20,
-    "oEffect": 22, "oReact": 30, "oWant": 22, "isAfter": 26, "HasSubEvent": 30, "HinderedBy": 29,
-}  # fmt: skip
-"""Triples of each relation in DECO's training part, as the paper prints them (its Table 10)."""
-
 
 class Reply(NamedTuple):
     """A reply with the triples that people wrote for it, as ``head <sep> tail`` by relation."""
@@ -158,6 +152,6 @@ def summary(scores: np.ndarray, likeness: np.ndarray, known: Cells) -> str:
 
 
 __all__ = [
-    "COUNTS", "NOTHING", "RATE", "Cells", "Figures", "Reply", "bleu2", "cells", "folds", "judged",
+    "NOTHING", "RATE", "Cells", "Figures", "Reply", "bleu2", "cells", "folds", "judged",
     "normalised", "replies", "summary", "without_shared",
 ]  # fmt: skip

@@ -4,8 +4,8 @@
 
 The cues and what they count are written by hand (``cues.toml``); nothing is fitted. Scores of
 different relations become comparable by their mean and spread over replies of conversations that
-may train; how often people find a relation is taken to go with its number of triples in DECO's
-training part, as the paper prints them.
+may train. How often people find a relation where a pair of events can hold it is taken from DECO's
+training part, one figure for reactions and one for all others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from recipes.extraction.deco import (
-    COUNTS,
     NOTHING,
     RATE,
     cells,
@@ -49,6 +48,8 @@ SOURCES = {
     "persuasion_for_good/dialogues": "Apache-2.0",
     "synthetic_persona_chat/valid": "CC BY 4.0",
     "convai2017/convai2017": "Apache-2.0",
+    "pd_fiction/plays": "US public domain",
+    "star/dialogues": "MIT",
 }
 SLOPE = 0.7
 """Log odds of one standard deviation: that of an area under the curve of about 0.69, which the
@@ -59,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
-    parser.add_argument("--each", type=int, default=200, help="replies of each corpus")
+    parser.add_argument("--each", type=int, default=150, help="replies of each corpus")
     parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/extraction"))
     arguments = parser.parse_args()
 
@@ -68,14 +69,14 @@ def main() -> None:
     train = replies(arguments.data, "deco_train")
     known = cells(train)
     weights = cue_weights(read_cues(HERE / "cues.toml").weights, HERE / "cues.toml")
-    scale = scaled(read(everyday), weights, known)
     found = read([reply.exchange for reply in train], [reply.gold for reply in train])
     scores, chosen = best(found, weights)
+    scale = scaled(read(everyday), weights, bases(scores, known))
     odds = log_odds(scores, scale)
     print(f"DECO train: {summary(odds, likeness(found, chosen, train), known)}")
     least = float(1 / (1 + np.exp(-np.quantile(odds, 1 - RATE))))
-    figures = [f"{len(everyday)} replies; dropped for an evaluated text: {dropped}"]
-    write(arguments.out, HERE / "cues.toml", scale, least, figures[0])
+    counted = f"{len(everyday)} replies; dropped for an evaluated text: {dropped}"
+    write(arguments.out, HERE / "cues.toml", scale, least, counted)
     record_texts(arguments.out, (t for one in everyday for t in (one.previous, one.reply)))
 
 
@@ -130,20 +131,28 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(item)
 
 
-def scaled(found: list[Pairs], weights: np.ndarray, known: Cells) -> dict[str, Scale]:
+def bases(scores: np.ndarray, known: Cells) -> dict[bool, float]:
+    """Return the log odds of a relation where a pair can hold it: of reactions, and of all others.
+
+    A pair can hold a reaction only if a mood is told, and then people mostly find one.
+    """
+    odds = {}
+    for reaction in (False, True):
+        columns = [i for i, name in enumerate(RELATIONS) if name.endswith("React") == reaction]
+        some = (known.asked & (scores > NOTHING))[:, columns]
+        rate = known.positive[:, columns][some].mean()
+        odds[reaction] = round(float(np.log(rate / (1 - rate))), 2)
+    return odds
+
+
+def scaled(found: list[Pairs], weights: np.ndarray, base: dict[bool, float]) -> dict[str, Scale]:
     """Return the scale of each relation over everyday replies."""
     scores, _ = best(found, weights)
-    common = known.positive.sum() / known.asked.sum()  # where people were asked
-    mean = np.mean(list(COUNTS.values()))
     scale = {}
     for column, name in enumerate(RELATIONS):
         some = scores[scores[:, column] > NOTHING, column]
-        # A relation is found only where there is a pair of events that it can hold between.
-        rate = min(0.9, common * COUNTS[name] / mean / (len(some) / len(scores)))
-        scale[name] = Scale(
-            round(float(some.mean()), 3), round(float(some.std()), 3),
-            round(float(np.log(rate / (1 - rate))), 3), SLOPE,
-        )  # fmt: skip
+        centre, spread = round(float(some.mean()), 3), round(float(some.std()), 3)
+        scale[name] = Scale(centre, spread, base[name.endswith("React")], SLOPE)
     return scale
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from recipes.extraction.deco import NOTHING, RATE, cells, folds, replies, summary, without_shared
-from recipes.extraction.pack import HERE, SLOPE, log_odds, scaled, write
+from recipes.extraction.pack import HERE, SLOPE, bases, log_odds, scaled, write
 from recipes.extraction.pairs import Pairs, best, likeness, read
 
 from grice.evaluation.trained import record_texts
@@ -61,8 +61,8 @@ def main() -> None:
                       f"{summary(values, like, known)}", flush=True)  # fmt: skip
 
     weights = fitted(found, known, start, CHOSEN, np.arange(len(train)))
-    scale = scaled(found, weights, known)
     scores, _ = best(found, weights)
+    scale = scaled(found, weights, bases(scores, known))
     least = float(1 / (1 + np.exp(-np.quantile(log_odds(scores, scale), 1 - RATE))))
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     cues = arguments.out.parent / "research.toml"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.text.events import triple_texts
+from grice.text.events import Mention, triple_texts
 from grice.text.verbs import base_form, is_verb, present
 from grice.text.wordlists import ADVERBS, DEGREES
 
@@ -31,8 +31,8 @@ ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""
 
 CUES = (
-    "question", "negated", "modal", "wish", "state", "feeling", "liking", "judged", "exclaimed",
-    "purpose", "derived", "new",
+    "question", "negated", "modal", "wish", "past", "state", "feeling", "liking", "judged",
+    "exclaimed", "purpose", "derived", "new",
 )  # fmt: skip
 LEADS = {
     "because": ("because", "cause", "cuz", "since", "as"),
@@ -72,8 +72,8 @@ def candidates(said: Sequence[Said], kinds: Sequence[Kind]) -> list[Candidate]:
 def allowed(candidate: Candidate, relation: str) -> bool:
     """Say whether a pair of events can stand in a relation at all.
 
-    A head is something that happens, not a mood; a reaction is a mood; and the tail of a relation
-    of others is about another person than the head.
+    A head is something that happens, not a mood; a reaction is a mood; the tail is about the
+    person the head is about, under a relation of others about another one.
     """
     head, tail = candidate
     if "feeling" in head.cues and ("judged" in head.cues or "exclaimed" in head.cues):
@@ -86,7 +86,11 @@ def allowed(candidate: Candidate, relation: str) -> bool:
         return False
     if relation in ABOUT_ANYONE:
         return True
-    return tail.event.subject != "thing" or "thing" in {head.event.subject}
+    if "thing" in {head.event.subject, tail.event.subject}:
+        return head.event.subject == "thing"
+    same = head.event.subject == tail.event.subject
+    # In the turn before, "you" and "we" often mean the other one, so that a pair may be of others.
+    return not (same and candidate.kind == "single") if relation.startswith("o") else same
 
 
 def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
@@ -161,7 +165,7 @@ _NAMES = [
     *(f"tail {cue}" for cue in CUES),
     "same subject", "other subject", "head thing", "tail thing", "head third", "tail third",
     "head confidence", "tail confidence", "head words", "tail words", "head vague", "tail vague",
-    "question before", "last and first",
+    "question before", "last and first", "head names other", "tail names other",
     *(f"head after {name}" for name in LEADS),
     *(f"tail after {name}" for name in LEADS),
 ]  # fmt: skip
@@ -218,6 +222,11 @@ def _features(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[s
             yield f"{name} after {_LEAD[said.lead]}", 1.0
         if said.event.subject == "thing":
             yield f"{name} thing", 1.0
+        if any(
+            isinstance(word, Mention) and word.party != said.event.subject
+            for word in said.event.words
+        ):
+            yield f"{name} names other", 1.0
         if said.event.subject == "other":
             yield f"{name} third", 1.0
     if head.event.subject == tail.event.subject:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.knowledge.extraction import Place
 from grice.text.contractions import written_out
 from grice.text.events import Event, Mention, reaction, read_event
-from grice.text.verbs import base_form, is_adjective, is_verb, past_participle
+from grice.text.verbs import base_form, is_adjective, is_past, is_verb, past_participle
 from grice.text.wordlists import (
     ADVERBS,
     BE,
@@ -48,7 +48,7 @@ class Said(NamedTuple):
         place: Where it was said.
         order: Which event of its turn it is, from 0.
         lead: The connective before it, such as ``because``; empty if there is none.
-        cues: Any of ``question``, ``negated``, ``modal``, ``wish``, ``state`` (a form of "be"),
+        cues: Any of ``question``, ``negated``, ``modal``, ``wish``, ``past``, ``state`` (of "be"),
             ``feeling``, ``liking``, ``judged`` and ``exclaimed`` (kinds of feeling), ``purpose``
             (an infinitive that says what for), ``new`` (first event of a sentence), ``derived``
             (read off an exclamation or a part of a clause).
@@ -86,7 +86,9 @@ def said_events(
     turn: Literal["reply", "previous"],
     said_by: Speaker,
 ) -> list[Said]:
-    """Return the events of one turn in the order they were said, at most :data:`EVENTS`.
+    """Return the events of one turn in the order they were said.
+
+    Of the spans, the :data:`EVENTS` surest are read; one may hold several clauses.
 
     Args:
         text: The turn, at most :data:`CHARACTERS` of it.
@@ -98,13 +100,16 @@ def said_events(
     found: list[Said] = []
     inherited: Party | None = None
     end = 0
-    for part in (part for span in surest for part in _parts(text, span)):
+    for part in (_trimmed(text, part) for span in surest for part in _parts(text, span)):
         new = not found or bool(_SENTENCE_END.search(text[end : part.start]))
         event = read_event(
             text[part.start : part.end], said_by=said_by, inherited=None if new else inherited
         )
         content = text[part.start : part.end]
-        judged = reaction(content, said_by=said_by) or _judgement(content, said_by)
+        lead = part.lead or _lead(text[end : part.start])
+        judged = None
+        if lead not in _DEPENDENT:  # "because it was hot" gives a cause, no judgement
+            judged = reaction(content, said_by=said_by) or _judgement(content, said_by)
         cues = _cues(text, part, event)
         if judged is not None:
             cues |= {"feeling", "judged"}
@@ -112,7 +117,6 @@ def said_events(
         if new:
             cues |= {"new"}
         if event.words:
-            lead = part.lead or _lead(text[end : part.start])
             place = Place(turn, part.start, part.end)
             found.append(Said(event, place, len(found), lead, frozenset(cues), part.confidence))
             inherited = event.subject
@@ -149,6 +153,16 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _trimmed(text: str, part: _Part) -> _Part:
+    """Leave out what stands before the first word and after the last, such as an emoji."""
+    content = text[part.start : part.end]
+    before = len(content) - len(_BEFORE_WORDS.sub("", content))
+    after = len(content) - len(_AFTER_WORDS.sub("", content))
+    return part._replace(start=min(part.start + before, part.end - after), end=part.end - after)
+
+
+_BEFORE_WORDS = re.compile(r"^[^\w'’\"($#@]+")
+_AFTER_WORDS = re.compile(r"[^\w'’\")%$]+$")
 _INNER = re.compile(
     r"\s,?\s*(?:(?P<lead>because|cause|cuz|since|so that|so|but|although|though|if|when|unless|"
     r"while)\s+"
@@ -205,6 +219,8 @@ _LEADS = re.compile(
     r"\b(because|cause|cuz|since|so that|so|but|although|though|if|when|while|unless|before|"
     r"after|until|then|and|or|that|therefore|which|who|as)\b"
 )
+_PAST = _words("was were did had been")
+_DEPENDENT = _words("because cause cuz since if when while unless after before until as")
 _WISHES = re.compile(
     r"\b(?:want|wants|wanted|wanna|would like|'d like|would love|'d love|hope|hopes|hoping|"
     r"wish|need|needs|plan|planning|looking forward|can't wait|cannot wait|let me|let's|"
@@ -229,8 +245,10 @@ def _cues(text: str, part: _Part, event: Event) -> set[str]:
         cues.add("modal")
     if words and any(word in {"is", "are"} for word in words[:3]):
         cues.add("state")
+    if any(word in _PAST or is_past(word) for word in (w.lower() for w in written_out(content))):
+        cues.add("past")
     feels = _feels(event)
-    if feels:
+    if feels and not (feels == "liking" and "wish" in cues):  # "I would love to come" is a wish
         cues.add(feels)
     if part.purpose:
         cues.add("purpose")

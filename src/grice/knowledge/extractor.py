@@ -54,6 +54,8 @@ __all__ = ["CueExtractor", "Cues", "cue_weights", "not_english", "read_cues", "s
 
 KNOWN_SHARE = 0.5
 """Least share of words that the lexicon knows, below which a text is not taken for English."""
+CLAUSES = 12
+"""Most clauses of a turn that are paired, of those its events are made of; exclamations count."""
 FEW_WORDS = 4
 """Texts of fewer words may be names and greetings, which say nothing about their language."""
 
@@ -82,7 +84,7 @@ class Cues(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         scale: How scores become log odds, by relation.
     """
 
-    weights: dict[str, dict[str, float]]
+    weights: dict[str, dict[str, float]] = {}
     scale: dict[str, Scale] = {}
 
 
@@ -224,8 +226,9 @@ def _said(
     for whole, turn, said_by in turns if "pair" in kinds else turns[1:]:
         text = whole[:CHARACTERS]
         found = spans.get(text, ())
-        cut |= len(whole) > CHARACTERS or len(found) > EVENTS
-        said += said_events(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
+        read = said_events(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
+        cut |= len(whole) > CHARACTERS or len(found) > EVENTS or len(read) > CLAUSES
+        said += read[:CLAUSES]
     return said, cut
 
 
