@@ -119,9 +119,9 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
 def test_settings_that_do_not_fit_the_networks_are_refused(
     folder, encoder, write_card, settings, said
 ):
+    bundle = open_bundle(write_card(folder, "triple-head", settings))
     with pytest.raises(BundleError, match=said):
-        made = open_plausibility(open_bundle(write_card(folder, "triple-head", settings)), encoder)
-        made.relations([("PersonX rests", "PersonX sleeps")])
+        open_plausibility(bundle, encoder).relations([("PersonX rests", "PersonX sleeps")])
 
 
 def test_features_hold_both_sides_their_product_difference_and_cosine():

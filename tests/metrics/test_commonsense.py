@@ -57,7 +57,7 @@ class Everything:
 
     identity = "everything"
 
-    def best_known(self, triples, *, encoder):
+    def best_known(self, triples, *, encoder, tails):
         return [KNOWN for _ in triples]
 
     def tails(self, heads, relations, k):
@@ -226,6 +226,18 @@ def test_without_a_share_the_fit_is_not_asked():
 
 def test_the_number_of_triples_does_not_enter_the_score():
     assert combined([0.6], 0.2, 0.5) == combined([0.6] * 9, 0.2, 0.5) == pytest.approx(0.4)
+
+
+def test_only_the_surest_triples_are_judged():
+    class Two(Judge):
+        def relations(self, pairs):
+            return [{"xReact": 0.8, "oReact": 0.0, "HinderedBy": 0.7, "none": 0.1} for _ in pairs]
+
+    said = response("I eat, I drink, I sing.")
+    (both,) = judge([said], Two())
+    (one,) = judge([said], Two(), most=1)
+    assert [e.triple.relation for e in both.evidence] == ["xReact", "HinderedBy"]
+    assert one.evidence == both.evidence[:1]
 
 
 def test_every_scorer_is_an_option():

@@ -76,6 +76,7 @@ def commonsense(
         "calibrated", "cosine", "likelihood", "bert", "bert_sage", "kg_bert", "kg_bert_sage"
     ] = "calibrated",
     read: Literal["both", "single", "pair"] = "both",
+    most: int = 5,
     tails: int = 10,
     share: float = 0.5,
 ) -> list[Judgement]:
@@ -92,13 +93,17 @@ def commonsense(
             with known tails; ``likelihood``, what the knowledge base says itself; or networks of
             the shape of ACCENT's baselines.
         read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
+        most: How many triples of a reply are judged, those read most surely.
         tails: How many known tails ``cosine`` compares with.
         share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
     """
     # Imported here: what only names the metric needs no numpy.
     from grice.knowledge.compatibility import Sources, as_knowledge_base, find_scorer, nearest_known
 
-    found = extractor.extract([_exchange(response) for response in responses], kinds=READ[read])
+    found = [
+        msgspec.structs.replace(each, triples=each.triples[:most])
+        for each in extractor.extract([_exchange(one) for one in responses], kinds=READ[read])
+    ]
     distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
     sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
