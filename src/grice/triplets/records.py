@@ -1,0 +1,86 @@
+"""The nouns of this room: dialogues with their annotated triplets, and items of the tasks."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+__all__ = ["Annotated", "Dialogue", "Item", "Place"]
+
+Place: TypeAlias = tuple[int, int]
+"""``text[start:end]``; always into a text that is named beside it."""
+
+
+class Annotated(msgspec.Struct, frozen=True):
+    """A triplet as it was annotated.
+
+    Attributes:
+        head: Head span, as it stands in the text.
+        relation: Name of the relation in the file.
+        tail: Tail span.
+        head_at: Where the head stands in the dialogue's ``text``; None if it does not.
+        tail_at: Where the tail stands.
+        latent: Whether at least one span does not stand in the text.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    head_at: Place | None
+    tail_at: Place | None
+    latent: bool = False
+
+
+class Dialogue(msgspec.Struct, frozen=True):
+    """A dialogue with its triplets.
+
+    Attributes:
+        id: Its name, unique in a file.
+        source: Where the dialogue was taken from.
+        fold: The released test fold, 1 to 5; None if it takes no part.
+        text: Turns with their speakers, as one text; what offsets count in.
+        triplets: The annotated triplets in the order of the file.
+        context: The text that released task files use: without speakers; None if unused.
+        appended: What the released task files paste behind the context, with its spans that do
+            not stand in the text; None where no question is asked.
+    """
+
+    id: str
+    source: str
+    fold: int | None
+    text: str
+    triplets: tuple[Annotated, ...]
+    context: str | None = None
+    appended: str | None = None
+
+
+class Item(msgspec.Struct, frozen=True):
+    """A triplet of the experiments, with what the released task files hold of it.
+
+    Attributes:
+        dialogue: Id of its dialogue.
+        index: Its place among the dialogue's triplets of the experiments.
+        head: Head span as annotated; may have blanks around it.
+        relation: One of the 31 relations.
+        tail: Tail span as annotated.
+        head_lemma: The released form of the head: lemmas without stop words.
+        tail_lemma: The released form of the tail.
+        question: Rank of its question and character of the answer in context and appended text;
+            None if it has no question.
+        options: Four options after filtering; None if it has none.
+        first_options: The same before filtering.
+        label: Index of the right option in both.
+    """
+
+    dialogue: str
+    index: int
+    head: str
+    relation: str
+    tail: str
+    head_lemma: str
+    tail_lemma: str
+    question: tuple[int, int] | None = None
+    options: tuple[str, ...] | None = None
+    first_options: tuple[str, ...] | None = None
+    label: int | None = None
