@@ -76,13 +76,7 @@ def allowed(candidate: Candidate, relation: str) -> bool:
     person the head is about, under a relation of others about another one.
     """
     head, tail = candidate
-    if "feeling" in head.cues and ("judged" in head.cues or "exclaimed" in head.cues):
-        return False
-    if relation.endswith("React"):
-        # Nobody reacts before the other has spoken.
-        if not {"feeling", "liking"} & tail.cues or (head.own and not tail.own):
-            return False
-    elif "exclaimed" in tail.cues:
+    if {"judged", "exclaimed"} & head.cues or not _mood_fits(head, tail, relation):
         return False
     if relation in ABOUT_ANYONE:
         return True
@@ -91,6 +85,19 @@ def allowed(candidate: Candidate, relation: str) -> bool:
     same = head.event.subject == tail.event.subject
     # In the turn before, "you" and "we" often mean the other one, so that a pair may be of others.
     return not (same and candidate.kind == "single") if relation.startswith("o") else same
+
+
+def _mood_fits(head: Said, tail: Said, relation: str) -> bool:
+    """Say whether a tail tells a mood where the relation asks for one, and only there."""
+    if not relation.endswith("React"):
+        judges = "judged" in tail.cues and relation != "xAttr"
+        likes = "liking" in tail.cues and relation.endswith("Want")
+        return not judges and not likes and "exclaimed" not in tail.cues
+    if not {"feeling", "liking"} & tail.cues or (head.own and not tail.own):
+        return False  # nobody reacts before the other has spoken
+    # "That is cool. I ...": a judgement is of what went before it, but for "it is sad that ...".
+    backward = head.own == tail.own and tail.order < head.order
+    return not backward or "judged" not in tail.cues or head.lead in {"that", "if", "when"}
 
 
 def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
@@ -106,6 +113,8 @@ def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
         return head, _wished(tail)
     if relation.endswith("React"):
         return head, _felt(tail)
+    if relation == "xAttr":
+        return head, re.sub(r"^(Person[XY]) feels ", r"\1 is ", tail)
     return head, tail
 
 
