@@ -4,8 +4,8 @@
 
 Prints cross-validated figures for the hand-written weights and for fitted ones at several
 strengths, folds by conversation, three seeds, and writes the chosen one to ``work/research``, which
-``grice bench deco-extraction --model file:recipes/extraction/work/research`` measures. Replies
-whose history stands in DECO test are left out.
+``recipes.extraction.evaluate --bundle recipes/extraction/work/research`` measures. Replies whose
+history stands in DECO test are left out.
 """
 
 from __future__ import annotations
