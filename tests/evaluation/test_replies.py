@@ -151,6 +151,9 @@ class Anything:
     def best_known(self, triples, *, encoder, tails):
         return [KnownTail("a", "b", 0.5, 0.5, "made") for _ in triples]
 
+    def encode(self, texts):
+        return [None for _ in texts]
+
     def tails(self, heads, relations, k):
         return [[] for _ in heads]
 

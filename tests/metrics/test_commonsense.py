@@ -67,6 +67,15 @@ class Everything:
         return [0.25 for _ in triples]
 
 
+class Blank:
+    """Tells no text from another."""
+
+    identity = "blank"
+
+    def encode(self, texts):
+        return [None for _ in texts]
+
+
 class Fit:
     """Finds every reply as fitting as it is told to."""
 
@@ -87,7 +96,7 @@ def judge(responses, plausibility=None, *, relevance=None, share=0.0, **options)
         extractor=EventPairs(Clauses(), plausibility or Judge()),
         plausibility=plausibility or Judge(),
         knowledge=Everything(),
-        encoder=None,
+        encoder=Blank(),
         embedder=None,
         relevance=relevance or Fit(),
         share=share,

@@ -17,7 +17,7 @@ from grice.errors import InputError, did_you_mean
 from grice.knowledge.lookup import StoredKnowledge, encoded
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import tail_text
+from grice.knowledge.wording import head_text, tail_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,19 +118,22 @@ def nearest_known(
             for tails, and they are compared here.
         encoder: Compares tails.
     """
+    if not triples:
+        return []
+    schema = load_schema("atomic2020")
+    said = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
+    # A store asks one relation after the other. Asked for all texts at once, an encoder that
+    # keeps its answers fills its batches, which is a third faster.
+    encoded([*(head_text(triple.head) for triple in triples), *said], encoder)
     if hasattr(knowledge, "best_known"):
         # One tail of each of two heads: on the development part of CSKB Population two tails of
         # each did no better by more than 0.001, and cost as much again.
         found: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=1)
         return found
-    if not triples:
-        return []
     base = as_knowledge_base(knowledge, encoder)
     heads = [triple.head for triple in triples]
     relations = [triple.relation for triple in triples]
     given = base.tails(heads, relations, TAILS)
-    schema = load_schema("atomic2020")
-    said = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
     texts = [[tail_text(one.tail, schema[r]) for one in each]
              for r, each in zip(relations, given, strict=True)]  # fmt: skip
     vectors = encoded([*said, *(text for each in texts for text in each)], encoder)
