@@ -1,0 +1,99 @@
+"""Engagement: would a person want to go on talking after this reply?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Protocol
+
+from grice.metrics.declaration import Example, metric
+from grice.records import FeatureEvidence, Judgement
+from grice.runtime.protocols import Pair
+from grice.text.script import unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.records import Response
+    from grice.runtime.replies import Weighed
+
+__all__ = ["engagement"]
+
+NEUTRAL = 0.5
+NOTICEABLE = 0.005
+"""An effect below this would be printed as nothing."""
+SHOWN = 5
+"""Most features that are named as evidence."""
+
+
+class Judge(Protocol):
+    """Judges replies and says what moved it; see :class:`grice.runtime.replies.ReplyHead`."""
+
+    def weigh(self, pairs: Sequence[Pair]) -> list[Weighed]: ...
+    def truncated(self, texts: Sequence[str]) -> list[bool]: ...
+
+
+@metric(
+    "engagement",
+    version="1",
+    summary="Would a person want to go on talking after this reply?",
+    judges="response",
+    models={"model": "bundle:engagement"},
+    source="After predictive engagement (Ghazarian et al., AAAI 2020), with its labels put right.",
+    neutral=NEUTRAL,
+    example=Example(
+        [
+            "Do you like music?",
+            "I love it, I play the violin in an orchestra. What do you listen to?",
+        ],
+        0.5,
+        1.0,
+    ),
+)
+def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judgement]:
+    """Return how engaging the reply is for the turn before it, as a probability.
+
+    0.5 is where, over the training data with both classes weighed alike, a reply that a person
+    found engaging is as likely as one that a person did not. The evidence is the features that
+    moved the score furthest from what an average reply would get. Length moves it much: read it
+    beside ``log_length``.
+    """
+    readable = [r for r in responses if not _nothing_to_judge(r)]
+    pairs = [Pair((_before(r),), r.text) for r in readable]
+    texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
+    cut = dict(zip(texts, model.truncated(texts), strict=True))
+    judged = iter(zip(pairs, model.weigh(pairs), strict=True))
+    for response in responses:
+        if reason := _nothing_to_judge(response):
+            yield Judgement(NEUTRAL, "abstained", reason)
+            continue
+        pair, weighed = next(judged)
+        evidence = tuple(
+            FeatureEvidence(part.name, part.value, part.effect)
+            for part in weighed.parts[:SHOWN]
+            if abs(part.effect) >= NOTICEABLE and math.isfinite(part.value)
+        )
+        flags = ("truncated",) if cut[pair.left[0]] or cut[pair.right] else ()
+        yield Judgement(weighed.value, "ok", _reason(evidence), flags, evidence)
+
+
+def _before(response: Response) -> str:
+    """Return the last turn that can be read."""
+    return next(turn.text for turn in reversed(response.history) if not unreadable(turn.text))
+
+
+def _reason(evidence: Sequence[FeatureEvidence]) -> str | None:
+    if not evidence or evidence[0].effect is None:
+        return "like an average reply in every respect"
+    most = evidence[0]
+    return f"{most.name} moved it most ({most.effect:+.2f})"
+
+
+def _nothing_to_judge(response: Response) -> str | None:
+    if not response.text.strip():
+        return "the reply is empty"
+    if reason := unreadable(response.text):
+        return f"the reply {reason}"
+    reasons = [unreadable(turn.text) for turn in response.history]
+    if not reasons:
+        return "no turn before it"
+    return f"what was said before {reasons[-1]}" if all(reasons) else None

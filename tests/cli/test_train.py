@@ -1,0 +1,56 @@
+"""``grice train`` as a user runs it: a table in, a report and a model out."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from grice.cli import main
+
+TOPICS = ["music", "the garden", "trains", "old films", "bread", "the sea", "chess", "maps"]
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = random.Random(0)
+    rows = ["id,history,reply,label"]
+    for i in range(60):
+        topic = rng.choice(TOPICS)
+        reply = rng.choice([f"I love {topic} and could talk about it all day long.", "Not really."])
+        rows.append(f"r{i},Do you care for {topic}?,{reply},{int('love' in reply)}")
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["engagement", "relevance"])
+def test_a_model_of_your_own_is_trained_reported_and_used(name, table, tmp_path, capsys):
+    folder = tmp_path / "model"
+    assert main(["train", name, "--data", str(table), "-o", str(folder), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["n"] == 60
+    after = {one["measure"]: one["after"]["value"] for one in report["measured"]}
+    assert after["balanced accuracy"] > 0.95
+    words = ["score", str(table), "-m", name, f"--{name}-model", f"file:{folder}"]
+    assert main([*words, "-o", str(tmp_path / "out.jsonl")]) == 0
+    scores = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert len(scores) == 60
+    assert "model@" in scores[0]["signature"]
+    for score in scores:
+        assert (score["value"] > 0.5) == (score["meta"]["label"] == "1")
+
+
+def test_nothing_is_written_where_labels_are_bad(table, tmp_path, capsys):
+    table.write_text(table.read_text("utf-8") + "x,Hi.,There.,7\n", "utf-8")
+    folder = tmp_path / "model"
+    assert main(["train", "engagement", "--data", str(table), "-o", str(folder)]) == 2
+    assert "x: label: 7 is not on the scale from 0 to 1" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_engagement_needs_labels(table, tmp_path, capsys):
+    words = ["train", "engagement", "--data", str(table), "-o", str(tmp_path / "m"), "--unlabelled"]
+    assert main(words) == 2
+    assert "only relevance can be learned without labels" in capsys.readouterr().err

@@ -1,0 +1,69 @@
+"""Engagement as a function, with a judge whose answers are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from grice.metrics.engagement import engagement
+from grice.records import FeatureEvidence, Response, Turn
+from grice.runtime.replies import Part, Weighed
+
+
+class Known:
+    """Likes long replies, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    def weigh(self, pairs):
+        self.asked += pairs
+        value = [min(1.0, len(pair.right) / 40) for pair in pairs]
+        return [
+            Weighed(one, (Part("words", 3.0, one - 0.5), Part("asks", 0.0, 0.001))) for one in value
+        ]
+
+    def truncated(self, texts):
+        return [len(text) > 100 for text in texts]
+
+
+def judge(*said, model=None):
+    history = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(said[:-1]))
+    response = Response("t", len(history), said[-1], "A", history, tuple(range(len(history))))
+    [judgement] = engagement.function([response], model=model or Known())
+    return judgement
+
+
+def test_the_features_that_moved_it_are_the_evidence():
+    judgement = judge("Hi?", "x" * 32)
+    assert judgement.value == 0.8
+    assert judgement.evidence == (FeatureEvidence("words", 3.0, pytest.approx(0.3)),)
+    assert judgement.reason == "words moved it most (+0.30)"
+
+
+def test_nothing_that_moves_it_is_no_reason():
+    assert judge("Hi?", "x" * 20).reason == "like an average reply in every respect"
+
+
+def test_only_the_last_turn_that_can_be_read_is_asked_about():
+    model = Known()
+    judge("First.", "Second.", "...", "A reply.", model=model)
+    assert [pair.left for pair in model.asked] == [("Second.",)]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (("A reply.",), "no turn before it"),
+        (("Hi?", "  "), "the reply is empty"),
+        (("Hi?", "?!"), "the reply holds no word"),
+        (("...", "A reply."), "what was said before holds no word"),
+    ],
+)
+def test_without_something_to_judge_it_abstains(said, reason):
+    judgement = judge(*said)
+    assert (judgement.status, judgement.value, judgement.reason) == ("abstained", 0.5, reason)
+
+
+def test_a_text_that_is_read_in_part_is_flagged():
+    assert judge("Hi?", "word " * 40).flags == ("truncated",)
+    assert judge("Hi?", "word").flags == ()
