@@ -42,6 +42,14 @@ class Form(torch.nn.Module):
         own = (m @ self.head[:, cut]) @ (e @ self.tail[:, cut]).T
         return self.scale[kind] * (m @ e.T + form + own)
 
+    def beside(self, m: torch.Tensor, e: torch.Tensor, kind: int) -> torch.Tensor:
+        """Return the score of each sentence beside the entity of the same row."""
+        cut = slice(self.rank * (1 + kind), self.rank * (2 + kind))
+        shared = slice(0, self.rank)
+        form = ((m @ self.head[:, shared]) * (e @ self.tail[:, shared])).sum(1)
+        own = ((m @ self.head[:, cut]) * (e @ self.tail[:, cut])).sum(1)
+        return self.scale[kind] * ((m * e).sum(1) + form + own)
+
 
 def margins(scores: torch.Tensor) -> torch.Tensor:
     """Return for every two facts how much better they are than their exchange."""
@@ -49,22 +57,27 @@ def margins(scores: torch.Tensor) -> torch.Tensor:
     return own[:, None] + own[None, :] - scores - scores.T
 
 
-def usable(names: list[str], sentences: list[str]) -> np.ndarray:
-    """Say for every two facts whether exchanging their entities changes both."""
-    low = [name.lower() for name in names]
-    same = np.array([[a in b or b in a for b in low] for a in low])
-    inside = np.array([[name in text.lower() for name in low] for text in sentences])
-    return ~(same | inside | inside.T)
+def numbered(names: list[str]) -> np.ndarray:
+    """Return a number for each entity, the same with and without its article."""
+    bare = [name.lower().removeprefix("the ") for name in names]
+    known = {name: i for i, name in enumerate(sorted(set(bare)))}
+    return np.array([known[name] for name in bare])
 
 
-def accuracy(form: Form, m: torch.Tensor, e: torch.Tensor, kind: np.ndarray,
-             rows: list[tuple[int, int]]) -> float:  # fmt: skip
+def accuracy(
+    form: Form, m: torch.Tensor, e: torch.Tensor, kind: np.ndarray, rows: list[tuple[int, int]]
+) -> float:
     """Return the share of pairs that stand above their exchange."""
     right = 0
     with torch.no_grad():
-        for i, j in rows:
-            pair = torch.tensor([i, j])
-            right += bool(margins(form(m[pair], e[pair], int(kind[i])))[0, 1] > 0)
+        for which in (0, 1):
+            some = [row for row in rows if kind[row[0]] == which]
+            if some:
+                i, j = (torch.tensor(side) for side in zip(*some, strict=True))
+                of = form.beside
+                margin = (of(m[i], e[i], which) + of(m[j], e[j], which)
+                          - of(m[i], e[j], which) - of(m[j], e[i], which))  # fmt: skip
+                right += int((margin > 0).sum())
     return right / len(rows)
 
 
@@ -89,7 +102,7 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=48)
     parser.add_argument("--decay", type=float, default=3.0)
     parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -122,7 +135,7 @@ def main() -> None:
     for seed in range(arguments.seeds):
         torch.manual_seed(seed)
         form = Form(sentence.shape[1], arguments.rank)
-        found = fit(form, m, e, kind, (rows, names, train), pairs, seed, arguments)
+        found = fit(form, m, e, kind, (numbered(names), train), pairs, seed, arguments)
         if found[0] > best:
             best = found[0]
             save(found[1], arguments.rank)
@@ -134,13 +147,13 @@ def fit(
     m: torch.Tensor,
     e: torch.Tensor,
     kind: np.ndarray,
-    data: tuple[list[list[str]], list[str], np.ndarray],
+    data: tuple[np.ndarray, np.ndarray],
     pairs: list[tuple[int, int]],
     seed: int,
     arguments: argparse.Namespace,
 ) -> tuple[float, dict[str, torch.Tensor]]:
     """Train one seed; return its best accuracy and the state that has it."""
-    rows, names, train = data
+    who, train = data
     optimiser = torch.optim.AdamW(
         [{"params": [form.head, form.tail], "weight_decay": arguments.decay},
          {"params": [form.scale], "weight_decay": 0.0}], lr=arguments.rate,
@@ -157,16 +170,14 @@ def fit(
                 for begin in range(0, len(order) - 1, BATCH):
                     part = order[begin : begin + BATCH]
                     scores = form(m[part], e[part], which)
-                    good = torch.from_numpy(
-                        usable([names[i] for i in part], [rows[i][1] for i in part])
-                    )
+                    good = torch.from_numpy(who[part][:, None] != who[part][None, :])
                     if not good.any():
                         continue
                     loss = torch.nn.functional.softplus(-margins(scores))[good].mean()
                     optimiser.zero_grad()
                     loss.backward()
                     optimiser.step()
-                    total, count = total + float(loss), count + 1
+                    total, count = total + loss.item(), count + 1
         right = accuracy(form, m, e, kind, pairs)
         print(f"seed {seed} epoch {epoch}: loss {total / count:.4f}, held-out {right:.4f}, "
               f"scale {form.scale.tolist()}", flush=True)  # fmt: skip

@@ -22,7 +22,7 @@ from grice.graphs.baselines import STOP_WORDS
 from grice.runtime.heads import Mlp
 
 WORK = Path(__file__).parent / "work"
-MOST = 1500
+MOST = 2500
 
 
 def salad(text: str, rng: random.Random) -> str:
@@ -52,9 +52,9 @@ def main() -> None:
     network = torch.nn.Sequential(
         torch.nn.Linear(x.shape[1], 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)
     )
-    optimiser = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=0.01)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=5e-3, weight_decay=0.01)
     train = torch.nonzero(~held)[:, 0]
-    for epoch in range(15):
+    for epoch in range(25):
         for part in train[torch.randperm(len(train))].split(256):
             loss = torch.nn.functional.binary_cross_entropy_with_logits(
                 network(x[part])[:, 0], y[part]

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Floats
     from grice.text.overlap import Counts
 
-__all__ = ["ORDERS", "CiderD", "bleu_4", "bleu_counts", "caption_tokens", "rouge_2", "rouge_l"]
+__all__ = [
+    "ORDERS", "SCALE", "CiderD", "bleu_4", "bleu_counts", "caption_tokens", "rouge_2", "rouge_l",
+]  # fmt: skip
 
 ORDERS = 4
 MARKED = "'' ' `` ` -lrb- -rrb- -lcb- -rcb- ( ) [ ] { } . ? ! , : - -- ... ; \" …"
@@ -38,6 +40,7 @@ BETA = 1.2
 SIGMA = 6.0
 """Width of CIDEr-D's penalty on differing lengths, in bigrams."""
 SCALE = 10.0
+"""CIDEr-D of a text with itself."""
 
 
 @lru_cache(maxsize=50_000)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.situated.captions import CiderD, bleu_4, bleu_counts, rouge_2, rouge_l
+from grice.situated.captions import SCALE, CiderD, bleu_4, bleu_counts, rouge_2, rouge_l
 from grice.situated.match import match_keywords
 from grice.situated.meteor import meteor, meteor_counts
 from grice.situated.words import sentences
@@ -195,7 +195,11 @@ def _estimates(columns: Columns, samples: Sequence[Sample]) -> dict[str, Estimat
         value = _OF_SUMS.get(measure.removesuffix("_best"), _mean)
         here = float(value(column.mean(axis=0, keepdims=True))[0])
         draws = value(weights @ column)
-        low, high = (float(bound) for bound in np.quantile(draws, (0.025, 0.975)))
+        # Weights sum to one but for rounding: a bound stays on the measure's scale.
+        most = SCALE if measure.startswith("cider_d") else 1.0
+        low, high = (
+            min(most, max(0.0, float(bound))) for bound in np.quantile(draws, (0.025, 0.975))
+        )
         method = f"pigeonhole bootstrap of {units} statements, {RESAMPLES} resamples, seed 0"
         found[measure] = Estimate(here, low, high, 0.95, len(samples), method, units)
     return found

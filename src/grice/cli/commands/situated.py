@@ -128,16 +128,16 @@ def _score(arguments: argparse.Namespace) -> int:
 
     samples = read_samples(arguments.file)
     outputs = {one.id: one.output for one in read_outputs(arguments.outputs)}
+    judge = None
+    if arguments.plausibility == "shipped":
+        context, contrast, _ = _models()
+        judge, samples = contrast.judge, with_contexts(samples, context.tagger)
     systems = {
         arguments.outputs.name: outputs,
         "halved keywords": {one.id: halved(one.keywords) for one in samples},
         "swapped reference": {one.id: swapped(one) or one.reference for one in samples},
         "reference": {one.id: one.reference for one in samples},
     }
-    judge = None
-    if arguments.plausibility == "shipped":
-        context, contrast, _ = _models()
-        judge, samples = contrast.judge, with_contexts(samples, context.tagger)
     rows = []
     for name, written in systems.items():
         extra = {}
