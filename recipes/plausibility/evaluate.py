@@ -1,9 +1,11 @@
-"""Measures the shipped heads and the metric built on them, and writes the card's figures.
+"""Measures the shipped heads, and writes the card's figures.
 
     PYTHONPATH=src python -m recipes.plausibility.evaluate [--data ../shared/data]
 
-Every figure stands beside its floor. The folders ``work/seed1`` and ``work/seed2`` (``train.py
---seed N --out …``) give the spread over seeds, where they exist. Run once, after all choices.
+Every figure stands beside its floor. The metric built on the heads also rests on other bundles:
+``grice bench deco`` and ``grice bench conture`` measure it. The folders ``work/seed1`` and
+``work/seed2`` (``train.py --seed N --out …``) give the spread over seeds, where they exist. Run
+once, after all choices.
 """
 
 from __future__ import annotations
@@ -21,11 +23,9 @@ from recipes.plausibility.measure import auc, interval, partial, pearson, spearm
 from recipes.plausibility.vectors import KeptEncoder, Vectors
 
 from grice.knowledge import open_plausibility, open_store
-from grice.metrics.commonsense import commonsense
-from grice.records import Judgement, Response, Triple, TripleEvidence, Turn
+from grice.records import Triple
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.scoring.models import Models
 
 WORK = Path("recipes/plausibility/work")
 COMMAND = "PYTHONPATH=src python -m recipes.plausibility.evaluate --data ../shared/data"
@@ -43,8 +43,6 @@ def main() -> None:
 
     figures = population(arguments.data, arguments.bundle, encoder)
     figures += gold_tuples(arguments.data, arguments.bundle, encoder)
-    for name in ("deco_test", "conture_subset"):
-        figures += whole_metric(arguments.data, name, encoder)
     for figure in figures:
         print(
             f"{figure.on} | {figure.measure}: {figure.value:.3f} "
@@ -169,72 +167,6 @@ def plain(
             Measured(on, f"Spearman, machine replies: {title}", *value, int(machine.sum()))
         )
     return found
-
-
-def whole_metric(data: Path, name: str, encoder: KeptEncoder) -> Figures:
-    replies = items(data, name)
-    responses = [as_response(i, item) for i, item in enumerate(replies)]
-    models = Models(mode="exact", workers=1, cache=None)
-    opened = {parameter: models.open(ref) for parameter, ref in commonsense.models.items()}
-    judged = list(commonsense.function(responses, **opened))
-    alone = list(commonsense.function(responses, share=0.0, **opened))
-    scores = np.array([judgement.value for judgement in judged])
-    count = np.array([len(triples(judgement)) for judgement in judged], float)
-    human = np.array([item["event_cs"] for item in replies])
-    machine = np.array([item.get("system") != "Human" for item in replies])
-    previous = encoder.encode([r.history[-1].text if r.history else "" for r in responses])
-    own = encoder.encode([r.text for r in responses])
-    near = np.array([float(a @ b) for a, b in zip(previous, own, strict=True)])
-    length = np.array([np.log(max(1, len(r.text))) for r in responses])
-    abstained = sum(judgement.status == "abstained" for judgement in judged)
-    on = f"{name}, whole metric ({abstained} abstained, {count.mean():.1f} triples per reply)"
-    figures = correlations(on, "commonsense", scores, human, count, machine)
-    figures += correlations(
-        on, "commonsense, triples alone", np.array([j.value for j in alone]), human, count, machine
-    )
-    for title, floor in (
-        ("number of triples found", count),
-        ("cosine with the turn before", near),
-        ("log characters", length),
-    ):
-        figures += plain(on, f"floor: {title}", floor, human, machine)
-    if "tuples" in replies[0]:
-        figures += cells(on, replies, judged)
-    return figures
-
-
-def triples(judgement: Judgement) -> list[Triple]:
-    return [one.triple for one in judgement.evidence if isinstance(one, TripleEvidence)]
-
-
-def cells(on: str, replies: list[dict], judged: list) -> Figures:
-    """Say for each reply and relation whether a triple was found where people wrote one."""
-    counts = []
-    for item, judgement in zip(replies, judged, strict=True):
-        gold = {relation for relation, triples in item["tuples"].items() if triples}
-        found = {triple.relation for triple in triples(judgement)}
-        counts.append((len(gold & found), len(found), len(gold)))
-    hits, found, gold = np.array(counts, float).T
-
-    def f1(hits: np.ndarray, found: np.ndarray, gold: np.ndarray) -> float:
-        return float(2 * hits.sum() / max(1, (found + gold).sum()))
-
-    floor = interval(f1, gold, np.full(len(gold), float(len(ACCENT))), gold)
-    return [
-        Measured(
-            on, "F1 of relations found per reply", *interval(f1, hits, found, gold), len(replies)
-        ),
-        Measured(on, "F1 of relations found per reply: floor: always yes", *floor, len(replies)),
-    ]
-
-
-def as_response(number: int, item: dict) -> Response:
-    turns = [turn.strip() for turn in item["history"].split("</UTT>")[:-1]]
-    said = [(len(turns) - i, turn) for i, turn in enumerate(turns) if turn]
-    history = tuple(Turn("AB"[distance % 2], turn) for distance, turn in said)
-    return Response(
-        str(number), len(history), item["response"], "A", history, tuple(range(len(history)))
-    )
 
 
 if __name__ == "__main__":

@@ -88,6 +88,11 @@ def commonsense(
     plausibility and the most similar triple that is known, and how far the fit moved the score.
     A reply in which no two events are related is not judged.
 
+    It can tell replies that answer what was said from those that do not, and each triple can be
+    read and checked. It does not know how the world works as people do: on replies that are on
+    topic and still senseless, and on replies by people, it is little better than the length of
+    the reply (``grice bench deco``), and what the triples add to the fit is small.
+
     Args:
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
             with known tails; ``likelihood``, what the knowledge base says itself; or networks of
