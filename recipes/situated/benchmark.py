@@ -44,10 +44,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--most", type=int, help="questions of each source, for a quick run")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     file = arguments.output / "questions.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in questions(arguments.data)))
+    taken: dict[str, int] = {}
+    with file.open("w", encoding="utf-8") as out:
+        for row in questions(arguments.data):
+            source = str(row["id"]).partition("::")[0]
+            taken[source] = taken.get(source, 0) + 1
+            if arguments.most is None or taken[source] <= arguments.most:
+                out.write(json.dumps(row) + "\n")
     stated = [word for source in SOURCES for word in ("--source", source)]
     raise SystemExit(
         grice(["situated", "build", str(file), "-o", str(arguments.output),

@@ -43,6 +43,9 @@ WEIGHT = 0.35
 """What a unit of the plausibility model's margin counts beside the keywords' going together;
 chosen on pairs mined from the training sources."""
 CANDIDATES = 12
+"""Templates whose keywords are compared."""
+READ = 2
+"""Fillings whose fluency is judged."""
 
 
 class KeywordLine(msgspec.Struct, frozen=True):
@@ -185,6 +188,7 @@ class Recomposer:
         near = [fitting[i] for i in np.argsort(-likes, kind="stable")[:CANDIDATES]]
         self._encode({word for one in near for word in one.keywords})
         filled = [self._assign(one, keywords, kinds) for one in near]
+        filled = sorted(filled, key=lambda one: -one[0])[:READ]
         fluent = self._judge.judge([(text, text) for _, text in filled], [[]] * len(filled))
         values = [score + float(np.log(said.fluency + 1e-6)) * 0.2
                   for (score, _), said in zip(filled, fluent, strict=True)]  # fmt: skip

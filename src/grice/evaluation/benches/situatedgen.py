@@ -244,7 +244,8 @@ def _mined(
         given = [_with_entities(row, entities) for row in rows]
         judged = contrast.judge.judge_outputs(given, [row.reference for row in given])
         passed = [float(one.contrast is not None and one.contrast >= 0.5) for one in judged]
-        yield Row(row="pipeline", measure="contrast_kept", found=mean(passed), kind="ours",
+        share = score_outputs(given, {}, name=name, extra={"kept": passed})[0].measures["kept"]
+        yield Row(row="pipeline", measure="contrast_kept", found=share, kind="ours",
                   on=f"released {name}", why="pairs the context-dependence test keeps; people "
                   "cleaned test alone", signature=stamp)  # fmt: skip
 
