@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from grice.records import KnownTail, Response
     from grice.runtime.protocols import Encoder, PairClassifier
 
-__all__ = ["FIT", "combined", "commonsense"]
+__all__ = ["FIT", "MODELS", "combined", "commonsense"]
 
 NEUTRAL = 0.5
 FIT = "fits what was said before"
@@ -42,20 +42,23 @@ TURNS = 4
 
 READ: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
 
+MODELS = {
+    "extractor": "bundle:extraction",
+    "plausibility": "bundle:plausibility",
+    "knowledge": "bundle:atomic",
+    "encoder": "bundle:encoder",
+    "embedder": "bundle:encoder",
+    "relevance": "bundle:relevance",
+}
+"""What the metric opens, by parameter."""
+
 
 @metric(
     "commonsense",
     version="2",
     summary="Are the events of this reply plausibly related?",
     judges="response",
-    models={
-        "extractor": "bundle:extraction",
-        "plausibility": "bundle:plausibility",
-        "knowledge": "bundle:atomic",
-        "encoder": "bundle:encoder",
-        "embedder": "bundle:encoder",
-        "relevance": "bundle:relevance",
-    },
+    models=MODELS,
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
     default=True,
@@ -90,8 +93,8 @@ def commonsense(
 
     It can tell replies that answer what was said from those that do not, and each triple can be
     read and checked. It does not know how the world works as people do: on replies that are on
-    topic and still senseless, and on replies by people, it is little better than the length of
-    the reply (``grice bench deco``), and what the triples add to the fit is small.
+    topic and still senseless, and on replies by people, it is no better than the length of the
+    reply (``grice bench deco``), and what the triples add to the fit is small.
 
     Args:
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
