@@ -79,7 +79,6 @@ def main() -> None:
     kept.add([phrase for text in texts for phrase in phrases(text)], engine)
     empty = [*chains(found).values(), *nonsense(found).values()]
     kept.add([text for graph in empty for text in graph.concepts], engine)
-    kept.add([fact_text(fact) for graph in empty for fact in graph.edges], engine)
     kept.add([side for fact in lexical(data) for side in (fact.head, fact.tail)], engine)
 
 

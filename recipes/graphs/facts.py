@@ -12,13 +12,9 @@ import random
 import numpy as np
 import torch
 from recipes.graphs.data import Instance
-from recipes.graphs.kernel import fit_kernel, scores
 from recipes.graphs.space import Kept
 
-from grice.graphs.features import Features
-from grice.graphs.graph import Graph
-from grice.graphs.kernel import KernelHead
-from grice.graphs.substance import fact_row, plausibility, with_one
+from grice.graphs.substance import with_one
 from grice.graphs.wording import opposite, phrases, relation_names
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
@@ -138,53 +134,6 @@ def _wrong(
     if draws.random() < 0.5:
         return Triple(fact.head, fact.relation, other_fact.tail)
     return Triple(other_fact.head, fact.relation, fact.tail)
-
-
-SENSE = {"share": 0.5, "width": 0.4, "ridge": 2.0, "features": 1024}
-
-
-def sense_rows(
-    found: list[Instance], empty: dict[str, Graph], features: Features
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return counts, vectors, labels and weights of facts: those of people against made ones."""
-    facts: list[tuple[Triple, int, float]] = []
-    for one in found:
-        right = set(one.graph.edges)
-        facts += [(fact, 1, 1.0) for fact in right]
-        changed = {fact for graph, _ in one.perturbed for fact in graph.edges} - right
-        facts += [(fact, 0, 0.7) for fact in changed]
-        facts += [
-            (Triple(e.head, opposite(e.relation), e.tail), 0, 0.3)
-            for e in right
-            if Triple(e.head, opposite(e.relation), e.tail) not in right
-        ]
-        if one.id in empty:
-            facts += [(fact, 0, 0.7) for fact in empty[one.id].edges]
-    rows = [fact_row(fact, features) for fact, _, _ in facts]
-    return (
-        np.stack([counts for counts, _ in rows]),
-        np.stack([vectors for _, vectors in rows]),
-        np.array([label for _, label, _ in facts]),
-        np.array([weight for _, _, weight in facts]),
-    )
-
-
-def fit_sense(
-    found: list[Instance], empty: dict[str, Graph], features: Features, seed: int = 0
-) -> KernelHead:
-    """Return a head of one output: near 1 for a fact as people write them, near 0 for others."""
-    counts, vectors, labels, weights = sense_rows(found, empty, features)
-    head = fit_kernel(counts, vectors, labels, classes=2, weights=weights, seed=seed, **SENSE)  # type: ignore[arg-type]
-    return KernelHead(head.scaling, head._weight[:, 1:], head._bias[1:], seed=seed)
-
-
-def plausible(
-    form: Bilinear, sense: KernelHead, kept: Kept, features: Features, facts: list[Triple]
-) -> np.ndarray:
-    """Return the plausibility of each fact, many at once."""
-    rows = [fact_row(fact, features) for fact in facts]
-    said = scores(sense, np.stack([r[0] for r in rows]), np.stack([r[1] for r in rows]))[:, 0]
-    return plausibility(logits(form, kept, facts).astype(np.float32), said.astype(np.float32))
 
 
 def logits(form: Bilinear, kept: Kept, facts: list[Triple]) -> np.ndarray:

@@ -101,6 +101,10 @@ def rows_of(examples: list[Example], features: Features) -> Rows:
 
 
 def fit_rows(rows: Rows, settings: dict[str, float], classes: int, seed: int) -> KernelHead:
+    """Return a head; of two stances each counts alike, for only train has more support."""
+    if classes == 2:
+        count = np.bincount(rows.labels, minlength=2)
+        rows = rows._replace(weights=rows.weights * len(rows.labels) / (2 * count[rows.labels]))
     return fit_kernel(rows.counts, rows.vectors, rows.labels, classes=classes,
                       weights=rows.weights, seed=seed, **settings)  # type: ignore[arg-type]  # fmt: skip
 

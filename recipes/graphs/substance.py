@@ -16,24 +16,24 @@ import numpy as np
 import torch
 from recipes.graphs.data import Instance, chains, instances, nonsense
 from recipes.graphs.encode import lexical
-from recipes.graphs.facts import fit_facts, fit_sense, plausible
-from recipes.graphs.space import WORK, Kept, make_space, topic_folds
+from recipes.graphs.facts import fit_facts, logits
+from recipes.graphs.space import WORK, Kept, topic_folds
 from scipy.optimize import minimize
 
-from grice.graphs.features import Features
 from grice.graphs.graph import Graph
 from grice.graphs.substance import substance_parts
+from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
+from grice.runtime.heads import sigmoid
 
-CROSS = 3
+CROSS = 2
 """Parts in which the weights of ``substance`` are chosen and validated."""
 Kinds = dict[str, list[tuple[Instance, Graph]]]
 
 
-def kinds(found: list[Instance], empty: dict[str, Graph]) -> Kinds:
+def kinds(found: list[Instance], empty: dict[str, Graph], unseen: dict[str, Graph]) -> Kinds:
     """Return graphs by how they came about; ``chains`` join random phrases of the texts."""
     made: Kinds = {"accepted": [], "failed": [], "perturbed": [], "chains": [], "nonsense": []}
-    unseen = nonsense(found)
     for one in found:
         for place, (graph, verdict) in enumerate(one.versions):
             if verdict == "correct":
@@ -59,6 +59,10 @@ def parts_of(
             for (one, graph), part in zip(graphs, np.split(scored, ends), strict=True)
         ]
     )
+
+
+def plausible(form: Bilinear, kept: Kept, facts: list[Triple]) -> np.ndarray:
+    return sigmoid(logits(form, kept, facts).astype(np.float32))
 
 
 TAUGHT = ("accepted", "failed", "perturbed", "chains")
@@ -119,10 +123,9 @@ def substance(
     found: list[Instance],
     known: list[Triple],
     fold: dict[str, int],
-    features: Features,
 ) -> tuple[np.ndarray, list[dict[str, object]]]:
     """Return the weights, chosen on forms that never saw the topic, and the areas held out."""
-    empty = chains(found)
+    empty, unseen = chains(found), nonsense(found)
     collected: dict[str, list[np.ndarray]] = {}
     where: dict[str, list[str]] = {}
     part_of = {kind: [] for kind in (*TAUGHT, "nonsense")}
@@ -130,9 +133,8 @@ def substance(
         train = [one for one in found if fold[one.belief] % CROSS != cross]
         test = [one for one in found if fold[one.belief] % CROSS == cross]
         form = fit_facts(kept, train, known, seed=cross)
-        sense = fit_sense(train, empty, features, seed=cross)
-        judged = partial(plausible, form, sense, kept, features)
-        for kind, graphs in kinds(test, empty).items():
+        judged = partial(plausible, form, kept)
+        for kind, graphs in kinds(test, empty, unseen).items():
             collected.setdefault(kind, []).append(parts_of(judged, graphs))
             where.setdefault(kind, []).extend(one.belief for one, _ in graphs)
             part_of[kind] += [cross] * len(graphs)
@@ -160,8 +162,7 @@ def main() -> None:
     found, _ = instances(data)
     kept = Kept()
     fold = topic_folds(kept, found)
-    features = Features(make_space(kept, found, data), kept)
-    weights, figures = substance(kept, found, lexical(data), fold, features)
+    weights, figures = substance(kept, found, lexical(data), fold)
     kept_here = {"weights": weights.tolist(), "figures": figures}
     (WORK / "substance.json").write_text(json.dumps(kept_here, indent=1))
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from recipes.graphs.card import write_card
-from recipes.graphs.data import Instance, chains, external_concepts, instances
+from recipes.graphs.data import Instance, external_concepts, instances
 from recipes.graphs.encode import lexical
-from recipes.graphs.facts import fit_facts, fit_sense
+from recipes.graphs.facts import fit_facts
 from recipes.graphs.judges import (
     EA,
     SECA,
@@ -96,7 +96,6 @@ def main() -> None:
     known = lexical(arguments.data)
     empty = json.loads((WORK / "substance.json").read_text())
     arrays["substance"] = np.array(empty["weights"], np.float32)
-    arrays |= fit_sense(found, chains(found), features).arrays("sense")
     arguments.out.mkdir(parents=True, exist_ok=True)
     fit_facts(kept, found, known, seed=0).save(arguments.out / "facts.npz")
     fit_facts(kept, found, known, seed=1).save(arguments.out / "links.npz")

@@ -7,7 +7,6 @@ from grice.graphs.graph import Graph
 from grice.graphs.reader import read_graph
 from grice.graphs.substance import (
     fact_logits,
-    plausibility,
     substance_parts,
     substance_value,
 )
@@ -64,8 +63,3 @@ def test_an_unknown_relation_scores_as_the_worst_known_one():
     vectors = {"a": np.zeros(2, np.float32), "b": np.ones(2, np.float32)}
     facts = [Triple("a", relation_names()[5], "b"), Triple("a", "resembles", "b")]
     assert fact_logits(form, vectors, facts).tolist() == [1, -4]
-
-
-def test_plausibility_is_the_mean_of_both_views_and_stays_within_0_and_1():
-    found = plausibility(np.array([0, 40, -40], np.float32), np.array([0.5, 1.7, -0.3], np.float32))
-    assert found.tolist() == pytest.approx([0.5, 1, 0])

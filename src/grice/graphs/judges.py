@@ -18,12 +18,10 @@ from grice.graphs.order import depth_first
 from grice.graphs.substance import (
     Substance,
     fact_logits,
-    fact_row,
-    plausibility,
     substance_value,
 )
-from grice.graphs.wording import fact_text
 from grice.knowledge.plausibility import Bilinear
+from grice.runtime.heads import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,7 +78,6 @@ class GraphJudges:
         self._stance = KernelHead.load(kept, "stance")
         self._edges = KernelHead.load(kept, "edges")
         self._meaning = KernelHead.load(kept, "meaning")
-        self._sense = KernelHead.load(kept, "sense")
         self._weights = kept["substance"]
         self.phrases: Array = kept["phrases"]
         self._facts = Bilinear.load(bundle.path("facts.npz"))
@@ -141,7 +138,7 @@ class GraphJudges:
             text
             for reading in readings
             for fact in reading.graph.lower().edges
-            for text in (fact.head, fact.tail, fact_text(fact))
+            for text in (fact.head, fact.tail)
         )
         found = []
         for belief, argument, graph in readings:
@@ -151,9 +148,7 @@ class GraphJudges:
         return found
 
     def _plausible(self, facts: Sequence[Triple]) -> Array:
-        rows = [fact_row(fact, self.features) for fact in facts]
-        sense = np.array([self._sense(*row)[0] for row in rows], np.float32)
-        return plausibility(fact_logits(self._facts, self._vectors, facts), sense)
+        return sigmoid(fact_logits(self._facts, self._vectors, facts))
 
     def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
         self.know(texts_of(readings))

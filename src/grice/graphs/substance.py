@@ -1,9 +1,8 @@
 """``substance``: does a graph say something, or does it only have the right form?
 
 Plausibility of each fact, by a bilinear form of its concepts learned from ConceptNet and
-explanation graphs and by a kernel machine on its sentence; and how well plausible facts connect
-the argument to the belief. A chain of long words under fixed
-relations passes every rule of structure and fails here.
+explanation graphs, and how well plausible facts connect the argument to the belief. A chain of
+long words under fixed relations passes every rule of structure and stands low here.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.graphs.wording import fact_text, is_negative, relation_names
+from grice.graphs.wording import relation_names
 from grice.runtime.heads import sigmoid
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.graphs.features import Features
     from grice.graphs.graph import Graph
     from grice.knowledge.plausibility import Bilinear
     from grice.records import Triple
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Substance",
     "fact_logits",
-    "fact_row",
-    "plausibility",
     "substance_parts",
     "substance_value",
     "with_one",
@@ -78,27 +74,6 @@ def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[T
     )  # fmt: skip
 
 
-def fact_row(fact: Triple, features: Features) -> tuple[Array, Array]:
-    """Return counts and vectors by which a kernel machine tells a sensible fact."""
-    text = fact_text(fact)
-    head, tail, said = (features.vector(one) for one in (fact.head, fact.tail, text))
-    counts = [float(name == fact.relation) for name in relation_names()]
-    counts += [fact.head.count(" "), fact.tail.count(" "), is_negative(fact.relation)]
-    counts += [float(head @ tail), float(said @ head), float(said @ tail)]
-    a, b = features.axes(fact.head), features.axes(fact.tail)
-    return np.array(counts, np.float32), np.concatenate([a, b, features.axes(text), a * b])
-
-
-def plausibility(logits: Array, sense: Array) -> Array:
-    """Return how plausible facts are, 0 to 1: the mean of what concepts and sentence say.
-
-    Args:
-        logits: From :func:`fact_logits`.
-        sense: Score of the kernel machine on :func:`fact_row`, around 0 to 1.
-    """
-    return np.asarray((sigmoid(logits) + np.clip(sense, 0, 1)) / 2, np.float32)
-
-
 def substance_parts(graph: Graph, belief: str, argument: str, plausible: Array) -> list[float]:
     """Return what the value is made of.
 
@@ -122,7 +97,7 @@ def substance_value(
         graph: In lower case.
         belief: The belief.
         argument: The argument.
-        plausible: Plausibility of each fact, from :func:`plausibility`.
+        plausible: Plausibility of each fact, 0 to 1.
         weights: One per part, and the intercept.
     """
     if not graph.edges:

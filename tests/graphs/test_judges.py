@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grice.cli import main
+from grice.graphs.baselines import nonsense_graph
+from grice.graphs.check import check_graph
+from grice.graphs.features import Reading
+from grice.graphs.generate import generate_graphs
+from grice.graphs.graph import Graph
+from grice.graphs.judged import judge
+from grice.graphs.pipelines import StanceJudge, reasoning
+from grice.graphs.reader import read_graph
+from grice.graphs.samples import Prediction, Sample
+from grice.runtime.protocols import Generated
+from grice.scoring.models import Models
+
+BELIEF = "Zoos should be abolished."
+ARGUMENT = "Animals in zoos live in small cages and suffer."
+GOOD = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; causes; abolished)"
+
+
+@pytest.fixture(scope="module")
+def judges():
+    models = Models(mode="exact", workers=1, cache=None)
+    yield models.open("bundle:graphs")
+    models.close()
+
+
+def graph(text):
+    return read_graph(text).graph
+
+
+def test_judges_answer_within_their_ranges(judges):
+    assert isinstance(judges, StanceJudge)
+    ((stance, margin),) = judges.stances([(BELIEF, ARGUMENT)])
+    assert stance in ("support", "counter")
+    assert margin >= 0
+    (meaning,) = judges.meanings([(BELIEF, graph(GOOD))])
+    assert meaning.label in ("support", "counter", "incorrect")
+    assert sum(meaning) == pytest.approx(1, abs=0.5)
+    assert len(judges.importance(Reading(BELIEF, ARGUMENT, graph(GOOD)), "support")) == 3
+
+
+def test_answers_do_not_depend_on_neighbours_or_case(judges):
+    one = Reading(BELIEF, ARGUMENT, graph(GOOD))
+    other = Reading("Cats are nice.", "Dogs bark.", graph("(cats; is a; dogs)"))
+    assert judges.substances([one, other])[0] == judges.substances([one])[0]
+    assert (
+        judges.meanings([(BELIEF, graph(GOOD)), ("x", other.graph)])[0]
+        == judges.meanings([(BELIEF, graph(GOOD.upper()))])[0]
+    )
+
+
+@pytest.mark.parametrize("text", ["", "(a; is a; b)", "(; is a; b)", "(a; is a; b)(b; is a; a)",
+                                  "(a; resembles; b)", "(a; is a; a)"])  # fmt: skip
+def test_odd_graphs_get_an_answer(judges, text):
+    reading = Reading("", "", graph(text))
+    assert 0 <= judges.substances([reading])[0].value < 1
+    assert judges.meanings([("", reading.graph)])
+    assert judges.stances_with_graphs([reading])
+    assert len(judges.importance(reading, "counter")) == len(reading.graph.edges)
+
+
+def test_a_chain_of_long_words_has_little_substance(judges):
+    texts = [
+        (BELIEF, ARGUMENT, GOOD),
+        ("Fast food should be banned.", "Fast food is unhealthy and makes people obese.",
+         "(fast food; has property; unhealthy)(unhealthy; causes; obese)(obese; desires; banned)"),
+        ("We should subsidize journalism.", "Journalism is important to inform citizens.",
+         "(journalism; used for; inform citizens)(inform citizens; has property; important)"
+         "(important; desires; subsidize)"),
+    ]  # fmt: skip
+    for belief, argument, good in texts:
+        nonsense = nonsense_graph(belief, argument)
+        said, empty = judges.substances(
+            [Reading(belief, argument, graph(text)) for text in (good, nonsense)]
+        )
+        assert said.value > empty.value
+
+
+def test_gated_measures_are_zero_behind_the_gate(judges):
+    sample = Sample("a", BELIEF, ARGUMENT, "support", (GOOD,))
+    right = judge([sample], {"a": Prediction("a", "support", GOOD)}, judges)["a"]
+    wrong = judge([sample], {"a": Prediction("a", "counter", GOOD)}, judges)["a"]
+    assert (wrong["seca"], wrong["ea"]) == (0, 0)
+    assert wrong["substance"] == right["substance"] > 0
+    free = judge([sample], {"a": Prediction("a", "counter", GOOD)}, judges, gate="structure")
+    assert free["a"] == right
+    many = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
+    assert judge([sample], {"a": Prediction("a", "support", many)}, judges)["a"]["substance"] == 0
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["zoos", "should", "be", "banned", "animals", "suffer", "not", "money!", "(a;", "b)", "é",
+         "7", "people's"]
+    ),
+    max_size=8,
+).map(" ".join)
+
+
+@settings(max_examples=15)
+@given(WORDS, WORDS)
+def test_generated_graphs_are_valid_whatever_the_texts(judges, belief, argument):
+    (found,) = generate_graphs([Sample("a", belief, argument)], judges)
+    verdict = check_graph(found.graph, belief, argument)
+    # A text without two words has no two concepts to copy; everything else holds even then.
+    assert not set(verdict.broken) - {"belief_concepts", "argument_concepts", "min_facts",
+                                      "triples"}  # fmt: skip
+    if len(set(belief.split())) > 3 and len(set(argument.split())) > 3:
+        assert verdict.ok, (found.graph, verdict)
+
+
+def test_generation_is_the_same_alone_and_among_others(judges):
+    samples = [Sample("a", BELIEF, ARGUMENT), Sample("b", "Cars kill people.", "Cars are fast.")]
+    both = generate_graphs(samples, judges, stances=["support", "counter"])
+    assert generate_graphs(samples[1:], judges, stances=["counter"]) == both[1:]
+    assert both[0].stance == "support"
+
+
+def test_reasoning_runs_on_the_shipped_judges(judges):
+    class Fixed:
+        identity = "fixed"
+
+        def generate(self, prompts, *, count):
+            return [(Generated(GOOD, 0.0),)[:count] for _ in prompts]
+
+    (found,) = reasoning([Sample("a", BELIEF, ARGUMENT)], Fixed(), judges)
+    assert found.graph == GOOD
+    assert judges.stances_with_graphs([Reading(BELIEF, ARGUMENT, Graph(()))])
+
+
+def test_commands_generate_and_judge(tmp_path, capsys):
+    assert main(["graph", "generate", "--belief", BELIEF, "--argument", ARGUMENT]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert check_graph(made["graph"], BELIEF, ARGUMENT, rules="paper").ok
+    samples, out = tmp_path / "s.jsonl", tmp_path / "out.jsonl"
+    line = {"id": "0", "belief": BELIEF, "argument": ARGUMENT, "stance": made["stance"],
+            "graph": GOOD}  # fmt: skip
+    samples.write_text(json.dumps(line) + "\n", "utf-8")
+    assert main(["graph", "generate", str(samples), "-o", str(out)]) == 0
+    assert main(["graph", "score", str(samples), str(out), "--judges", "--json"]) == 0
+    rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
+    found = {(row["row"], row["measure"]): row["value"] for row in rows}
+    assert found["out.jsonl", "stca"] == 1
+    assert 0 <= found["nonsense", "substance"] <= 1
+    assert main(["graph", "stats", str(samples), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["shapes"]["n"] == 1
+    assert main(["graph", "generate", "--belief", BELIEF]) == 2
+    assert main(["graph", "generate"]) == 2
+    assert "SAMPLES" in capsys.readouterr().err
