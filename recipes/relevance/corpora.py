@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVALUATED",
+    "RESEARCH",
     "SOURCES",
     "Dialogue",
     "Message",
@@ -60,6 +61,9 @@ SOURCES = (
     _source("convai2017", "convai2017/convai2017", "Apache-2.0"),
 )
 
+RESEARCH = (_source("dailydialog", "dailydialog/train", "CC BY-NC-SA 4.0"),)
+"""Added for the research variant, which is never part of the package."""
+
 # everyday_conversations is left out: it was written by Llama 3.1, whose licence asks that a model
 # trained on its output carry its name.
 
@@ -95,9 +99,9 @@ def normalise(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.lower())
 
 
-def read_dialogues(data: Path) -> Iterator[Dialogue]:
+def read_dialogues(data: Path, *, research: bool = False) -> Iterator[Dialogue]:
     """Yield every conversation that may train, in a fixed order."""
-    for source in SOURCES:
+    for source in (*SOURCES, *RESEARCH) if research else SOURCES:
         for row in _rows(data / f"{source.file}.jsonl.gz"):
             if _is_used(source, row):
                 yield _dialogue(source, row)

@@ -39,6 +39,8 @@ class Settings(NamedTuple):
     """True replies per epoch; each comes with one false reply."""
     rated: int = 128
     """Messages rated by people that are added to every batch of 512 true replies."""
+    babbled: float = 0.0
+    """Share of the false replies that lose their thread (``babble.py``)."""
     one_turn: float = 0.3
     two_turns: float = 0.15
 
@@ -52,6 +54,8 @@ class Material(NamedTuple):
         valid: Replies of held-out conversations.
         rated_train: Rated messages of training conversations.
         rated_valid: Rated messages of held-out conversations.
+        babble_train: Texts that begin like a training reply and lose their thread.
+        babble_valid: The same from held-out replies.
     """
 
     vectors: NDArray[np.float16]
@@ -60,6 +64,8 @@ class Material(NamedTuple):
     valid: Examples
     rated_train: Examples
     rated_valid: Examples
+    babble_train: Ints
+    babble_valid: Ints
 
 
 class Reader:
@@ -142,6 +148,9 @@ def _batches(
     train, rated = material.train, material.rated_train
     rows = rng.choice(len(train.reply), settings.per_epoch, p=material.weights)
     false = draw_negatives(train, rows, settings.mix, material.vectors, rng)
+    if settings.babbled:  # without it the draws are those of the shipped model
+        lost = rng.random(len(rows)) < settings.babbled
+        false[lost] = rng.choice(material.babble_train, lost.sum())
     for start in range(0, len(rows) - BATCH + 1, BATCH):
         part = rows[start : start + BATCH]
         people = rng.integers(0, len(rated.reply), settings.rated)
@@ -190,6 +199,8 @@ def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, 
     for name, mix in KINDS.items():
         false = draw_negatives(valid, rows, mix, material.vectors, np.random.default_rng(7))
         measured[name] = auc(true, _logits(read, net, valid.history, false))
+    lost = np.resize(material.babble_valid, len(valid.reply))
+    measured["babbled"] = auc(true, _logits(read, net, valid.history, lost))
     people = _logits(read, net, rated.history, rated.reply)
     measured["people"] = auc(people[rated.good == 1], people[rated.good == 0])
     return measured

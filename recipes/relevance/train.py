@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from babble import babble
 from card import FILES, write_card
-from corpora import EVALUATED, SOURCES, evaluated_texts, read_dialogues
+from corpora import EVALUATED, RESEARCH, SOURCES, evaluated_texts, normalise, read_dialogues
 from examples import Mix, collect, texts_of
-from fit import Material, Settings, fit
+from fit import Fitted, Material, Settings, fit
 from towers import Towers, TowerSettings, fit_towers, layers_of
 from vectors import VectorStore
 
@@ -25,9 +27,12 @@ from grice.runtime.heads import Mlp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from corpora import Dialogue
+
 WORK = Path(__file__).parent / "work"
 SEEDS = (0, 1, 2)
-CORPORA = tuple(dict.fromkeys(source.name for source in SOURCES))
+CORPORA = tuple(dict.fromkeys(source.name for source in (*SOURCES, *RESEARCH)))
+BABBLED = {"train": 24_000, "valid": 3_000}
 WEIGHTS = {"star": 0.5, "schema_guided": 0.5, "taskmaster4": 0.5, "irc": 0.7}
 """How often a reply of a corpus is drawn, relative to 1 for the others."""
 
@@ -41,6 +46,8 @@ VARIANTS = {
     "other_corpus": CHOSEN._replace(mix=Mix(other_corpus=0.5)),
     "same_conversation": CHOSEN._replace(mix=Mix(other_corpus=0.1, same_conversation=0.3)),
     "near_history": CHOSEN._replace(mix=Mix(other_corpus=0.1, near_history=0.15)),
+    "babbled": CHOSEN._replace(babbled=0.2),
+    "more_babbled": CHOSEN._replace(babbled=0.4),
     "near_reply": CHOSEN._replace(mix=Mix(other_corpus=0.1, near_reply=0.15)),
 }
 
@@ -72,15 +79,27 @@ EVALUATE = (
 )
 
 
-def encode(data: Path) -> None:
+def encode(data: Path, *, research: bool = False) -> None:
     """Encode every distinct text that may train."""
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     evaluated = evaluated_texts(data)
     store = VectorStore(WORK / "vectors")
-    texts = texts_of(read_dialogues(data), evaluated)
-    everything = texts_of(read_dialogues(data), set())
-    _write_exclusion(len(evaluated), len(everything) - len(texts), len(texts))
+    texts = texts_of(read_dialogues(data, research=research), evaluated)
+    if not research:
+        everything = texts_of(read_dialogues(data), set())
+        _write_exclusion(len(evaluated), len(everything) - len(texts), len(texts))
     store.add(texts, encoder)
+    store.add(set(chain(*_babbled(list(read_dialogues(data)), evaluated).values())), encoder)
+
+
+def _babbled(dialogues: list[Dialogue], excluded: set[str]) -> dict[str, list[str]]:
+    """Return replies that lose their thread, made of training and of held-out conversations."""
+    said: dict[str, list[str]] = {"train": [], "valid": []}
+    for dialogue in dialogues:
+        part = said["valid" if dialogue.held_out else "train"]
+        turns = zip(dialogue.turns, dialogue.by_person, strict=True)
+        part += [text for text, by_person in turns if by_person and normalise(text) not in excluded]
+    return {name: babble(texts, BABBLED[name], seed=0) for name, texts in said.items()}
 
 
 def _write_exclusion(evaluated: int, dropped: int, kept: int) -> None:
@@ -93,11 +112,14 @@ def _write_exclusion(evaluated: int, dropped: int, kept: int) -> None:
     (WORK / "excluded.json").write_text(json.dumps({"text": text}))
 
 
-def material(data: Path) -> Material:
+def material(data: Path, *, research: bool = False) -> Material:
     """Read the encoded conversations as examples."""
     store = VectorStore(WORK / "vectors")
-    dialogues = list(read_dialogues(data))
-    allowed = texts_of(dialogues, evaluated_texts(data))  # the store may be of an earlier run
+    dialogues = list(read_dialogues(data, research=research))
+    evaluated = evaluated_texts(data)
+    allowed = texts_of(dialogues, evaluated)  # the store may be of an earlier run
+    plain_only = [one for one in dialogues if one.source not in {s.name for s in RESEARCH}]
+    lost = _babbled(plain_only, evaluated)
     index = {text: place for text, place in store.index.items() if text in allowed}
     plain, rated = collect(dialogues, index, CORPORA)
     train = plain.where(~plain.held_out)
@@ -109,6 +131,8 @@ def material(data: Path) -> Material:
         plain.where(plain.held_out),
         rated.where(~rated.held_out),
         rated.where(rated.held_out),
+        np.array([store.index[text] for text in lost["train"]], np.int64),
+        np.array([store.index[text] for text in lost["valid"]], np.int64),
     )
 
 
@@ -123,12 +147,16 @@ def towers(stuff: Material, seed: int) -> Towers:
     return loaded.eval()
 
 
-def compare(data: Path, names: list[str]) -> None:
+def compare(data: Path, names: list[str], *, research: bool = False) -> None:
     """Fit one seed of each variant and append what it reaches on held-out conversations."""
-    stuff = material(data)
+    stuff = material(data, research=research)
     for name in names or VARIANTS:
         print(name, flush=True)
-        measured = fit(stuff, towers(stuff, SEEDS[0]), VARIANTS[name], SEEDS[0]).measured
+        pair = towers(stuff, SEEDS[0])
+        fitted = fit(stuff, pair, VARIANTS[name], SEEDS[0])
+        kind = "research_" if research else ""
+        _save(WORK / f"{kind}{name}{SEEDS[0]}", pair, fitted)
+        measured = {"research": research, **fitted.measured}
         with (WORK / "compare.jsonl").open("a") as log:
             log.write(json.dumps({"variant": name, **measured}) + "\n")
 
@@ -142,12 +170,16 @@ def fit_seeds(data: Path) -> None:
             continue
         pair = towers(stuff, seed)
         fitted = fit(stuff, pair, CHOSEN, seed)
-        folder.mkdir(exist_ok=True)
-        Mlp(layers_of(pair.left)).save(folder / "left.npz")
-        Mlp(layers_of(pair.right)).save(folder / "right.npz")
-        Mlp(fitted.layers).save(folder / "head.npz")
-        (folder / "measured.json").write_text(json.dumps(fitted.measured))
-        write_card(folder, FACTS, _training(), SETTINGS)
+        _save(folder, pair, fitted)
+
+
+def _save(folder: Path, pair: Towers, fitted: Fitted) -> None:
+    folder.mkdir(exist_ok=True)
+    Mlp(layers_of(pair.left)).save(folder / "left.npz")
+    Mlp(layers_of(pair.right)).save(folder / "right.npz")
+    Mlp(fitted.layers).save(folder / "head.npz")
+    (folder / "measured.json").write_text(json.dumps(fitted.measured))
+    write_card(folder, FACTS, _training(), SETTINGS)
 
 
 def bundle(data: Path) -> None:
@@ -200,12 +232,15 @@ def main() -> None:
     parser.add_argument("step", choices=["encode", "compare", "fit", "bundle"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument(
+        "--research", action="store_true", help="add DailyDialog; weights that may not ship"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.step == "encode":
-        encode(options.data)
+        encode(options.data, research=options.research)
     elif options.step == "compare":
-        compare(options.data, options.names)
+        compare(options.data, options.names, research=options.research)
     elif options.step == "fit":
         fit_seeds(options.data)
     else:
