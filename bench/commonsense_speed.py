@@ -20,6 +20,7 @@ import random
 import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -138,8 +139,10 @@ def peak() -> float:
 
 def alone(work: Callable[..., Measured], *arguments: object) -> Measured:
     """Run in a fresh process, so that its peak of memory is its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(work, arguments)
+    context = multiprocessing.get_context("spawn")
+    # Not a Pool: that waits for ever if the process runs out of memory and is killed.
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(work, *arguments).result()
 
 
 def main() -> None:
