@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import csv
 import gzip
 import json
+import math
+import re
 
 import pytest
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.damaged import EVERY, accuracy, read_pairs
+from grice.evaluation.columns import score_table
+from grice.evaluation.damaged import EVERY, read_pairs
+from grice.evaluation.pairs import accuracy, shares
+from grice.scoring import load
 
 
 def write(folder, name, records):
@@ -27,7 +33,7 @@ def replies(tmp_path):
         for kind, damaged in (
             ("cut", "Yes."),
             ("padded", reply + " And then some more words about it."),
-            ("same", "yes i like to sit there for HOURS"),
+            ("same", reply),
         ):
             records.append({"id": f"{kind}_{i}", "kind": kind, "context": context,
                             "response": reply, "response_perturbed": damaged})  # fmt: skip
@@ -63,7 +69,7 @@ def dialogues(tmp_path):
     return write(tmp_path, "robust_dialogues", records)
 
 
-def test_pairs_of_the_same_words_are_left_out_and_counted(replies):
+def test_pairs_of_one_text_are_left_out_and_counted(replies):
     found = read_pairs("robust_turn_pairs", replies)
     assert found.same == {"same": 12}
     assert {pair.kind for pair in found.pairs} == {"cut", "padded"}
@@ -124,3 +130,124 @@ def test_the_terminal_shows_floors_kinds_and_what_was_left_out(dialogues, capsys
 def test_a_missing_collection_is_named_with_its_source(tmp_path):
     with pytest.raises(InputError, match="comp-analysis"):
         read_pairs("robust_turn_pairs", tmp_path)
+
+
+def test_a_draw_is_a_part_that_the_order_of_the_file_does_not_change(replies, capsys):
+    whole = {pair.damaged.id for pair in read_pairs("robust_turn_pairs", replies).pairs}
+    drawn = read_pairs("robust_turn_pairs", replies, most=7)
+    ids = {pair.damaged.id for pair in drawn.pairs}
+    assert len(ids) == 7
+    assert ids < whole
+    assert drawn.of == len(whole) == 24
+    assert len(drawn.rated.items) == 14
+    path = replies / "rated" / "robust_turn_pairs.jsonl.gz"
+    with gzip.open(path, "rt") as file:
+        records = [json.loads(line) for line in file]
+    write(replies, "robust_turn_pairs", records[::-1])
+    again = read_pairs("robust_turn_pairs", replies, most=7)
+    assert {pair.damaged.id for pair in again.pairs} == ids
+    other = read_pairs("robust_turn_pairs", replies, most=7, seed=1)
+    assert {pair.damaged.id for pair in other.pairs} != ids
+    block, rows = judged(replies, "robust_turn_pairs", capsys, "--most", "7")
+    assert (block["pairs"], block["of"]) == (7, 24)
+    assert rows["log_length"]["signature"].endswith("|pairs:2,most:7,seed:0")
+
+
+@pytest.fixture
+def exported(replies, tmp_path, capsys):
+    """Return what the command writes in each form, and its JSON."""
+    forms = ("csv", "latex", "html")
+    flags = [word for form in forms for word in (f"--{form}", str(tmp_path / form))]
+    _, rows = judged(replies, "robust_turn_pairs", capsys, *flags)
+    return *((tmp_path / form).read_text("utf-8") for form in forms), rows
+
+
+def test_the_spreadsheet_has_a_line_for_each_metric_and_kind(exported):
+    sheet, _, _, rows = exported
+    lines = list(csv.DictReader(sheet.splitlines()))
+    assert len(lines) == sum(len(row["kinds"]) for row in rows.values())
+    for line in lines:
+        assert line["data"] == "robust_turn_pairs"
+        found = rows[line["metric"]]["kinds"][line["aspect"]]
+        assert int(line["n"]) == found["n"]
+        assert int(line["groups"]) == 12
+        for name, bound in (("accuracy", "value"), ("accuracy_low", "low"),
+                            ("accuracy_high", "high")):  # fmt: skip
+            assert float(line[name]) == pytest.approx(found[bound], abs=1e-6)
+        assert line["spearman"] == ""
+        assert (line["ties"] == "") == (line["aspect"] != EVERY)
+
+
+def test_the_table_for_papers_has_a_line_for_each_kind_and_a_column_for_each_metric(exported):
+    _, latex, _, rows = exported
+    cut = next(line for line in latex.splitlines() if line.startswith("cut & 12 & "))
+    assert cut.count(" & ") == len(rows) + 1
+    for row in rows.values():
+        assert f"{row['kinds']['cut']['value']:.3f}" in cut
+        assert f"[{row['kinds']['cut']['low']:.3f}, {row['kinds']['cut']['high']:.3f}]" in cut
+    assert "\\shortstack{\\emph{log}\\\\\\emph{length}}" in latex
+    assert latex.count("{") == latex.count("}")
+
+
+def test_the_page_shows_the_shares_and_loads_nothing(exported):
+    _, _, page, rows = exported
+    kinds = sum(len(row["kinds"]) for row in rows.values())
+    assert page.count('<circle class="share"') == page.count('class="interval"') == kinds
+    assert page.count("<figure>") == len(rows)
+    assert f"{rows['cosine_last_turn']['kinds']['padded']['value']:.3f}" in page
+    assert "12 pairs of one text are left out" in page
+    assert not re.search(r"<script|(src|href)=|url\(|@import", page)
+
+
+WORD = re.compile(r"[a-z0-9']+")
+
+
+def features(talk):
+    """Return the trivial scores of the golden file, by its recipe."""
+    *earlier, reply = (turn.text for turn in talk.turns)
+    before = earlier[-1] if earlier else ""
+    words = WORD.findall(reply.lower())
+    kinds = set(words)
+    return {
+        "log_words": math.log(1 + len(reply.split())),
+        "overlap_last_turn": len(kinds.intersection(WORD.findall(before.lower())))
+        / max(1, len(kinds)),
+        "distinct_word_share": len(kinds) / max(1, len(words)),
+        "question": float("?" in reply),
+    }
+
+
+@pytest.fixture(scope="module")
+def golden(data_folder):
+    path = data_folder.parent / "golden" / "robust_pairs_golden.json"
+    if not path.is_file():
+        pytest.skip("there is no folder golden beside GRICE_DATA")
+    return json.loads(path.read_text("utf-8"))
+
+
+@pytest.mark.data
+def test_trivial_scores_get_the_recomputed_shares_of_every_kind(golden, data_folder):
+    found = read_pairs("robust_turn_pairs", data_folder)
+    assert found.same == golden["dropped"]
+    talks = [talk for pair in found.pairs for talk in (pair.original, pair.damaged)]
+    values = {talk.id: features(talk) for talk in talks}
+    for feature in ("log_words", "overlap_last_turn", "distinct_word_share", "question"):
+        kinds = shares(found.pairs, {name: of[feature] for name, of in values.items()}).kinds
+        assert set(kinds) - {EVERY} == set(golden["values"])
+        for kind, expected in golden["values"].items():
+            assert kinds[kind].n == expected["n"]
+            assert kinds[kind].value == pytest.approx(expected[feature], abs=5e-7), (kind, feature)
+
+
+@pytest.mark.data
+def test_floors_that_ship_get_the_recomputed_shares(golden, data_folder):
+    found = read_pairs("robust_turn_pairs", data_folder)
+    with load("log_length", "overlap_last_turn") as grader:
+        table = score_table(grader, grader.signatures, found.rated)
+    ids = [item.conversation.id for item in found.rated.items]
+    for metric, feature in (("log_length", "log_words"),
+                            ("overlap_last_turn", "overlap_last_turn")):  # fmt: skip
+        column = table.column(metric, found.rated)
+        kinds = shares(found.pairs, dict(zip(ids, column.values, strict=True))).kinds
+        for kind, expected in golden["values"].items():
+            assert kinds[kind].value == pytest.approx(expected[feature], abs=5e-7), (metric, kind)

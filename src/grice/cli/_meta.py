@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from grice.evaluation.confounds import Confound
-    from grice.evaluation.damaged import DamagedBlock
     from grice.evaluation.meta import Block, Row
+    from grice.evaluation.pairs import DamagedBlock
     from grice.stats.estimate import Estimate
 
 __all__ = ["print_block", "print_pairs"]
@@ -37,10 +37,11 @@ def print_pairs(block: DamagedBlock) -> None:
     """Print one collection of damaged texts: how often each metric sees the damage, by kind."""
     out = console()
     out.print(f"{block.data} · original scored above its damaged version", style="bold")
-    same = sum(block.same.values())
+    drawn = "" if block.pairs == block.of else f" drawn from {block.of:,}"
     about = (
-        f"{block.level} level, {block.pairs:,} pairs of {block.sources:,} sources ({same} of the "
-        "same words left out); ties count half, chance is .500; in brackets 95 % intervals"
+        f"{block.level} level, {block.pairs:,} pairs{drawn} of {block.sources:,} sources "
+        f"({sum(block.same.values())} of one text left out); ties count half, chance is .500; "
+        "in brackets 95 % intervals"
     )
     out.print(Text(about, style="dim"))
     for row in block.rows:
@@ -50,7 +51,8 @@ def print_pairs(block: DamagedBlock) -> None:
             table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
         out.print(table)
         left = [f"ties {row.ties:.1%}"] + [f"{row.failed} pairs failed"] * (row.failed > 0)
-        left += [f"! {one.says}" for one in row.trained if one.marked or one.chosen_on]
+        left += [f"{'!' if one.marked else '~'} {one.says}" for one in row.trained
+                 if one.marked or one.chosen_on]  # fmt: skip
         out.print(Text("  " + "; ".join(left), style="dim"))
     out.print()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
 
+from grice.evaluation.forest import Forest, forest
 from grice.evaluation.scatter import Scatter, scatter
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.confounds import Confound
     from grice.evaluation.meta import Block, Row, SystemRow
+    from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.stats.estimate import Estimate
 
 __all__ = ["as_html"]
@@ -58,13 +60,35 @@ class Section(NamedTuple):
     plots: tuple[Plot, ...]
 
 
+class Judged(NamedTuple):
+    """One metric on damaged texts, with its plot."""
+
+    row: DamagedRow
+    shape: Forest
+
+
+class Pairs(NamedTuple):
+    """A collection of damaged texts as the template shows it; the metrics with a figure first."""
+
+    block: DamagedBlock
+    same: int
+    judged: tuple[Judged, ...]
+
+
 def as_html(
-    blocks: Sequence[Block], *, title: str, command: str, made: str, shared: Sequence[str]
+    blocks: Sequence[Block],
+    damaged: Sequence[DamagedBlock] = (),
+    *,
+    title: str,
+    command: str,
+    made: str,
+    shared: Sequence[str],
 ) -> str:
     """Return the page.
 
     Args:
         blocks: Tables of all sets.
+        damaged: Those of damaged texts beside their originals.
         title: Title of the page.
         command: The command that makes it again.
         made: Date and version.
@@ -88,8 +112,21 @@ def as_html(
         style=style,
         style_hash=f"'sha256-{digest}'",
         blocks=[_shown(block) for block in blocks],
-        signatures={row.metric: row.signature for block in blocks for row in block.rows},
+        damaged=[_pairs(block) for block in damaged],
+        signatures=_signatures(blocks, damaged),
     )
+
+
+def _signatures(blocks: Sequence[Block], damaged: Sequence[DamagedBlock]) -> list[tuple[str, str]]:
+    """Return metric and signature, each once: on damaged texts a metric has another one."""
+    found = [(row.metric, row.signature) for block in blocks for row in block.rows]
+    found += [(row.metric, row.signature) for block in damaged for row in block.rows]
+    return list(dict.fromkeys(found))
+
+
+def _pairs(block: DamagedBlock) -> Pairs:
+    judged = tuple(Judged(row, forest(row.kinds)) for row in block.rows if row.kinds)
+    return Pairs(block, sum(block.same.values()), judged)
 
 
 def _shown(block: Block) -> Section:

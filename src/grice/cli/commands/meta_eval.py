@@ -8,16 +8,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli._options import _positive as positive
 from grice.cli._options import add_metric_options, load_grader
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.damaged import DamagedBlock
     from grice.evaluation.datasets import RatedSet
     from grice.evaluation.grid import Loaded
     from grice.evaluation.meta import Block
+    from grice.evaluation.pairs import DamagedBlock
     from grice.scoring import Grader
 
 HELP = "correlate metrics with human ratings, beside trivial floors"
@@ -54,6 +55,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     parser.add_argument("--baseline", metavar="METRIC", help="the floor to compare with")
     parser.add_argument("--kendall", action="store_true", help="Kendall's tau-b too")
+    parser.add_argument(
+        "--most",
+        type=positive,
+        metavar="N",
+        help="draw so many of the pairs of a collection of damaged texts; default all",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of that draw (default 0)")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
     for form in ("csv", "latex", "html"):
         parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"write {form.upper()}")
@@ -64,10 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the tables, and write them where asked."""
     from grice.cli._terminal import warn
     from grice.errors import InputError
-    from grice.evaluation.damaged import DAMAGED, judge_pairs
+    from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import data_folder, wanted_sets
     from grice.evaluation.grid import Plan, blocks, scores_from
     from grice.evaluation.meta import shared_evidence
+    from grice.evaluation.pairs import judge_pairs
 
     if arguments.sets:
         return _list_sets()
@@ -101,7 +110,10 @@ def run(arguments: argparse.Namespace) -> int:
             if not arguments.json:
                 _print(block)
         for name in paired:
-            damaged.append(judge_pairs(name, data_folder(arguments.data), plan, warn))
+            folder = data_folder(arguments.data)
+            damaged.append(
+                judge_pairs(name, folder, plan, warn, most=arguments.most, seed=arguments.seed)
+            )
             if not arguments.json:
                 _print_pairs(damaged[-1])
     _write(arguments, found, damaged, shared_evidence(known))
@@ -169,18 +181,17 @@ def _write(
     if arguments.json:
         sys.stdout.write(_as_json(found, damaged) + "\n")
     texts: dict[Path, str] = {}
-    if damaged and (arguments.csv or arguments.latex or arguments.html):
-        warn("damaged pairs stand in the terminal's table and in --json only")
     if arguments.csv or arguments.latex:
         from grice.evaluation.export import as_csv, as_latex
 
-        texts |= {arguments.csv: as_csv(found)} if arguments.csv else {}
-        texts |= {arguments.latex: as_latex(found)} if arguments.latex else {}
+        texts |= {arguments.csv: as_csv(found, damaged)} if arguments.csv else {}
+        texts |= {arguments.latex: as_latex(found, damaged)} if arguments.latex else {}
     if arguments.html:
         from grice.evaluation.page import as_html
 
         texts[arguments.html] = as_html(
             found,
+            damaged,
             title="Metrics against human ratings",
             command=shlex.join(["grice", *sys.argv[1:]]),
             made=f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}",

@@ -1,0 +1,215 @@
+"""Damaged texts beside their originals: which of the two does a metric score higher?
+
+A metric is judged by the share of pairs in which it scores the original higher; a tie counts
+half, so a metric that knows nothing gets 0.5, and so does one that gives every text the same
+score, such as always-yes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grice.errors import InputError
+from grice.evaluation.columns import score_table
+from grice.evaluation.damaged import EVERY, read_pairs
+from grice.evaluation.meta import BASELINES
+from grice.evaluation.shares import share
+from grice.evaluation.trained import Guard, Model, TrainedOn
+from grice.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.evaluation.damaged import Pair
+    from grice.evaluation.grid import Plan
+
+__all__ = ["DamagedBlock", "DamagedRow", "Shares", "accuracy", "judge_pairs", "shares"]
+
+
+class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One metric on one collection.
+
+    Attributes:
+        metric: Its name.
+        signature: What exactly was computed.
+        trivial: Whether it is one of the floors.
+        kinds: Share of pairs with the original scored higher, by kind of damage, over
+            :data:`EVERY` kind first. The interval takes versions of one source as one.
+        ties: Share of pairs that got the same score.
+        failed: Pairs left out because the metric failed on a side.
+        trained: How far each of its models was trained on the texts.
+    """
+
+    metric: str
+    signature: str
+    trivial: bool
+    kinds: dict[str, Estimate]
+    ties: float
+    failed: int
+    trained: tuple[TrainedOn, ...] = ()
+
+    @property
+    def every(self) -> Estimate | None:
+        """The share over every kind; None if no pair could be judged."""
+        return self.kinds.get(EVERY)
+
+    @property
+    def marked(self) -> bool:
+        """Whether a model of the metric was trained on a text of the collection."""
+        return any(one.marked for one in self.trained)
+
+    @property
+    def chosen_on(self) -> bool:
+        """Whether settings of a model of the metric were chosen on one."""
+        return any(one.chosen_on for one in self.trained)
+
+
+class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """All metrics on one collection.
+
+    Attributes:
+        data: Its name.
+        level: ``turn`` or ``dialogue``.
+        pairs: How many pairs were judged.
+        of: How many there are, of which these were drawn.
+        sources: How many contexts or conversations they go back to.
+        same: Pairs of one text, by kind, which were left out.
+        left_out: Records without a known original, by kind.
+        rows: The metrics, best first.
+    """
+
+    data: str
+    level: str
+    pairs: int
+    of: int
+    sources: int
+    same: dict[str, int]
+    left_out: dict[str, int]
+    rows: tuple[DamagedRow, ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of damage that some metric could be judged on, every kind first."""
+        found = {kind for row in self.rows for kind in row.kinds}
+        return tuple(sorted(found, key=lambda kind: (kind != EVERY, kind)))
+
+
+def judge_pairs(
+    name: str,
+    folder: Path | None,
+    plan: Plan,
+    heard: Callable[[str], None] = lambda _: None,
+    *,
+    most: int | None = None,
+    seed: int = 0,
+) -> DamagedBlock:
+    """Return how often each metric, and each floor of the level, scores the original higher.
+
+    Args:
+        name: One of :data:`DAMAGED`.
+        folder: The data folder.
+        plan: The metrics and how they are loaded; ids of these texts are their own, so scores of
+            files are not looked at.
+        heard: Is told what is left out.
+        most: How many pairs to draw; by default all are judged.
+        seed: Seed of the draw.
+
+    Raises:
+        InputError: If the collection is not there.
+    """
+    read_in = read_pairs(name, folder, most=most, seed=seed)
+    for kind, count in read_in.left_out.items():
+        heard(f"{name}: {count} records of {kind} have no known original and are left out")
+    floors = BASELINES[read_in.set.level]
+    names = tuple(dict.fromkeys((*plan.metrics, *floors)))
+    loaded, signatures, bundles = plan.loaded(names)
+    table = score_table(loaded, signatures, read_in.rated)
+    guard = Guard(read_in.rated)
+    ids = [item.conversation.id for item in read_in.rated.items]
+    # Another draw gives other figures: it belongs to what was computed.
+    drawn = "" if len(read_in.pairs) == read_in.of else f",most:{most},seed:{seed}"
+    rows = []
+    for metric in names:
+        column = table.column(metric, read_in.rated, plan.reduce)
+        values = dict(zip(ids, column.values, strict=True))
+        models = (Model(bundle.card.name, bundle) for bundle in bundles[metric])
+        found = shares(read_in.pairs, values)
+        rows.append(
+            DamagedRow(
+                metric=metric,
+                signature=f"{column.signature}|pairs:2{drawn}",
+                trivial=metric in floors,
+                kinds=found.kinds,
+                ties=found.ties,
+                failed=found.failed,
+                trained=guard.look(models),
+            )
+        )
+    rows.sort(key=lambda row: -row.every.value if row.every else 1.0)
+    return DamagedBlock(
+        data=name,
+        level=read_in.set.level,
+        pairs=len(read_in.pairs),
+        of=read_in.of,
+        sources=len({pair.source for pair in read_in.pairs}),
+        same=read_in.same,
+        left_out=read_in.left_out,
+        rows=tuple(rows),
+    )
+
+
+class Shares(NamedTuple):
+    """How often values are higher for the original.
+
+    Attributes:
+        kinds: Share of pairs, ties counted half, by kind of damage, over :data:`EVERY` kind first;
+            empty if no pair has both values.
+        ties: Share of pairs with the same value.
+        failed: Pairs of which a side has no value.
+    """
+
+    kinds: dict[str, Estimate]
+    ties: float
+    failed: int
+
+
+def shares(pairs: Iterable[Pair], values: Mapping[str, float | None]) -> Shares:
+    """Return how often the original has the higher value.
+
+    Args:
+        pairs: Originals and damaged versions.
+        values: Of each of their conversations by its id.
+    """
+    hits: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    judged = ties = failed = 0
+    for pair in pairs:
+        good, bad = values[pair.original.id], values[pair.damaged.id]
+        if good is None or bad is None:
+            failed += 1
+            continue
+        judged += 1
+        ties += good == bad
+        for kind in (EVERY, pair.kind):
+            hits[kind][pair.source].append(0.5 if good == bad else float(good > bad))
+    ordered = sorted(hits, key=lambda kind: (kind != EVERY, kind))
+    kinds = {kind: accuracy(hits[kind].values()) for kind in ordered}
+    return Shares(kinds, ties / judged if judged else 0.0, failed)
+
+
+def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
+    """Return the mean of hits (1, or 0.5 for a tie) with an interval over their sources.
+
+    Args:
+        hits: Those of each source; at least one.
+    """
+    lists = list(hits)
+    found = share([sum(one) for one in lists], [len(one) for one in lists])
+    if found is None:
+        raise InputError("there is no pair to judge")
+    return msgspec.structs.replace(
+        found, method="paired accuracy, ties 0.5, Wilson's interval over sources"
+    )
