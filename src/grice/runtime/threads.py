@@ -7,7 +7,8 @@ speaker said last and all that was said; the conversation is judged from its tur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -25,13 +26,22 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["NUMBERS", "ThreadHead", "pooled", "thread_features"]
+__all__ = [
+    "NUMBERS",
+    "Related",
+    "ThreadHead",
+    "pooled",
+    "related_turns",
+    "thread_blocks",
+    "thread_features",
+    "thread_numbers",
+]
 
 DECAY = 0.7
 """Weight of a turn in all that was said, relative to the turn after it."""
 LOWEST = 0.25
 """Share of the turns that stand for the worst of a conversation, at least one."""
-NUMBERS = 11
+NUMBERS = 16
 """How many plain numbers the network reads beside the vectors."""
 
 
@@ -39,59 +49,124 @@ def thread_features(vectors: Array, speakers: Sequence[str | int], texts: Sequen
     """Return what the network reads of each turn, shape ``(turns, 5 * d + NUMBERS)``.
 
     The blocks are the turn, the turn before it, and the products of the turn with the turn before
-    it, with what its speaker said last and with all that was said. Then cosines, of the turn with
-    these and with the nearest of the speaker's and of the others' earlier turns, lengths, and
-    whether it and the turn before it ask. What is not there is zero.
+    it, with what its speaker said last and with all that was said. Then plain numbers: cosines, of
+    the turn with these and with the nearest of the speaker's and of the others' earlier turns;
+    lengths; whether it and the turn before it ask; and of its sentence that says most of what the
+    speaker, or another, has said before, how much and whether one of the two denies it. What is
+    not there is zero.
 
     Args:
         vectors: Unit vectors of the turns, shape ``(turns, d)``.
         speakers: Who says each turn.
         texts: What is said.
     """
-    count, dimensions = vectors.shape
-    scale = np.float32(np.sqrt(dimensions))
-    before = np.zeros_like(vectors)
-    before[1:] = vectors[:-1]
-    own, whole = np.zeros_like(vectors), np.zeros_like(vectors)
-    nearest = np.zeros((count, 2), np.float32)
-    cosines = vectors @ vectors.T
-    sum_so_far = np.zeros(dimensions, np.float32)
+    related = related_turns(vectors, speakers)
+    numbers = thread_numbers(vectors, related, speakers, texts)
+    return np.concatenate([thread_blocks(vectors, related), numbers], axis=1, dtype=np.float32)
+
+
+class Related(NamedTuple):
+    """What each turn is read beside, all of shape ``(turns, d)``, zero where there is nothing.
+
+    Attributes:
+        before: The turn before it.
+        own: What its speaker said last.
+        whole: All that was said, later turns weighing more; unit vectors.
+    """
+
+    before: Array
+    own: Array
+    whole: Array
+
+
+def related_turns(vectors: Array, speakers: Sequence[str | int]) -> Related:
+    """Return what each turn is read beside."""
+    found = Related(np.zeros_like(vectors), np.zeros_like(vectors), np.zeros_like(vectors))
+    found.before[1:] = vectors[:-1]
+    so_far = np.zeros(vectors.shape[1], np.float32)
     last: dict[str | int, int] = {}
     for i, speaker in enumerate(speakers):
         if speaker in last:
-            own[i] = vectors[last[speaker]]
-        norm = float(np.sqrt(sum_so_far @ sum_so_far))
-        whole[i] = sum_so_far / np.float32(norm) if norm > 0 else sum_so_far
-        same = np.array([other == speaker for other in speakers[:i]], bool)
+            found.own[i] = vectors[last[speaker]]
+        norm = np.sqrt(so_far @ so_far)
+        found.whole[i] = so_far / norm if norm > 0 else so_far
+        last[speaker] = i
+        so_far = np.float32(DECAY) * so_far + vectors[i]
+    return found
+
+
+def thread_blocks(vectors: Array, related: Related) -> Array:
+    """Return the vectors that the network reads of each turn, shape ``(turns, 5 * d)``."""
+    scale = np.float32(np.sqrt(vectors.shape[1]))
+    products = [vectors * other * scale**2 for other in related]
+    return np.concatenate([vectors * scale, related.before * scale, *products], axis=1)
+
+
+def thread_numbers(
+    vectors: Array, related: Related, speakers: Sequence[str | int], texts: Sequence[str]
+) -> Array:
+    """Return the plain numbers that the network reads of each turn, ``(turns, NUMBERS)``."""
+    nearest = np.zeros((len(texts), 2), np.float32)
+    cosines = vectors @ vectors.T
+    names = np.array([str(speaker) for speaker in speakers])
+    for i in range(1, len(texts)):
+        same = names[:i] == names[i]
         for side, chosen in enumerate((same, ~same)):
             if chosen.any():
                 nearest[i, side] = cosines[i, :i][chosen].max()
-        last[speaker] = i
-        sum_so_far = np.float32(DECAY) * sum_so_far + vectors[i]
     lengths = np.log1p(np.array([len(text.split()) for text in texts], np.float32)) / 3
     asks = np.array(["?" in text for text in texts], np.float32)
     numbers = (
-        (vectors * before).sum(axis=1) * 4,
-        (vectors * own).sum(axis=1) * 4,
-        (vectors * whole).sum(axis=1) * 4,
-        nearest[:, 0] * 4,
-        nearest[:, 1] * 4,
-        (before * own).sum(axis=1) * 4,
+        *((vectors * other).sum(axis=1) * 4 for other in related),
+        *(nearest * 4).T,
+        (related.before * related.own).sum(axis=1) * 4,
         lengths,
         np.concatenate([[0], lengths[:-1]]),
         asks,
         np.concatenate([[0], asks[:-1]]),
-        np.log1p(np.arange(count, dtype=np.float32)) / 3,
+        np.log1p(np.arange(len(texts), dtype=np.float32)) / 3,
+        *_said_again(speakers, texts).T,
     )
-    blocks = (
-        vectors * scale,
-        before * scale,
-        vectors * before * scale**2,
-        vectors * own * scale**2,
-        vectors * whole * scale**2,
-        np.stack(numbers, axis=1),
-    )
-    return np.concatenate(blocks, axis=1, dtype=np.float32)
+    return np.stack(numbers, axis=1, dtype=np.float32)
+
+
+def _said_again(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
+    """Return what of each turn was said before, shape ``(turns, 5)``.
+
+    Of the sentence that shares most words with an earlier one: the share, and whether exactly one
+    of the two denies; for the speaker's own earlier sentences, then for the others'. Last, how
+    many sentences the turn has.
+    """
+    found = np.zeros((len(texts), 5), np.float32)
+    earlier: list[tuple[str | int, frozenset[str], bool]] = []
+    for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
+        sentences = [_sentence(part) for part in _SENTENCE.findall(text)][:MOST_SENTENCES]
+        sentences = [one for one in sentences if len(one[0]) >= FEWEST_WORDS]
+        for words, denies in sentences:
+            for other, before, denied in earlier[-MOST_EARLIER:]:
+                share = len(words & before) / len(words | before)
+                side = 0 if other == speaker else 2
+                if share > found[i, side]:
+                    found[i, side : side + 2] = share, denies != denied
+        found[i, 4] = np.log1p(len(sentences))
+        earlier += [(speaker, words, denies) for words, denies in sentences]
+    return found * np.array([2, 1, 2, 1, 1], np.float32)
+
+
+_SENTENCE = re.compile(r"[^.!?]+")
+_WORD = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")
+_DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
+FEWEST_WORDS = 3
+MOST_SENTENCES = 12
+MOST_EARLIER = 60
+"""Bounds of what is compared: a turn of a thousand sentences must not cost a million."""
+
+
+def _sentence(text: str) -> tuple[frozenset[str], bool]:
+    """Return the words of a sentence, those that deny left out, and whether it denies."""
+    words = _WORD.findall(text.lower())
+    denials = [word for word in words if _DENIAL.fullmatch(word)]
+    return frozenset(words).difference(denials), bool(denials)
 
 
 def pooled(outputs: Array) -> Array:

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from grice.metrics.coherence import coherence
+from grice.records import Conversation, Turn
+from grice.scoring import load
+
+
+class StubReader:
+    identity = "stub"
+
+    def read(self, threads):
+        return [(0.4, tuple(0.1 if "odd" in text else 0.8 for text in thread.texts))
+                for thread in threads]  # fmt: skip
+
+    def truncated(self, texts):
+        return [len(text) > 100 for text in texts]
+
+
+def conversation(*texts):
+    return Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts)))
+
+
+def judge(*conversations):
+    return list(coherence.function(conversations, model=StubReader()))
+
+
+def test_the_turn_that_breaks_the_thread_is_named():
+    [found] = judge(conversation("Hi.", "Hello.", "", "odd", "Fine."))
+    assert found.value == 0.4
+    [evidence] = found.evidence
+    assert evidence.turn == 3
+    assert evidence.effect == pytest.approx(-0.7)
+    assert found.reason == "turn 3 carries the thread on worst (-0.70)"
+
+
+def test_nothing_to_judge_is_said():
+    short, empty, foreign, fine = judge(
+        conversation("Hi."), conversation("", " "), conversation("Привет", "Как дела"),
+        conversation("Hi.", "Hello."),
+    )  # fmt: skip
+    assert short.reason == empty.reason == "fewer than two turns hold text"
+    assert foreign.status == "abstained"
+    assert fine.status == "ok"
+    assert fine.reason == "no turn stands out"
+
+
+def test_a_turn_too_long_to_be_read_whole_is_flagged():
+    [found] = judge(conversation("Hi.", "long " * 40))
+    assert found.flags == ("truncated",)
+
+
+def test_five_thousand_turns_are_judged():
+    with load("coherence") as grader:
+        texts = [f"It was fine on day {i % 40}." for i in range(5000)]
+        [found] = grader.score([conversation(*texts)])
+    assert found.status == "ok"
