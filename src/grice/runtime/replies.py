@@ -15,7 +15,7 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.runtime.heads import Mlp, sigmoid
-from grice.text.surface import SURFACE, surface
+from grice.text.surface import COUNTS, SURFACE, surface
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +50,8 @@ WIDTH = np.float32(0.25)
 """Brings the elements of unit vectors times the root of their length below the scalars."""
 FAR = 3.0
 """Scalars are cut at so many standard deviations: a reply of a thousand words is just long."""
+NARROW = 1e-6
+"""A feature that varies less than this is constant."""
 ROWS = 256
 
 
@@ -69,15 +71,31 @@ class Weighed(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Centre and spread of the scalars over the training data, one each."""
+    """Centre and spread of the scalars over the training data, one each; counts as logarithms."""
 
     centre: tuple[float, ...]
     spread: tuple[float, ...]
 
+    @classmethod
+    def of(cls, scalars: NDArray[np.float64]) -> Scale:
+        """Return the scale of training data, shape ``(n, scalars)``."""
+        found = _straight(scalars)
+        spread = found.std(axis=0)
+        wide = np.where(spread > NARROW, spread, 1.0)
+        return cls(tuple(found.mean(axis=0).tolist()), tuple(wide.tolist()))
+
     def __call__(self, scalars: NDArray[np.float64]) -> Array:
         """Return scalars in standard deviations, cut at three; shape ``(n, scalars)``."""
-        standard = (scalars - np.array(self.centre)) / np.array(self.spread)
+        standard = (_straight(scalars) - np.array(self.centre)) / np.array(self.spread)
         return np.asarray(np.clip(standard, -FAR, FAR), np.float32)
+
+
+def _straight(scalars: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scalars with counts as logarithms of one more."""
+    found = scalars.copy()
+    columns = [SURFACE.index(name) for name in COUNTS]
+    found[:, columns] = np.log1p(found[:, columns])
+    return found
 
 
 def part_names(*, base: bool) -> tuple[str, ...]:
@@ -98,7 +116,7 @@ def heard(pair: Pair) -> str:
 def reply_scalars(
     pairs: Sequence[Pair], last: Array, reply: Array, base: Sequence[float] | None = None
 ) -> NDArray[np.float64]:
-    """Return the numbers that stand for themselves, shape ``(n, 10)``, with a base ``(n, 11)``.
+    """Return the numbers that stand for themselves, shape ``(n, 9)``, with a base ``(n, 10)``.
 
     Args:
         pairs: Of the left side only the last segment that is not blank is read.
