@@ -37,7 +37,7 @@ def print_pairs(block: DamagedBlock) -> None:
     """Print one collection of damaged texts: how often each metric sees the damage, by kind."""
     out = console()
     out.print(f"{block.data} · original scored above its damaged version", style="bold")
-    drawn = "" if block.pairs == block.of else f" drawn from {block.of:,}"
+    drawn = "" if block.pairs == block.of else f" (drawn from {block.of:,})"
     about = (
         f"{block.level} level, {block.pairs:,} pairs{drawn} of {block.sources:,} sources "
         f"({sum(block.same.values())} of one text left out); ties count half, chance is .500; "

@@ -200,7 +200,7 @@ def _share(found: Estimate) -> str:
 
 
 def _caption_pairs(block: DamagedBlock) -> str:
-    drawn = "" if block.pairs == block.of else f" drawn from {block.of}"
+    drawn = "" if block.pairs == block.of else f" (drawn from {block.of})"
     parts = [
         f"{_tex(block.data)}, {block.level} level, {block.pairs} pairs{drawn} of {block.sources} "
         "originals, whose versions the 95\\,\\% intervals take together",

@@ -192,7 +192,7 @@ def _write(
         texts[arguments.html] = as_html(
             found,
             damaged,
-            title="Metrics against human ratings",
+            title="Metrics against human ratings" if found else "Metrics on damaged texts",
             command=shlex.join(["grice", *sys.argv[1:]]),
             made=f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}",
             shared=shared,
