@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 
-__all__ = ["SURFACE", "surface"]
+__all__ = ["COUNTS", "SURFACE", "surface"]
 
 SURFACE = (
     "words",
-    "characters",
     "letters per word",
     "different words",
     "words of the turn before",
@@ -20,15 +18,17 @@ SURFACE = (
 )
 """Names of the numbers, in the order of :func:`surface`."""
 
+COUNTS = ("words", "words of the turn before")
+"""Those that count; a network does better with their logarithms."""
+
 WORD = re.compile(r"[a-z0-9']+")
 
 
 def surface(before: str, reply: str) -> tuple[float, ...]:
     """Return the numbers that :data:`SURFACE` names.
 
-    Counts are natural logarithms of one more; ``different words`` and ``words shared with it``
-    are shares of the reply's words and of its different words, 0 if it has none; the last three
-    are 1 or 0.
+    ``different words`` and ``words shared with it`` are shares of the reply's words and of its
+    different words, 0 if it has none; the last three are 1 or 0.
 
     >>> dict(zip(SURFACE, surface("Do you like tea?", "I like tea.")))["words shared with it"]
     0.6666666666666666
@@ -36,11 +36,10 @@ def surface(before: str, reply: str) -> tuple[float, ...]:
     said, heard = WORD.findall(reply.lower()), WORD.findall(before.lower())
     different = set(said)
     return (
-        math.log1p(len(said)),
-        math.log1p(len(reply.strip())),
+        float(len(said)),
         sum(map(len, said)) / max(1, len(said)),
         len(different) / max(1, len(said)),
-        math.log1p(len(heard)),
+        float(len(heard)),
         len(different.intersection(heard)) / max(1, len(different)),
         float("?" in reply),
         float("?" in before),
