@@ -188,6 +188,11 @@ class Models:
 
         return GraphJudges(bundle, self._encoder_of(bundle))
 
+    def _open_triplet_heads(self, bundle: Bundle) -> object:
+        from grice.triplets.models import open_triplets
+
+        return open_triplets(bundle, self._encoder_of(bundle), self.bundle("bundle:events"))
+
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "context-tagger": Models._open_context,
@@ -205,6 +210,7 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "span-head": Models._open_span_head,
     "thread-head": Models._open_thread_head,
     "triple-head": Models._open_triple_head,
+    "triplet-heads": Models._open_triplet_heads,
 }
 
 

@@ -1,0 +1,118 @@
+"""brat's stand-off files: a text, and lines that point into it.
+
+``T1<TAB>Span 4 18<TAB>missed the bus`` is a span, ``R1<TAB>Causes Arg1:T1 Arg2:T2`` a triplet. A
+span that does not stand in the dialogue is written behind it, on a line of its own, and marked
+``A1<TAB>Latent T3``, so that every offset points at its words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import RecordError
+from grice.triplets.files import Problem, check, known_relations
+from grice.triplets.records import Annotated, Dialogue
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from grice.triplets.files import Invalid
+    from grice.triplets.records import Place
+
+__all__ = ["from_brat", "to_brat"]
+
+
+def to_brat(dialogue: Dialogue) -> tuple[str, str]:
+    """Return a dialogue as text and annotation: what belongs in ``ID.txt`` and ``ID.ann``."""
+    text = dialogue.text
+    spans: dict[tuple[str, Place], str] = {}
+    latent: dict[str, str] = {}
+    lines, marks = [], []
+
+    def name(span: str, place: Place | None) -> str:
+        nonlocal text
+        if place is None:
+            if span not in latent:
+                text += "\n" + span
+                latent[span] = name(span, (len(text) - len(span), len(text)))
+                marks.append(f"A{len(latent)}\tLatent {latent[span]}")
+            return latent[span]
+        if (span, place) not in spans:
+            spans[span, place] = f"T{len(spans) + 1}"
+            lines.append(f"{spans[span, place]}\tSpan {place[0]} {place[1]}\t{span}")
+        return spans[span, place]
+
+    links = [
+        f"R{number}\t{one.relation} Arg1:{name(one.head, one.head_at)} "
+        f"Arg2:{name(one.tail, one.tail_at)}"
+        for number, one in enumerate(dialogue.triplets, 1)
+    ]
+    return text, "".join(line + "\n" for line in (*lines, *marks, *links))
+
+
+def from_brat(
+    name: str,
+    text: str,
+    annotation: str,
+    *,
+    invalid: Invalid = "refuse",
+    relations: Collection[str] | None = None,
+) -> tuple[Dialogue, list[Problem]]:
+    """Return a dialogue of a text with its annotation, and what was left out of it.
+
+    Events and notes are no triplets and are passed over. A span in several pieces cannot be.
+
+    Args:
+        name: Id of the dialogue, also named in errors.
+        text: The text file.
+        annotation: The annotation file.
+        invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
+        relations: Names of relations that are known; default: those of CIDER's raw annotation.
+
+    Raises:
+        RecordError: If a line cannot be read; with ``refuse`` also for an invalid triplet.
+    """
+    file = f"{name}.ann"
+    known = known_relations() if relations is None else relations
+    spans: dict[str, tuple[str, Place]] = {}
+    latent: set[str] = set()
+    links: list[tuple[int, str, str, str]] = []
+    for number, line in enumerate(annotation.split("\n"), 1):
+        try:
+            if line.startswith("T"):
+                label, where, words = line.split("\t", 2)
+                _, start, end = where.split(" ")
+                spans[label] = words, (int(start), int(end))
+            elif line.startswith("A") and line.split("\t")[1].startswith("Latent "):
+                latent.add(line.split(" ")[1].strip())
+            elif line.startswith("R"):
+                relation, first, second = line.split("\t")[1].split(" ")
+                links.append((number, relation, first.split(":")[1], second.split(":")[1].strip()))
+        except (ValueError, IndexError):
+            raise RecordError(
+                f"not a line of brat: {line[:80]!r}; a span is T1<TAB>Span START END<TAB>WORDS in "
+                f"one piece, a triplet R1<TAB>RELATION Arg1:T1 Arg2:T2",
+                file=file, line=number,
+            ) from None  # fmt: skip
+    beyond = min((spans[one][1][0] - 1 for one in latent if one in spans), default=len(text))
+    kept, problems = [], []
+    for index, (number, relation, first, second) in enumerate(links):
+        wrong = next((f"there is no span {one}" for one in (first, second) if one not in spans), "")
+        if not wrong:
+            (head, head_at), (tail, tail_at) = spans[first], spans[second]
+            one = Annotated(head, relation, tail, head_at, tail_at)
+            wrong = check(one, text, known)
+        if not wrong:
+            kept.append(
+                Annotated(
+                    head, relation, tail,
+                    None if first in latent else head_at,
+                    None if second in latent else tail_at,
+                    first in latent or second in latent,
+                )
+            )  # fmt: skip
+        elif invalid == "refuse":
+            raise RecordError(wrong, file=file, line=number)
+        else:
+            problems.append(Problem(name, index, wrong))
+    return Dialogue(name, "", None, text[: max(0, beyond)], tuple(kept)), problems

@@ -1,0 +1,136 @@
+"""From the raw annotation to the triplets of the experiments, and folds of dialogues."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.errors import InputError
+from grice.knowledge.schema import load_schema
+from grice.records import Triple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from grice.triplets.records import Dialogue
+
+__all__ = ["Merged", "is_symmetric", "make_folds", "merge_labels", "near_duplicates"]
+
+GRAM = 6
+"""Words in a row that two texts have in common."""
+SHARED = 0.5
+"""Share of the shorter text's :data:`GRAM`-grams from which on two texts are near-duplicates."""
+
+
+class Merged(NamedTuple):
+    """What the rule made of one dialogue.
+
+    Attributes:
+        kept: The triplets of the experiments, in order; no spans, for sides may be swapped.
+        dropped: How many had a label that takes no part.
+        repeated: How many said again what another had said.
+    """
+
+    kept: tuple[Triple, ...]
+    dropped: int
+    repeated: int
+
+
+def merge_labels(dialogue: Dialogue) -> Merged:
+    """Return a dialogue's triplets under the 31 relations of the experiments.
+
+    Raw labels are merged, two of them with head and tail swapped; others are dropped, and what
+    then stands twice in the dialogue is kept once. Of the released 4,539 triplets this leaves
+    the 4,386 that every released task file is made of. The paper calls the 153 others rare
+    relations; 89 of them are repetitions.
+    """
+    schema = load_schema("cider")
+    kept: dict[Triple, None] = {}
+    dropped = repeated = 0
+    for one in dialogue.triplets:
+        triple = schema.renamed(Triple(one.head, one.relation, one.tail))
+        if triple.relation not in schema.relations:
+            dropped += 1
+        elif triple in kept:
+            repeated += 1
+        else:
+            kept[triple] = None
+    return Merged(tuple(kept), dropped, repeated)
+
+
+def is_symmetric(relation: str) -> bool:
+    """Return whether a relation of CIDER holds in both directions."""
+    return load_schema("cider")[relation].symmetric
+
+
+def near_duplicates(texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the pairs of texts that share over half of the shorter one's runs of six words."""
+    grams = {name: _grams(text) for name, text in texts.items()}
+    holders: dict[tuple[str, ...], list[str]] = {}
+    for name, found in grams.items():
+        for gram in found:
+            holders.setdefault(gram, []).append(name)
+    shared: dict[tuple[str, str], int] = {}
+    for names in holders.values():
+        for i, first in enumerate(names):
+            for second in names[i + 1 :]:
+                shared[first, second] = shared.get((first, second), 0) + 1
+    return sorted(
+        (a, b)
+        for (a, b), count in shared.items()
+        if count / min(len(grams[a]), len(grams[b])) > SHARED
+    )
+
+
+def _grams(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[i : i + GRAM]) for i in range(len(words) - GRAM + 1)}
+
+
+def make_folds(texts: Mapping[str, str], *, folds: int = 5, seed: int = 0) -> dict[str, int]:
+    """Return a test fold, from 1, for each dialogue; near-duplicates share one.
+
+    Groups are dealt by size, largest first, each to the fold with the fewest dialogues, in an
+    order drawn by the seed among groups of one size.
+
+    Args:
+        texts: Text of each dialogue by id; its order does not matter.
+        folds: How many.
+        seed: Seed of the draw.
+
+    Raises:
+        InputError: If there are fewer groups than folds, or fewer than two folds.
+    """
+    groups = _groups(sorted(texts), near_duplicates(texts))
+    if not 2 <= folds <= len(groups):
+        raise InputError(
+            f"folds={folds}: from 2 to {len(groups)}, the number of dialogues that are no "
+            f"near-duplicates of each other"
+        )
+    random.Random(seed).shuffle(groups)
+    groups.sort(key=len, reverse=True)
+    sizes = [0] * folds
+    found: dict[str, int] = {}
+    for group in groups:
+        smallest = sizes.index(min(sizes))
+        sizes[smallest] += len(group)
+        found |= dict.fromkeys(group, smallest + 1)
+    return found
+
+
+def _groups(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    leader = {name: name for name in names}
+
+    def top(name: str) -> str:
+        while leader[name] != name:
+            name = leader[name]
+        return name
+
+    for a, b in pairs:
+        first, second = sorted((top(a), top(b)))
+        leader[second] = first
+    grouped: dict[str, list[str]] = {}
+    for name in names:
+        grouped.setdefault(top(name), []).append(name)
+    return list(grouped.values())

@@ -1,0 +1,190 @@
+"""The links of a conversation: which stretches of it stand in which relation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.records import Span
+from grice.runtime.heads import sigmoid
+from grice.triplets.heads import Sides
+from grice.triplets.reading import read_texts
+from grice.triplets.spotting import join_turns, slices, spot
+from grice.triplets.structure import CUES, STRUCTURE, layout_of, structure
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from grice.records import Conversation
+    from grice.runtime.protocols import TaggedSpan
+    from grice.triplets.models import TripletModels
+    from grice.triplets.records import Place
+    from grice.triplets.spotting import Joined
+
+__all__ = ["Link", "find_links"]
+
+BEFORE = 3
+"""Turns between head and tail at most: nine in ten annotated links are within."""
+MOST_PAIRS = 900
+"""Pairs of spans that are judged; of a longer conversation the nearest."""
+
+
+class Link(msgspec.Struct, frozen=True):
+    """A link between two stretches of a conversation.
+
+    Attributes:
+        conversation: Id of the conversation.
+        head: What the head says.
+        relation: One of CIDER's relations.
+        tail: What the tail says.
+        head_span: Where the head was said.
+        tail_span: Where the tail was said.
+        confidence: How sure the model is that the conversation entails it, 0 to 1; not a
+            probability.
+        explicit: Whether a connective within one sentence says it; else it is read between lines.
+        source: ``triplets``, for files of knowledge.
+    """
+
+    conversation: str
+    head: str
+    relation: str
+    tail: str
+    head_span: Span
+    tail_span: Span
+    confidence: float
+    explicit: bool
+    source: str = "triplets"
+
+
+def find_links(
+    conversation: Conversation,
+    models: TripletModels,
+    *,
+    least: float | None = None,
+    most: int = 12,
+    implicit: bool = True,
+    relations: Collection[str] = (),
+) -> list[Link]:
+    """Return the surest links of a conversation, in the order in which their heads were said.
+
+    The conversation is read once; a pair of spans costs a small product.
+
+    Args:
+        conversation: Who speaks does not matter.
+        models: The heads, with a tagger.
+        least: Confidence at least; default: the models' own level.
+        most: How many at most.
+        implicit: Whether links without a connective count.
+        relations: Which relations count; all if empty.
+
+    Raises:
+        InputError: If the models have no tagger, or a bound is none.
+    """
+    if models.tagger is None:
+        raise InputError("these models have no tagger: they answer tasks, they find no links")
+    if most < 1 or (least is not None and not 0 <= least <= 1):
+        raise InputError(f"least={least}, most={most}: 0 to 1, and 1 or more")
+    joined = join_turns(conversation)
+    if not joined.text.strip():
+        return []
+    reading = read_texts([joined.text], models.encoder.hidden)[0]
+    held = dict(slices(reading, joined))
+    tagger = models.tagger(lambda texts: [held[text] for text in texts])
+
+    def tag(texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
+        # A long turn is tagged in pieces, which were not read as such: it has no events then.
+        return [
+            tagger.tag([text])[0] if len(text) <= LONGEST_TURN and len(held[text].offsets) else ()
+            for text in texts
+        ]
+
+    places = spot(joined, tag)
+    pairs = _pairs(joined, places)
+    if not pairs:
+        return []
+    sides = Sides(
+        layout_of(joined.text), [joined.text[a:b] for a, b in places], places,
+        np.asarray([reading.vector(place) for place in places], np.float32),
+    )  # fmt: skip
+    numbers = models.links(sides, pairs)
+    found = _chosen(conversation.id, joined, sides, pairs, numbers, models, least)
+    if not implicit:
+        found = [one for one in found if one.explicit]
+    if relations:
+        found = [one for one in found if one.relation in relations]
+    kept = _distinct(sorted(found, key=lambda one: -one.confidence))[:most]
+    return sorted(kept, key=lambda one: (one.head_span.turn, one.head_span.start))
+
+
+LONGEST_TURN = 600
+"""Characters that the tagger reads at once."""
+
+
+def _pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:
+    found = []
+    turns = [joined.turn(place) for place in places]
+    for i, first in enumerate(places):
+        for j, second in enumerate(places):
+            apart = first[1] <= second[0] or second[1] <= first[0]
+            if i != j and apart and abs(turns[i] - turns[j]) <= BEFORE:
+                found.append((abs(first[0] - second[0]), i, j))
+    return [(i, j) for _, i, j in sorted(found)[:MOST_PAIRS]]
+
+
+def _chosen(
+    name: str, joined: Joined, sides: Sides, pairs: Sequence[tuple[int, int]], numbers: np.ndarray,
+    models: TripletModels, least: float | None,
+) -> list[Link]:  # fmt: skip
+    odds = numbers[:, 0]
+    likely = numbers[:, 2]
+    best = (odds + _log_softmax(likely)).argmax(axis=1)
+    level = models.level if least is None else float(np.log(least / (1 - least + 1e-9) + 1e-9))
+    found = []
+    for (a, b), row, relation in zip(pairs, odds, best, strict=True):
+        if row[relation] <= level:
+            continue
+        ends = [sides.places[a], sides.places[b]]
+        heads, tails = (_span(joined, place) for place in ends)
+        found.append(
+            Link(
+                name, sides.spans[a], models.links.relations[relation], sides.spans[b],
+                heads, tails, round(float(sigmoid(row[relation])), 4),
+                _explicit(sides, a, b),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _log_softmax(values: np.ndarray) -> np.ndarray:
+    shifted = values - values.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
+def _span(joined: Joined, place: Place | None) -> Span:
+    if place is None:
+        raise InputError("a link needs places")
+    turn = joined.turn(place)
+    start = joined.starts[turn]
+    return Span(turn, place[0] - start, place[1] - start)
+
+
+def _explicit(sides: Sides, a: int, b: int) -> bool:
+    numbers = structure(
+        sides.layout, sides.spans[a], sides.spans[b], sides.places[a], sides.places[b]
+    )
+    return bool(numbers[16]) and bool(numbers[STRUCTURE - len(CUES) :].any())
+
+
+def _distinct(links: Sequence[Link]) -> list[Link]:
+    """Keep the surest link between two stretches, whichever way, and of equal words."""
+    seen: set[frozenset[str]] = set()
+    kept = []
+    for one in links:
+        key = frozenset((one.head.lower(), one.tail.lower()))
+        if len(key) == 2 and key not in seen:
+            seen.add(key)
+            kept.append(one)
+    return kept

@@ -1,0 +1,141 @@
+"""Which spans of a text are linked, and how: a network on their vectors, in numpy.
+
+The text is read once (:class:`~grice.triplets.reading.TextReading`); a pair of spans costs one
+small product.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.errors import BundleError, InputError
+from grice.knowledge.schema import load_schema
+from grice.runtime.blas import single_threaded
+from grice.triplets.structure import STRUCTURE, locate, structure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.triplets.reading import TextReading
+    from grice.triplets.records import Place
+    from grice.triplets.structure import Layout
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["SCALE", "LinkHead", "Sides", "span_vectors"]
+
+SCALE = np.float32(384**0.5 / 4)
+"""Vectors of length one have components too small for a network to begin with."""
+
+
+class Sides(NamedTuple):
+    """Spans of one text.
+
+    Attributes:
+        layout: Of the text.
+        spans: The spans as they were said.
+        places: Where each stands in the text; None if it does not.
+        vectors: One row per span.
+    """
+
+    layout: Layout
+    spans: Sequence[str]
+    places: Sequence[Place | None]
+    vectors: Array
+
+
+def span_vectors(
+    reading: TextReading,
+    layout: Layout,
+    spans: Sequence[str],
+    *,
+    alone: Callable[[Sequence[str]], Sequence[Array]],
+    both: bool,
+    places: Sequence[Place | None] | None = None,
+) -> Sides:
+    """Return spans with their vectors: their mean state in the text.
+
+    Args:
+        reading: The text, read.
+        layout: Its layout.
+        spans: The spans.
+        alone: Gives vectors of texts, for spans that do not stand in the text.
+        both: Whether the vector of each span on its own is added behind the first.
+        places: Where they stand; by default where they stand first.
+    """
+    found = [locate(reading.text, one) for one in spans] if places is None else list(places)
+    absent = [one for one, place in zip(spans, found, strict=True) if both or place is None]
+    own = dict(zip(absent, alone(absent), strict=True)) if absent else {}
+    rows = []
+    for span, place in zip(spans, found, strict=True):
+        here = own[span] if place is None else reading.vector(place)
+        rows.append(np.concatenate([here, own[span]]) if both else here)
+    width = reading.states.shape[1] * (2 if both else 1)
+    return Sides(layout, spans, found, np.asarray(rows, np.float32).reshape(-1, width))
+
+
+class LinkHead:
+    """A network on two spans and how they stand to each other.
+
+    It gives three numbers per relation: how sure the triplet is entailed, how good the tail is
+    among several, and which relation it is if there is one.
+
+    Args:
+        path: An ``.npz`` with a weight and a bias of ``head``, ``tail``, ``hidden`` and ``out``.
+
+    Raises:
+        BundleError: If the arrays do not fit each other, or the relations of CIDER.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path, allow_pickle=False) as arrays:
+            kept = {name: arrays[name].astype(np.float32) for name in arrays.files}
+        self.relations = tuple(load_schema("cider").relations)
+        self._weights = kept
+        shapes = {name: kept[f"{name}_weight"].shape for name in ("head", "tail", "hidden", "out")}
+        self.inputs = shapes["head"][0]
+        wanted = 3 * shapes["head"][1] + STRUCTURE, 3 * len(self.relations)
+        if (shapes["hidden"][0], shapes["out"][1]) != wanted or shapes["tail"] != shapes["head"]:
+            raise BundleError(f"{path}: the arrays do not fit each other: {shapes}")
+
+    @property
+    def both(self) -> bool:
+        """Whether it reads each span also on its own."""
+        return bool(self.inputs > 384)
+
+    def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
+        """Return the numbers of each pair, shape ``(pairs, 3, relations)``.
+
+        Args:
+            sides: The spans.
+            pairs: Index of head and tail of each pair.
+        """
+        if sides.vectors.shape[1] != self.inputs:
+            raise InputError(
+                f"vectors of {sides.vectors.shape[1]} numbers; this head reads {self.inputs}"
+            )
+        w = self._weights
+        found = np.zeros((len(pairs), 3 * len(self.relations)), np.float32)
+        vectors = sides.vectors * SCALE
+        with single_threaded():
+            heads = np.stack([row @ w["head_weight"] + w["head_bias"] for row in vectors])
+            tails = np.stack([row @ w["tail_weight"] + w["tail_bias"] for row in vectors])
+            # Row by row: in a product of several rows the last bits depend on a row's place.
+            for i, (a, b) in enumerate(pairs):
+                numbers = structure(
+                    sides.layout, sides.spans[a], sides.spans[b], sides.places[a], sides.places[b]
+                )
+                joined = np.concatenate([heads[a], tails[b], heads[a] * tails[b], numbers])
+                row = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
+                found[i] = row @ w["out_weight"] + w["out_bias"]
+        return found.reshape(len(pairs), 3, len(self.relations))
+
+    def index(self, relation: str) -> int:
+        """Return the place of a relation among the numbers; an unknown one is an InputError."""
+        load_schema("cider")[relation]
+        return self.relations.index(relation)

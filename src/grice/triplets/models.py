@@ -1,0 +1,106 @@
+"""The heads of this room with the encoder they read, opened from a bundle or a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.errors import BundleError
+from grice.triplets.answers import AnswerHead
+from grice.triplets.heads import LinkHead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.embedded import Hidden
+    from grice.runtime.memo import MemoEncoder
+    from grice.runtime.protocols import TaggedSpan
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["TripletEncoder", "TripletModels", "open_folder", "open_triplets"]
+
+
+class TripletEncoder(Protocol):
+    """What the heads read: token states of texts, and one vector of each."""
+
+    @property
+    def identity(self) -> str:
+        """Names weights and arithmetic."""
+
+    def hidden(self, texts: Sequence[str]) -> Sequence[Hidden]:
+        """Return the token states of each text."""
+
+    def encode(self, texts: Sequence[str]) -> Sequence[Array]:
+        """Return a vector of each text."""
+
+
+class TripletModels(NamedTuple):
+    """Heads and encoder.
+
+    Attributes:
+        links: Which spans are linked, and how.
+        answers: Where an answer stands; None if the folder has no such head.
+        level: Log odds from which on a triplet counts as entailed.
+        encoder: What they read.
+        tagger: Gives a tagger of events for token states; None where none is needed.
+    """
+
+    links: LinkHead
+    answers: AnswerHead | None
+    level: float
+    encoder: TripletEncoder
+    tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], EventTagger] | None = None
+
+
+class EventTagger(Protocol):
+    """Finds events in texts."""
+
+    def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
+        """Return the events of each text."""
+
+
+class _Settings(msgspec.Struct):
+    level: float
+
+
+def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> TripletModels:
+    """Return the models of a bundle of kind ``triplet-heads``.
+
+    Args:
+        bundle: The opened bundle, with ``links.npz`` and perhaps ``answers.npz``.
+        encoder: The encoder the heads were fitted on.
+        events: The bundle of kind ``span-head`` whose events links are looked for between.
+    """
+    from grice.runtime.spans import SpanHead
+
+    def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> EventTagger:
+        return SpanHead(events.card.settings, events.folder, hidden, events.digest)
+
+    answers = AnswerHead(bundle.path("answers.npz")) if "answers.npz" in bundle.card.files else None
+    level = bundle.card.settings.get("level")
+    if not isinstance(level, int | float):
+        raise BundleError(f"{bundle.folder / 'card.toml'}: settings.level: a number is needed")
+    return TripletModels(LinkHead(bundle.path("links.npz")), answers, float(level), encoder, tagger)
+
+
+def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
+    """Return the models a recipe left in a folder: arrays, and ``settings.json``.
+
+    Raises:
+        BundleError: If something is missing.
+    """
+    try:
+        settings = msgspec.json.decode((folder / "settings.json").read_bytes(), type=_Settings)
+        links = LinkHead(folder / "links.npz")
+        found = folder / "answers.npz"
+        answers = AnswerHead(found) if found.exists() else None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BundleError(f"{folder}: no heads of triplets: {error}") from None
+    return TripletModels(links, answers, settings.level, encoder)

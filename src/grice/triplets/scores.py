@@ -1,0 +1,223 @@
+"""Scores of the four tasks, 0 to 1: entailment, spans, choices, relations."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from grice.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+__all__ = [
+    "Bucket",
+    "EntailmentScores",
+    "LabelScores",
+    "SpanScore",
+    "SpanScores",
+    "average_precision",
+    "score_entailment",
+    "score_labels",
+    "score_span",
+    "score_spans",
+]
+
+Bucket: TypeAlias = Literal["EM", "PM", "NM"]
+"""The same, one contains the other, or neither."""
+
+
+class EntailmentScores(NamedTuple):
+    """Scores of yes or no.
+
+    Attributes:
+        macro_f1: Mean of the F1 of both classes; the class set is fixed, whatever was predicted.
+        weighted_f1: The same weighted by how often each class is right; of saying no to
+            everything it is 0.84 where one in nine is entailed.
+        precision: Of what was called entailed, the share that is.
+        recall: Of what is entailed, the share that was called so.
+        f1: Of the entailed ones.
+        average_precision: Area under precision over recall, in steps; None without scores.
+    """
+
+    macro_f1: float
+    weighted_f1: float
+    precision: float
+    recall: float
+    f1: float
+    average_precision: float | None = None
+
+
+def score_entailment(
+    gold: Sequence[bool], said: Sequence[bool], scores: Sequence[float] | None = None
+) -> EntailmentScores:
+    """Return the scores of entailed or not.
+
+    Args:
+        gold: Whether each triplet is entailed.
+        said: Whether it was called so; "neutral" counts as not.
+        scores: How sure, higher is surer; for the average precision.
+
+    Raises:
+        InputError: If lengths differ or there is none.
+    """
+    _same_length(gold, said)
+    pairs = Counter(zip(map(bool, gold), map(bool, said), strict=True))
+    hits, missed, wrong, rest = (
+        pairs[key] for key in ((True, True), (True, False), (False, True), (False, False))
+    )
+    yes, no = _f1(hits, missed, wrong), _f1(rest, wrong, missed)
+    share = (hits + missed) / len(gold)
+    return EntailmentScores(
+        (yes + no) / 2,
+        share * yes + (1 - share) * no,
+        hits / (hits + wrong) if hits + wrong else 0.0,
+        hits / (hits + missed) if hits + missed else 0.0,
+        yes,
+        None if scores is None else average_precision(gold, scores),
+    )
+
+
+def average_precision(gold: Sequence[bool], scores: Sequence[float]) -> float:
+    """Return the mean precision at each step of recall; equal scores are one step.
+
+    >>> average_precision([True, False, True], [0.9, 0.8, 0.7])
+    0.8333333333333333
+    """
+    _same_length(gold, scores)
+    ranked = sorted(zip(scores, gold, strict=True), key=lambda one: -one[0])
+    total = sum(map(bool, gold))
+    area = seen = hits = new = 0.0
+    for place, (score, right) in enumerate(ranked):
+        seen += 1
+        new += bool(right)
+        if place + 1 == len(ranked) or ranked[place + 1][0] != score:
+            hits += new
+            area += new * hits / seen
+            new = 0
+    return area / total if total else 0.0
+
+
+def _f1(hits: int, missed: int, wrong: int) -> float:
+    return 2 * hits / (2 * hits + missed + wrong) if hits + missed + wrong else 0.0
+
+
+class SpanScore(NamedTuple):
+    """How far an answer is the gold one.
+
+    Attributes:
+        bucket: By strings, blanks around them aside.
+        f1: By the released rule: 1, the share of words, or 0 for an answer that only shares words.
+        squad_em: Whether both are the same, normalised as SQuAD does.
+        squad_f1: Share of words in both, normalised so.
+    """
+
+    bucket: Bucket
+    f1: float
+    squad_em: float
+    squad_f1: float
+
+
+class SpanScores(NamedTuple):
+    """Means over questions; see :class:`SpanScore`."""
+
+    em: float
+    nm: float
+    f1: float
+    squad_em: float
+    squad_f1: float
+    n: int
+
+
+def score_span(gold: str, said: str) -> SpanScore:
+    """Return the score of an answer.
+
+    >>> score_span("over 1 hour late", "late")
+    SpanScore(bucket='PM', f1=0.4, squad_em=0.0, squad_f1=0.4)
+    """
+    found, wanted = said.strip(), gold.strip()
+    shared = _word_f1(_normal(gold), _normal(said))
+    same = float(_normal(gold) == _normal(said))
+    if found == wanted:
+        return SpanScore("EM", 1.0, same, shared)
+    if found and (found in wanted or wanted in found):
+        return SpanScore("PM", shared, same, shared)
+    return SpanScore("NM", 0.0, same, shared)
+
+
+def score_spans(golds: Sequence[Sequence[str]], said: Sequence[str]) -> SpanScores:
+    """Return the means over questions, each by its best gold answer.
+
+    Args:
+        golds: The answers that are right; one each, as the paper has it, or every valid tail.
+        said: The answers.
+
+    Raises:
+        InputError: If lengths differ, there is no question, or one without a gold answer.
+    """
+    _same_length(golds, said)
+    rows = []
+    for place, (wanted, found) in enumerate(zip(golds, said, strict=True)):
+        if not wanted:
+            raise InputError(f"golds[{place}]: a question without a right answer")
+        each = [score_span(one, found) for one in wanted]
+        buckets = {one.bucket for one in each}
+        rows.append(
+            (
+                float("EM" in buckets),
+                float(buckets == {"NM"}),
+                max(one.f1 for one in each),
+                max(one.squad_em for one in each),
+                max(one.squad_f1 for one in each),
+            )
+        )
+    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
+    em, nm, f1, squad_em, squad_f1 = means
+    return SpanScores(em, nm, f1, squad_em, squad_f1, len(rows))
+
+
+def _normal(text: str) -> str:
+    """Return a text as SQuAD compares it: lower case, without punctuation and articles."""
+    bare = text.lower().translate(str.maketrans("", "", string.punctuation))
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
+
+
+def _word_f1(gold: str, said: str) -> float:
+    first, second = gold.split(), said.split()
+    if not first or not second:
+        return float(first == second)
+    shared = sum((Counter(first) & Counter(second)).values())
+    return 2 * shared / (len(first) + len(second))
+
+
+class LabelScores(NamedTuple):
+    """Scores of one label of many; means are over labels in gold or prediction."""
+
+    accuracy: float
+    macro_precision: float
+    macro_recall: float
+    macro_f1: float
+
+
+def score_labels(gold: Sequence[Hashable], said: Sequence[Hashable]) -> LabelScores:
+    """Return accuracy and macro scores.
+
+    Raises:
+        InputError: If lengths differ or there is none.
+    """
+    _same_length(gold, said)
+    wanted, found = Counter(gold), Counter(said)
+    hits = Counter(a for a, b in zip(gold, said, strict=True) if a == b)
+    labels = wanted.keys() | found.keys()
+    precision = [hits[one] / found[one] if found[one] else 0.0 for one in labels]
+    recall = [hits[one] / wanted[one] if wanted[one] else 0.0 for one in labels]
+    both = [2 * hits[one] / (found[one] + wanted[one]) for one in labels]
+    n = len(labels)
+    return LabelScores(hits.total() / len(gold), sum(precision) / n, sum(recall) / n, sum(both) / n)
+
+
+def _same_length(gold: Sequence[object], said: Sequence[object]) -> None:
+    if len(gold) != len(said) or not gold:
+        raise InputError(f"{len(gold)} gold and {len(said)} predicted: as many are needed, and any")

@@ -1,0 +1,148 @@
+"""Stretches of a conversation that a link may begin or end with: events and things."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.runtime.embedded import Hidden
+from grice.text.lexicon import look_up
+from grice.text.wordlists import ADVERBS, DETERMINERS, NOT_VERBS, PREPOSITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from grice.records import Conversation
+    from grice.runtime.protocols import TaggedSpan
+    from grice.triplets.reading import TextReading
+    from grice.triplets.records import Place
+
+__all__ = ["Joined", "join_turns", "slices", "spot", "things"]
+
+LEAST = 0.35
+"""How sure the tagger is at least of an event."""
+
+MOST = 5
+"""Words of a thing; a longer run is a list or no English."""
+
+_WORD = re.compile(r"[A-Za-z][\w'-]*|\d[\w.,%]*|[^\w\s]")
+_SAY_NOTHING = """
+thing things something anything nothing everything one ones way lot lots kind sort bit time times
+today tonight yesterday tomorrow hi hello hey ok okay yes yeah no oh well thanks bye sir please
+right sure stuff guy guys people day days year years wow mr mrs
+"""
+_EMPTY = frozenset(_SAY_NOTHING.split())
+
+
+class Joined(NamedTuple):
+    """A conversation as one text.
+
+    Attributes:
+        text: Turns in order with one blank between them, without speakers.
+        starts: Where each turn begins in it.
+    """
+
+    text: str
+    starts: tuple[int, ...]
+
+    def turn(self, place: Place) -> int:
+        """Return the turn that a stretch begins in."""
+        return bisect_right(self.starts, place[0]) - 1
+
+
+def join_turns(conversation: Conversation) -> Joined:
+    """Return a conversation as one text with the places of its turns."""
+    starts, at = [], 0
+    for turn in conversation.turns:
+        starts.append(at)
+        at += len(turn.text) + 1
+    return Joined(" ".join(turn.text for turn in conversation.turns), tuple(starts))
+
+
+def slices(reading: TextReading, joined: Joined) -> list[tuple[str, Hidden]]:
+    """Return text and token states of each turn, out of those of the conversation."""
+    bounds = [*joined.starts, len(joined.text) + 1]
+    found = []
+    for start, end in pairwise(bounds):
+        first, last = reading.tokens((start, end - 1))
+        places = zip(reading.starts[first:last], reading.ends[first:last], strict=True)
+        offsets = [(int(a) - start, int(b) - start) for a, b in places]
+        found.append((joined.text[start : end - 1], Hidden(reading.states[first:last], offsets)))
+    return found
+
+
+def spot(
+    joined: Joined, tag: Callable[[Sequence[str]], Sequence[tuple[TaggedSpan, ...]]]
+) -> list[Place]:
+    """Return the stretches of a conversation, in order, events before the things in them.
+
+    Args:
+        joined: The conversation.
+        tag: Gives the events of each text.
+    """
+    bounds = [*joined.starts, len(joined.text) + 1]
+    turns = [joined.text[start : end - 1] for start, end in pairwise(bounds)]
+    found: dict[Place, None] = {}
+    for start, text, events in zip(joined.starts, turns, tag(turns), strict=True):
+        for one in events:
+            place = _trimmed(text, one.start, one.end)
+            if one.confidence >= LEAST and place[1] - place[0] > 3:
+                found[start + place[0], start + place[1]] = None
+        for a, b in things(text):
+            found.setdefault((start + a, start + b))
+    return sorted(found, key=lambda place: (place[0], -place[1]))
+
+
+def _trimmed(text: str, start: int, end: int) -> Place:
+    """Drop the subject pronoun and marks at the edges: "I missed the bus." is "missed the bus"."""
+    said = text[start:end]
+    head = re.match(r"(?:(?:I|we|you|he|she|it|they|that|there)\s+)?", said, re.IGNORECASE)
+    skipped = head.end() if head else 0
+    kept = said[skipped:].rstrip(" .,!?;:")
+    return start + skipped, start + skipped + len(kept)
+
+
+def things(text: str) -> list[Place]:
+    """Return the noun phrases of a text without their articles.
+
+    >>> text = "The big red car is in my garage"
+    >>> [text[a:b] for a, b in things(text)]
+    ['big red car', 'garage']
+    """
+    found: list[Place] = []
+    run: list[re.Match[str]] = []
+    after = ""
+    for match in [*_WORD.finditer(text), None]:
+        if match is not None and _belongs(match[0], after, opened=bool(run)):
+            run.append(match)
+            after = match[0].lower()
+            continue
+        after = "" if match is None else match[0].lower()
+        while run and not _ends(run[-1][0]):
+            run.pop()
+        if run and len(run) <= MOST and not (len(run) == 1 and run[0][0].lower() in _EMPTY):
+            found.append((run[0].start(), run[-1].end()))
+        run = []
+    return found
+
+
+def _belongs(word: str, after: str, *, opened: bool) -> bool:
+    """Return whether a word is part of a noun phrase, by itself or by the word before it."""
+    lower = word.lower()
+    if lower in DETERMINERS or lower in PREPOSITIONS or lower in ADVERBS or lower in NOT_VERBS:
+        return False
+    if not word[0].isalpha() or "'" in word or len(word) < 3:
+        return False
+    readings = look_up(lower).readings
+    if "v" in readings:
+        # "party" and "go" are both nouns and verbs: a determiner or an adjective decides.
+        open_noun = after in DETERMINERS or (opened and "a" in look_up(after).readings)
+        return ("n" in readings or "a" in readings) and open_noun
+    return "n" in readings or "a" in readings or (not readings and word[0].isupper())
+
+
+def _ends(word: str) -> bool:
+    readings = look_up(word.lower()).readings
+    return "n" in readings or not readings

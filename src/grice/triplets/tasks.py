@@ -1,0 +1,141 @@
+"""The four tasks of CIDER, answered by the heads of this room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.records import Triple
+from grice.triplets.answers import best_spans
+from grice.triplets.heads import span_vectors
+from grice.triplets.reading import read_texts
+from grice.triplets.structure import layout_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from grice.triplets.choices import Choice
+    from grice.triplets.cider import Cider, Question
+    from grice.triplets.files import Negative
+    from grice.triplets.heads import Sides
+    from grice.triplets.models import TripletModels
+    from grice.triplets.reading import TextReading
+    from grice.triplets.records import Item
+
+__all__ = ["TaskAnswers", "answer_tasks"]
+
+ENTAILED, OPTION, RELATION = range(3)
+BLOCK = 32
+"""Dialogues whose token states are held at once."""
+
+
+class TaskAnswers(NamedTuple):
+    """What the heads say, keyed so that gold can be put beside it.
+
+    Attributes:
+        entailed: Log odds that a dialogue entails a triplet (spans without blanks around them).
+        options: Index of the chosen option of each item of task 3, by its id.
+        relations: Relation of head and tail in a dialogue.
+        spans: Answer to each head and relation in a dialogue; empty without a head for answers.
+    """
+
+    entailed: dict[tuple[str, Triple], float]
+    options: dict[str, int]
+    relations: dict[tuple[str, str, str], str]
+    spans: dict[tuple[str, str, str], str]
+
+
+def answer_tasks(cider: Cider, dialogues: Collection[str], models: TripletModels) -> TaskAnswers:
+    """Return the answers to all four tasks on some dialogues, each read once.
+
+    Args:
+        cider: The released experiments.
+        dialogues: Ids of those to answer.
+        models: The heads.
+    """
+    names = [name for name in cider.dialogues if name in dialogues]
+    triples: dict[str, dict[Triple, None]] = {name: {} for name in names}
+    told: list[Item | Negative] = [*cider.items, *cider.negatives]
+    for one in told:
+        if one.dialogue in triples:
+            triple = Triple(one.head.strip(), one.relation, one.tail.strip())
+            triples[one.dialogue][triple] = None
+    gold = {(one.dialogue, one.head.strip(), one.tail.strip()) for one in cider.items}
+    choices: dict[str, list[Choice]] = {name: [] for name in names}
+    for choice in cider.choices():
+        name = choice.id.rpartition("-triplet-")[0]
+        if name in choices:
+            choices[name].append(choice)
+    questions: dict[str, list[Question]] = {name: [] for name in names}
+    for question in cider.questions():
+        if question.item.dialogue in questions:
+            questions[question.item.dialogue].append(question)
+    found = TaskAnswers({}, {}, {}, {})
+    for start in range(0, len(names), BLOCK):
+        block = names[start : start + BLOCK]
+        readings = read_texts([cider.text(name) for name in block], models.encoder.hidden)
+        for name, reading in zip(block, readings, strict=True):
+            _answer(name, reading, list(triples[name]), choices[name], questions[name], models,
+                    gold, found)  # fmt: skip
+    return found
+
+
+def _answer(
+    name: str,
+    reading: TextReading,
+    triples: Sequence[Triple],
+    choices: Sequence[Choice],
+    questions: Sequence[Question],
+    models: TripletModels,
+    gold: Collection[tuple[str, str, str]],
+    found: TaskAnswers,
+) -> None:
+    spans: dict[str, int] = {}
+    pairs: dict[tuple[int, int], int] = {}
+
+    def pair(head: str, tail: str) -> int:
+        key = (spans.setdefault(head, len(spans)), spans.setdefault(tail.strip(), len(spans)))
+        return pairs.setdefault(key, len(pairs))
+
+    of_triples = [pair(one.head, one.tail) for one in triples]
+    of_choices = [[pair(one.head, option) for option in one.options] for one in choices]
+    if not pairs:
+        return
+    sides = span_vectors(
+        reading, layout_of(reading.text), list(spans), alone=models.encoder.encode,
+        both=models.links.both,
+    )  # fmt: skip
+    numbers = models.links(sides, list(pairs))
+    relations = models.links.relations
+    for one, row in zip(triples, of_triples, strict=True):
+        place = models.links.index(one.relation)
+        found.entailed[name, one] = float(numbers[row, ENTAILED, place])
+        if (name, one.head, one.tail) in gold:
+            best = int(numbers[row, RELATION].argmax())
+            found.relations[name, one.head, one.tail] = relations[best]
+    for choice, rows in zip(choices, of_choices, strict=True):
+        place = models.links.index(choice.relation)
+        found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
+    if models.answers is not None:
+        _answer_questions(name, reading, sides, questions, models, found)
+
+
+def _answer_questions(
+    name: str,
+    reading: TextReading,
+    sides: Sides,
+    questions: Sequence[Question],
+    models: TripletModels,
+    found: TaskAnswers,
+) -> None:
+    head_of = models.answers
+    if head_of is None or not len(reading.starts):
+        return
+    for one in questions:
+        head, relation = one.item.head.strip(), one.item.relation
+        if (name, head, relation) in found.spans:
+            continue
+        at = sides.places[list(sides.spans).index(head)]
+        vector = head_of.head_vector(reading, head, at, models.encoder.encode)
+        logits = head_of(reading, vector, relation, at)
+        (_, place), *_ = best_spans(reading, logits, head_of.length, count=1)
+        found.spans[name, head, relation] = reading.text[place[0] : place[1]]

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+
+from grice.errors import InputError
+from grice.records import Triple
+from grice.triplets.choices import (
+    Choice,
+    candidates,
+    distance_balanced,
+    filter_options,
+    nearest,
+)
+from grice.triplets.cider import load_cider
+from grice.triplets.experiments import make_folds, merge_labels, near_duplicates
+from grice.triplets.files import read_folds
+from grice.triplets.hypotheses import hypothesis, lemmatised
+from grice.triplets.negatives import make_negatives
+from grice.triplets.statistics import compare_counts, count
+
+
+def test_the_rule_gives_the_triplets_of_the_experiments_exactly(dialogues, items):
+    by_dialogue = defaultdict(list)
+    for one in items:
+        by_dialogue[one.dialogue].append(Triple(one.head, one.relation, one.tail))
+    merged = {one.id: merge_labels(one) for one in dialogues}
+    for name, found in merged.items():
+        assert list(found.kept) == by_dialogue[name]
+    assert sum(len(one.kept) for one in merged.values()) == 4386
+    assert sum(one.dropped for one in merged.values()) == 64
+    assert sum(one.repeated for one in merged.values()) == 89
+
+
+def test_statistics_are_the_recorded_ones(dialogues, golden):
+    recorded = {one["id"]: one["value"] for one in golden("stats")["items"]}
+    found = count(dialogues)
+    assert found["triplets per dialogue"] == pytest.approx(recorded["size"]["avg_triplets"])
+    for source, pair in recorded["by_source"].items():
+        assert list(found[f"{source}: dialogues, triplets"]) == pair
+    for name, recipe in (
+        ("dialogues with under 3, 3-5, 6-10, over 10 triplets", "triplets_per_dialogue"),
+        ("span pairs with one, with several relations", "span_pairs"),
+        ("turns between head and tail: 0, 1, 2-5, 6-8, over 8", "utterance_distance_turns"),
+        ("same speaker, different speakers", "speaker"),
+    ):
+        assert list(found[name]) == recorded[recipe], name
+    assert found["most words in a turn"] == recorded["turn_words"]["max"]
+    for name, wanted in recorded["relation_counts_experiment"].items():
+        assert found[name] == wanted
+
+
+def test_every_mismatch_with_the_paper_is_named(dialogues):
+    rows = compare_counts(dialogues)
+    wrong = {one.name for one in rows if one.same is False}
+    assert wrong == {
+        "turns between head and tail: 0, 1, 2-5, 6-8, over 8",
+        "same speaker, different speakers",
+        "fewest, most turns",
+        "most words in a turn",
+        "of a relation of no experiment",
+    }
+    assert all(one.why for one in rows if one.same is False)
+
+
+def test_own_folds_keep_near_duplicates_together(dialogues, cider_folder):
+    texts = {one.id: one.context for one in dialogues if one.context is not None}
+    pairs = near_duplicates(texts)
+    assert len(pairs) == 20
+    released = read_folds(cider_folder / "folds.tsv")
+    assert sum(released[a] != released[b] for a, b in pairs) == 13
+    folds = make_folds(texts, seed=1)
+    assert all(folds[a] == folds[b] for a, b in pairs)
+    sizes = Counter(folds.values())
+    assert set(sizes) == {1, 2, 3, 4, 5}
+    assert max(sizes.values()) - min(sizes.values()) <= 1
+    assert make_folds(dict(reversed(texts.items())), seed=1) == folds
+    assert make_folds(texts, seed=2) != folds
+    with pytest.raises(InputError, match="folds=1"):
+        make_folds(texts, folds=1)
+
+
+def test_the_frozen_negatives_are_made_again(items, cider_folder):
+    cider = load_cider(cider_folder)
+    lemma = {one.head.strip(): one.head_lemma for one in items}
+    lemma |= {one.tail.strip(): one.tail_lemma for one in items}
+    by_dialogue = defaultdict(list)
+    for one in items:
+        by_dialogue[one.dialogue].append(Triple(one.head, one.relation, one.tail))
+    frozen = defaultdict(list)
+    for one in cider.negatives:
+        frozen[one.dialogue].append(one)
+    assert sum(map(len, frozen.values())) == 35088
+    small = sorted(by_dialogue, key=lambda name: len(by_dialogue[name]))
+    for name in small[100:300:4]:
+        made = make_negatives(name, by_dialogue[name], lemma=lemma.__getitem__)
+        assert [
+            (one.number, one.strategy, one.triple.head, one.triple.relation, one.triple.tail,
+             one.train)
+            for one in made
+        ] == [
+            (one.number, one.strategy, one.head, one.relation, one.tail, one.train)
+            for one in frozen[name]
+        ]  # fmt: skip
+
+
+def test_a_negative_is_never_annotated_in_any_case_or_direction():
+    annotated = [
+        Triple("Hot", "Antonym", "cold"), Triple("rain", "Causes", "wet"),
+        Triple("wet", "Implies", "rain"), Triple("cold", "Causes", "hot"),
+    ]  # fmt: skip
+    known = {(t.head.lower(), t.relation, t.tail.lower()) for t in annotated}
+    known.add(("cold", "Antonym", "hot"))
+    made = make_negatives("d", annotated)
+    assert made
+    said = [(m.triple.head.lower(), m.triple.relation, m.triple.tail.lower()) for m in made]
+    assert known.isdisjoint(said)
+    assert len(set(said)) == len(said)
+    assert all(head != tail for head, _, tail in said)
+    assert Counter(m.number for m in made).most_common(1)[0][1] <= 8
+    assert all(sum(m.train for m in made if m.number == i) == 2 for i in range(4))
+    assert not any(m.strategy == "reverse" for m in made if m.number == 0)
+
+
+def test_hypotheses_keep_negation():
+    assert hypothesis("won't keep you", "NotCauses", "not free", wording="raw") == (
+        "won't keep you discourages not free"
+    )
+    assert lemmatised("I don't know") == "i do not know"
+    assert lemmatised("cannot come") == "can not come"
+    with pytest.raises(InputError, match="did you mean 'Causes'"):
+        hypothesis("a", "Cause", "b")
+
+
+def test_questions_and_choices_are_the_released_ones(cider_folder):
+    cider = load_cider(cider_folder)
+    questions, choices = cider.questions(), cider.choices()
+    assert len(questions) == 4247
+    assert sum(one.pasted for one in questions) == 240
+    for one in questions:
+        text = cider.text(one.item.dialogue)
+        assert text[one.start :].startswith(one.valid[0])
+    assert len(choices) == 4230
+    assert len({one.id for one in choices}) == 4230
+    right = sum(nearest(one) == one.label for one in choices)
+    assert right / len(choices) == pytest.approx(0.398, abs=0.001)
+    balanced = distance_balanced(choices)
+    assert sum(nearest(one) == one.label for one in balanced) * 4 == len(balanced)
+    assert distance_balanced(choices) == balanced
+
+
+class _Longest:
+    """Learns nothing; takes long options for right ones."""
+
+    def fit(self, choices):
+        self.seen = len(choices)
+
+    def scores(self, choices):
+        return [[float(len(option)) for option in one.options] for one in choices]
+
+
+def test_filtering_replaces_what_is_easily_told():
+    made = [
+        Choice(str(i), "x", "h", "Causes", ("right answer", "a", "b", "c"), 0) for i in range(30)
+    ]
+    pools = [["a long wrong one", "another wrong one", "a"] for _ in made]
+    found = filter_options(made, pools, _Longest(), rounds=12, seed=0)
+    assert found.curve[0].accuracy == 1
+    assert found.curve[-1].accuracy < 0.2
+    assert all(one.options[one.label] == "right answer" for one in found.choices)
+    assert all(len(set(one.options)) == 4 for one in found.choices)
+    assert filter_options(made, pools, _Longest(), rounds=12, seed=0) == found
+    with pytest.raises(InputError, match="one each"):
+        filter_options(made, pools[:2], _Longest())
+
+
+def test_candidates_are_no_valid_tails():
+    spans = ["the bus", "late", "Late ", "over 1 hour late", "wallet", "missed it"]
+    assert candidates(spans, "missed it", ["late"]) == ["the bus", "wallet"]
+    assert candidates(spans, "missed it", ["late"], overlap=True) == [
+        "the bus", "over 1 hour late", "wallet"
+    ]  # fmt: skip
