@@ -5,9 +5,11 @@
 The golden correlations (``golden/rated_baselines.json`` beside the data) are of sentence vectors
 of the published weights; the shipped encoder holds these rounded to int8, so its floors differ in
 the third decimal. This command converts the published weights to float32 (extra ``train``), runs
-the same metrics with them and prints a line for each golden figure. Two conventions of the golden
-vectors differ from the shipped encoder's and are followed here: of a text over 256 word pieces the
-beginning is read, not the end, and an empty text has the vector of its two marks, not zero.
+the shipped metrics with them and prints a line for each golden figure; likeness to references and
+to earlier turns of the system, which no shipped metric is, it computes itself. Two conventions of
+the golden vectors differ from the shipped encoder's and are followed here: of a text over 256 word
+pieces the beginning is read, not the end, and an empty text has the vector of its two marks, not
+zero.
 
 A figure that differs is judged by what rounding alone can do to it: replies that only repeat the
 turn before them all have the cosine 1, and the last bit of single precision puts such ties, and
@@ -126,11 +128,31 @@ def columns(rated: Rated, encoder: Encoder) -> Iterator[tuple[str, list[float | 
     if rated.set.level == "turn":
         found = cosine_last_turn.function([_reply(one) for one in talks], encoder=encoder)
         yield "cosine_last_turn", _values(found)
+        yield "max_cosine_reference", [_to_references(one, encoder) for one in talks]
         return
     found = mean_adjacent_cosine.function(talks, encoder=encoder)
     yield "mean_adjacent_cosine", _values(found)
     found = mean_cosine_to_user.function(talks, encoder=encoder)
     yield "mean_cosine_system_to_previous_user", _values(found)
+    yield "mean_max_cosine_to_earlier_system_turn", [_to_earlier(one, encoder) for one in talks]
+
+
+def _to_references(talk: Conversation, encoder: Encoder) -> float | None:
+    reply = talk.turns[-1]
+    if not reply.references:
+        return None
+    vectors = encoder.encode([reply.text, *reply.references])
+    return float((vectors[1:] @ vectors[0]).max())
+
+
+def _to_earlier(talk: Conversation, encoder: Encoder) -> float | None:
+    """Return how much the system repeats itself; None if it speaks less than twice."""
+    said = [turn.text for turn in talk.turns if turn.speaker == "system"]
+    if len(said) < 2:
+        return None
+    vectors = encoder.encode(said)
+    cosines = vectors @ vectors.T
+    return float(np.mean([cosines[i, :i].max() for i in range(1, len(said))]))
 
 
 def _reply(talk: Conversation) -> Response:

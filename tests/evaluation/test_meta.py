@@ -186,6 +186,9 @@ def test_two_systems_are_not_taken_for_a_correlation(dialogues):
     assert block.system_count == 2
     assert abs(found.spearman.value) == 1
     assert (found.spearman.low, found.spearman.high) == (-1, 1)
+    *_, line = csv.DictReader(io.StringIO(as_csv([block])))
+    assert line["level"] == "system"
+    assert float(line["accuracy"]) == found.accuracy.value
 
 
 def test_order_of_the_items_changes_nothing(turns):
