@@ -46,6 +46,7 @@ NO_HEAD = ""
 """What the generator has learned to read as "whatever happens"."""
 
 PERSON = re.compile(r"(?<![\w'-])(?:(?:per?son|people)[ -]?([xyz])|([xy]))(?![\w-])", re.IGNORECASE)
+FOR_OTHERS = re.compile(r"^(?:wants?|wanted|needs?|needed)\s+(?!to\b)")
 END = " .,;!?"
 NAMES = re.compile(r"\bperson([xyz])\b")
 CLITIC = re.compile(r" ' (?=(?:s|t|d|m|re|ve|ll)\b)")
@@ -242,7 +243,8 @@ def as_fragment(tail: str, relation: Relation) -> str:
     if relation.tail == "state":
         return COPULA.sub("", bare) or text
     if relation.tail == "infinitive" and bare != text:
-        return f"to {WISH.sub('', bare, count=1).removeprefix('to ')}"
+        others, wishes = FOR_OTHERS.subn("", bare)
+        return others if wishes else f"to {WISH.sub('', bare, count=1).removeprefix('to ')}"
     return bare
 
 
