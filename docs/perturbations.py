@@ -46,6 +46,11 @@ again; without one the changed turns are written as graphs.
 **Where the paper and its code differ** (DEAM), grice follows the code, but: it works on graphs
 instead of printed lines, so every pronoun node is found; antonyms are WordNet's and ConceptNet's;
 and where a turn offers nothing to take out, another is tried instead of giving up.
+
+**Trained on one set, tested on each** (`recipes/coherence/cross.py`): a small network that learned
+from one paper's perturbations, on held-out conversations broken by each.
+
+![Heat map of accuracies](coherence-cross.svg)
 """
 
 

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.mark.data
+@pytest.mark.skipif("GRICE_DATA" not in os.environ, reason="GRICE_DATA names no data folder")
+def test_the_page_on_perturbations_shows_what_they_do():
+    page = module("perturbations").page(Path(os.environ["GRICE_DATA"]))
+    assert page == (DOCS / "perturbations.md").read_text("utf-8")
+
+
+def test_the_heat_map_draws_the_recorded_figures():
+    coherence = module("coherence")
+    table = json.loads(coherence.FIGURES.read_text("utf-8"))
+    assert coherence.drawing(table) == (DOCS / "coherence-cross.svg").read_text("utf-8")
