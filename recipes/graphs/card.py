@@ -36,7 +36,8 @@ def write_card(
         '  "ConceptNet-100K train (CC BY-SA 4.0), Open English WordNet antonyms and synonyms '
         f'(CC BY 4.0): {len(known)} facts",',
         "]",
-        'selection = ["train topics held out (k-means of beliefs), five folds"]',
+        'selection = ["train topics held out (k-means of beliefs), five folds", "weights of '
+        'substance: fitted on two halves of the topics, each judged by a form of the other"]',
         f'excluded = "rows with a belief or argument of dev or test: {dropped}; failed versions '
         'equal to the final graph: 197"',
         'command = "PYTHONPATH=src python -m recipes.graphs.train"',
