@@ -25,6 +25,7 @@ from grice.graphs import overlap
 from grice.graphs.check import check_graph
 from grice.graphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice.graphs.scores import score_sample
+from grice.text.overlap import stem, stems
 
 ROUNDS = 5
 Values = dict[str, float]
@@ -37,8 +38,8 @@ def cpu(work: Callable[[], object]) -> float:
 
 
 def ours(samples: dict[str, Sample], predictions: list[Prediction]) -> list[Values]:
-    for cached in ("_bleu_tokens", "_bleu_ngrams", "_rouge_bigrams", "_stems", "_stem"):
-        getattr(overlap, cached).cache_clear()
+    for cached in (overlap._bleu_tokens, overlap._bleu_ngrams, overlap._rouge_bigrams, stems, stem):
+        cached.cache_clear()
     return [score_sample(samples[one.id], one).values for one in predictions]
 
 
