@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from grice.graphs.judges import GraphJudges
     from grice.graphs.samples import Sample
     from grice.graphs.scores import Judge, Row
-    from grice.scoring.models import Models
 
 HELP = "check, score, repair, draw, count or generate explanation graphs"
 
@@ -163,10 +163,11 @@ def _score(arguments: argparse.Namespace) -> int:
         from grice.graphs.bertscore import bert_likeness
 
         likeness["g_bertscore"] = bert_likeness()
-    rows = score_table(
-        samples, predictions, name=arguments.predictions.name, rules=arguments.rules,
-        gate=arguments.gate, likeness=likeness, judge=_judge(arguments),
-    )  # fmt: skip
+    with _judge(arguments) as judge:
+        rows = score_table(
+            samples, predictions, name=arguments.predictions.name, rules=arguments.rules,
+            gate=arguments.gate, likeness=likeness, judge=judge,
+        )  # fmt: skip
     if rows[0].missing:
         warn(f"{rows[0].missing:,} of {len(samples):,} samples have no prediction: left out")
     for row in rows:
@@ -182,22 +183,29 @@ def _score(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _models() -> Models:
+@contextmanager
+def _opened() -> Iterator[GraphJudges]:
     from grice.cli._options import cache_folder
     from grice.scoring.models import Models, default_workers
 
-    return Models(mode="exact", workers=default_workers(), cache=cache_folder())
+    models = Models(mode="exact", workers=default_workers(), cache=cache_folder())
+    try:
+        yield models.open("bundle:graphs")  # type: ignore[misc]
+    finally:
+        models.close()
 
 
-def _judge(arguments: argparse.Namespace) -> Judge | None:
+@contextmanager
+def _judge(arguments: argparse.Namespace) -> Iterator[Judge | None]:
     if not arguments.judges:
-        return None
+        yield None
+        return
     from functools import partial
 
     from grice.graphs.judged import judge
 
-    opened: GraphJudges = _models().open("bundle:graphs")  # type: ignore[assignment]
-    return partial(judge, judges=opened, rules=arguments.rules, gate=arguments.gate)
+    with _opened() as judges:
+        yield partial(judge, judges=judges, rules=arguments.rules, gate=arguments.gate)
 
 
 def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
@@ -342,9 +350,9 @@ def _generate(arguments: argparse.Namespace) -> int:
         if given
         else read_samples(arguments.samples)
     )
-    judges: GraphJudges = _models().open("bundle:graphs")  # type: ignore[assignment]
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
-    made = generate_graphs(samples, judges, stances=stances)
+    with _opened() as judges:
+        made = generate_graphs(samples, judges, stances=stances)
     return _write(arguments.output, "".join(msgspec.json.encode(one).decode() + "\n"
                                             for one in made))  # fmt: skip
 
