@@ -9,7 +9,7 @@ read back without repair, for the official notes forbid patching.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from grice.errors import InputError
 from grice.graphs.features import Reading
@@ -40,6 +40,7 @@ GRAPH = re.compile(r"\(.*\)", re.DOTALL)
 TRIPLES = re.compile(r"""\(\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*\)""")
 
 
+@runtime_checkable
 class StanceJudge(Protocol):
     """Says the stance of an argument, alone or with a graph; :class:`GraphJudges` does both."""
 
