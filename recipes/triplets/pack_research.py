@@ -1,32 +1,60 @@
 """Puts the research heads of each fold where ``grice bench cider`` looks for them.
 
-PYTHONPATH=src:. python -m recipes.triplets.pack_research [--name NAME] [--seed 0]
+PYTHONPATH=src:. python -m recipes.triplets.pack_research
+
+All heads of a fold are averaged. The level from which on a triplet counts as entailed is the best
+one on the dialogues of the training folds that validate.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
+from pathlib import Path
 
+import numpy as np
 from recipes.triplets.data import WORK
+from recipes.triplets.links import macro_f1
+
+from grice.triplets.heads import SCALE
+
+
+def outputs(path: Path, kept: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """Return a head's numbers of some pairs, shape ``(pairs, 3, relations)``."""
+    with np.load(path) as arrays:
+        w = {name: arrays[name].astype(np.float32) for name in arrays.files}
+    both = w["head_weight"].shape[0] > kept["context"].shape[1]
+    vectors = np.concatenate([kept["context"], kept["alone"]], 1) if both else kept["context"]
+    vectors = vectors.astype(np.float32) * SCALE
+    head = (vectors @ w["head_weight"] + w["head_bias"])[kept["pairs"][rows, 0]]
+    tail = (vectors @ w["tail_weight"] + w["tail_bias"])[kept["pairs"][rows, 1]]
+    joined = np.concatenate([head, tail, head * tail, kept["structure"][rows]], axis=1)
+    hidden = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
+    return (hidden @ w["out_weight"] + w["out_bias"]).reshape(len(rows), 3, -1)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--name", default="")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+    kept = dict(np.load(WORK / "rows.npz"))
+    nli = kept["nli"]
+    of = kept["dialogue"][kept["pairs"][nli[:, 0], 0]]
+    validates = np.random.default_rng(7).random(kept["dialogue"].max() + 1) < 1 / 8
     for fold in range(1, 6):
         out = WORK / f"fold_{fold}"
-        out.mkdir(exist_ok=True)
-        links = WORK / f"links{options.name}_{fold}_{options.seed}"
-        level = json.loads(links.with_suffix(".json").read_text())["level"]
-        shutil.copy(links.with_suffix(".npz"), out / "links.npz")
-        answers = WORK / f"answers_{fold}_{options.seed}.npz"
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        found = sorted([*WORK.glob(f"links_{fold}_*.npz"), *WORK.glob(f"links_both_{fold}_*.npz")])
+        for place, path in enumerate(found):
+            shutil.copy(path, out / f"links_{place}.npz")
+        rows = nli[(nli[:, 3] != fold) & validates[of]]
+        mean = np.mean([outputs(path, kept, rows[:, 0]) for path in found], axis=0)
+        odds = mean[np.arange(len(rows)), 0, rows[:, 1]]
+        levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
+        level = max(levels, key=lambda one: macro_f1(rows[:, 2] == 1, odds > one))
+        answers = WORK / f"answers_{fold}_0.npz"
         if answers.exists():
             shutil.copy(answers, out / "answers.npz")
-        (out / "settings.json").write_text(json.dumps({"level": level}))
+        (out / "settings.json").write_text(json.dumps({"level": float(level)}))
+        print(fold, len(found), "heads, level", round(float(level), 3))
 
 
 if __name__ == "__main__":

@@ -45,13 +45,20 @@ RULES = (
     (r"^\W*(?:and then|then|before|and after that|,? then)\b", "Before", False),
     (r"^\W*after\b", "Before", True),
     (r"^\W*(?:while|at the same time)\b", "Simutaneous", False),
-    (r"^\W*(?:when|during|on|at|in)\W*(?:the |my |a |our )?$", "HappensIn", False),
-    (r"^\W*(?:at|in|inside|from)\W*(?:the |my |a |our |their )?$", "AtLocation", False),
+    (r"^\W*(?:when|during)\W*(?:the |my |a |our )?$", "HappensIn", False),
+    (r"^\W*(?:at|in|on|inside)\W*(?:the |my |a |our |their )?$", "AtLocation", False),
     (r"^\W*(?:is|was|are|were|'s)\W*(?:so |very |really |too )?$", "HasProperty", False),
     (r"^\W*(?:is|was|are|were|'s)\W*(?:an? |the )$", "IsA", False),
     (r"^\W*(?:for|used to|used for)\W*(?:the |my |a )?$", "UsedFor", False),
     (r"^\W*(?:if|unless|only if|once)\b", "HasPrerequisite", False),
     (r"^\W*(?:must|means?|which means|apparently|so (?:you|he|she|they) must)\b", "Implies", False),
+)
+TIMES = re.compile(
+    r"\b(?:\d{4}s?|\d+ ?(?:am|pm)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week\w*|month\w*|"
+    r"morning|evening|afternoon|night|noon|winter|summer|spring|autumn|century|season|christmas|"
+    r"january|february|march|april|june|july|august|september|october|november|december|"
+    r"day\w*|years?|past|future|holidays?|war|game|match|party|trip|class|interview|election)\b",
+    re.I,
 )
 WISH = re.compile(r"\b(?:want|need|like|love|hope|wish|let's|should|plan|going) ?(?:to)?\b", re.I)
 
@@ -80,7 +87,8 @@ def read_part(data: Path, part: int, parts: int) -> None:
         joined = join_turns(one)
         reading = read_texts([joined.text], lambda ts: [h for h, _ in encoder.hidden(ts)])[0]
         held = dict(slices(reading, joined))
-        places = spot(joined, lambda ts: [tagger.tag([t])[0] if t in held else () for t in ts])
+        found = spot(joined, lambda ts: [tagger.tag([t])[0] if t in held else () for t in ts])
+        places = [one.place for one in found]
         rows.append(
             (one.id, joined, places, np.array([reading.vector(p) for p in places], np.float16))
         )
@@ -119,11 +127,13 @@ def knowledge(data: Path) -> list[tuple[str, str, str]]:
         head, relation, tail, split = rows[i]
         if split == "train" and relation in CONCEPTNET and len(found.setdefault(relation, [])) < MOST:
             found[relation].append((head, relation, tail))
-    listed = []
+    listed, counts = [], Counter()
     for triples in found.values():
-        for head, relation, tail in triples[:MOST]:
+        for head, relation, tail in triples:
             name, swapped = CONCEPTNET[relation]
-            listed.append((tail, name, head) if swapped else (head, name, tail))
+            counts[name] += 1
+            if counts[name] <= MOST:
+                listed.append((tail, name, head) if swapped else (head, name, tail))
     return listed
 
 
@@ -140,6 +150,9 @@ def cued(joined: Joined, places: list[tuple[int, int]]) -> Iterator[tuple[int, s
             for pattern, relation, swapped in RULES:
                 if re.search(pattern, between.strip() + " ", re.IGNORECASE):
                     name = relation
+                    tail = joined.text[slice(*second)]
+                    if name == "AtLocation" and TIMES.search(tail):
+                        name = "HappensIn"
                     if name == "Causes" and not swapped and WISH.search(joined.text[slice(*second)]):
                         name = "CausesDesire"
                     yield (j, name, i) if swapped else (i, name, j)

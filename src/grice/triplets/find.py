@@ -28,6 +28,8 @@ __all__ = ["Link", "find_links"]
 
 BEFORE = 3
 """Turns between head and tail at most: nine in ten annotated links are within."""
+ENUMERATION = next(i for i, cue in enumerate(CUES) if "and" in cue)
+"""The cues that only string words together."""
 MOST_PAIRS = 900
 """Pairs of spans that are judged; of a longer conversation the nearest."""
 
@@ -101,7 +103,8 @@ def find_links(
             for text in texts
         ]
 
-    places = spot(joined, tag)
+    spotted = spot(joined, tag)
+    places = [one.place for one in spotted]
     pairs = _pairs(joined, places)
     if not pairs:
         return []
@@ -110,7 +113,8 @@ def find_links(
         np.asarray([reading.vector(place) for place in places], np.float32),
     )  # fmt: skip
     numbers = models.links(sides, pairs)
-    found = _chosen(conversation.id, joined, sides, pairs, numbers, models, least)
+    events = [one.event for one in spotted]
+    found = _chosen(conversation.id, joined, sides, pairs, numbers, events, models, least)
     if not implicit:
         found = [one for one in found if one.explicit]
     if relations:
@@ -118,6 +122,17 @@ def find_links(
     kept = _distinct(sorted(found, key=lambda one: -one.confidence))[:most]
     return sorted(kept, key=lambda one: (one.head_span.turn, one.head_span.start))
 
+
+KINDS = {
+    "IsA": "tt", "HasA": "tt", "AtLocation": "?t", "LocatedNear": "tt", "UsedFor": "t?",
+    "CapableOf": "te", "Desires": "t?", "HasProperty": "t?", "MannerOf": "ee",
+    "HasSubevent": "ee", "Causes": "e?", "CausesDesire": "?e", "Implies": "e?",
+    "HasPrerequisite": "e?", "MotivatedByGoal": "ee", "ObstructedBy": "e?", "SocialRule": "e?",
+    "Before": "ee", "HappensIn": "?t", "Simutaneous": "ee", "NotCauses": "e?",
+    "NotCausesDesire": "?e", "NotImplies": "e?", "NotMotivatedByGoal": "ee",
+    "NotHasProperty": "t?", "NotIsA": "tt", "DependsOn": "??",
+}  # fmt: skip
+"""What a relation's head and tail can be: an event, a thing, or either."""
 
 LONGEST_TURN = 600
 """Characters that the tagger reads at once."""
@@ -136,25 +151,42 @@ def _pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:
 
 def _chosen(
     name: str, joined: Joined, sides: Sides, pairs: Sequence[tuple[int, int]], numbers: np.ndarray,
-    models: TripletModels, least: float | None,
+    events: Sequence[bool], models: TripletModels, least: float | None,
 ) -> list[Link]:  # fmt: skip
     odds = numbers[:, 0]
     likely = numbers[:, 2]
-    best = (odds + _log_softmax(likely)).argmax(axis=1)
-    level = models.level if least is None else float(np.log(least / (1 - least + 1e-9) + 1e-9))
+    fits = _fits(pairs, events, models.links.relations)
+    best = np.where(fits, odds + _log_softmax(likely), -np.inf).argmax(axis=1)
     found = []
     for (a, b), row, relation in zip(pairs, odds, best, strict=True):
-        if row[relation] <= level:
+        confidence = float(sigmoid(row[relation]))
+        if row[relation] <= models.level if least is None else confidence < least:
             continue
         ends = [sides.places[a], sides.places[b]]
         heads, tails = (_span(joined, place) for place in ends)
         found.append(
             Link(
                 name, sides.spans[a], models.links.relations[relation], sides.spans[b],
-                heads, tails, round(float(sigmoid(row[relation])), 4),
+                heads, tails, round(confidence, 4),
                 _explicit(sides, a, b),
             )
         )  # fmt: skip
+    return found
+
+
+def _fits(
+    pairs: Sequence[tuple[int, int]], events: Sequence[bool], relations: Sequence[str]
+) -> np.ndarray:
+    """Say which relations can hold between an event or a thing and another."""
+    kinds = [KINDS.get(name, "??") for name in relations]
+    said = np.array(["e" if one else "t" for one in events])
+    found = np.zeros((len(pairs), len(relations)), bool)
+    for row, (a, b) in enumerate(pairs):
+        sides = said[a], said[b]
+        found[row] = [
+            all(wanted in ("?", found) for wanted, found in zip(kind, sides, strict=True))
+            for kind in kinds
+        ]
     return found
 
 
@@ -175,7 +207,8 @@ def _explicit(sides: Sides, a: int, b: int) -> bool:
     numbers = structure(
         sides.layout, sides.spans[a], sides.spans[b], sides.places[a], sides.places[b]
     )
-    return bool(numbers[16]) and bool(numbers[STRUCTURE - len(CUES) :].any())
+    cues = numbers[STRUCTURE - len(CUES) :]
+    return bool(numbers[16]) and bool(np.delete(cues, ENUMERATION).any())
 
 
 def _distinct(links: Sequence[Link]) -> list[Link]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["SCALE", "LinkHead", "Sides", "span_vectors"]
+__all__ = ["SCALE", "LinkHead", "LinkHeads", "Sides", "span_vectors"]
 
 SCALE = np.float32(384**0.5 / 4)
 """Vectors of length one have components too small for a network to begin with."""
@@ -115,13 +115,13 @@ class LinkHead:
             sides: The spans.
             pairs: Index of head and tail of each pair.
         """
-        if sides.vectors.shape[1] != self.inputs:
+        if sides.vectors.shape[1] < self.inputs:
             raise InputError(
                 f"vectors of {sides.vectors.shape[1]} numbers; this head reads {self.inputs}"
             )
         w = self._weights
         found = np.zeros((len(pairs), 3 * len(self.relations)), np.float32)
-        vectors = sides.vectors * SCALE
+        vectors = sides.vectors[:, : self.inputs] * SCALE
         with single_threaded():
             heads = np.stack([row @ w["head_weight"] + w["head_bias"] for row in vectors])
             tails = np.stack([row @ w["tail_weight"] + w["tail_bias"] for row in vectors])
@@ -139,3 +139,24 @@ class LinkHead:
         """Return the place of a relation among the numbers; an unknown one is an InputError."""
         load_schema("cider")[relation]
         return self.relations.index(relation)
+
+
+class LinkHeads:
+    """Several heads as one: the mean of their numbers.
+
+    Args:
+        heads: One or more; they may differ in what they read of a span.
+    """
+
+    def __init__(self, heads: Sequence[LinkHead]) -> None:
+        self._heads = tuple(heads)
+        self.relations = heads[0].relations
+        self.both = any(one.both for one in heads)
+        self.index = heads[0].index
+
+    def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
+        """Return the mean numbers of each pair; see :class:`LinkHead`."""
+        found = self._heads[0](sides, pairs)
+        for one in self._heads[1:]:
+            found = found + one(sides, pairs)
+        return np.asarray(found / np.float32(len(self._heads)), np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.triplets.answers import AnswerHead
-from grice.triplets.heads import LinkHead
+from grice.triplets.heads import LinkHead, LinkHeads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class TripletModels(NamedTuple):
         tagger: Gives a tagger of events for token states; None where none is needed.
     """
 
-    links: LinkHead
+    links: LinkHead | LinkHeads
     answers: AnswerHead | None
     level: float
     encoder: TripletEncoder
@@ -93,14 +93,16 @@ def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> Tripl
 def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     """Return the models a recipe left in a folder: arrays, and ``settings.json``.
 
+    Every ``links*.npz`` is a head; their numbers are averaged.
+
     Raises:
         BundleError: If something is missing.
     """
     try:
         settings = msgspec.json.decode((folder / "settings.json").read_bytes(), type=_Settings)
-        links = LinkHead(folder / "links.npz")
+        links = LinkHeads([LinkHead(path) for path in sorted(folder.glob("links*.npz"))])
         found = folder / "answers.npz"
         answers = AnswerHead(found) if found.exists() else None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, IndexError, msgspec.MsgspecError) as error:
         raise BundleError(f"{folder}: no heads of triplets: {error}") from None
     return TripletModels(links, answers, settings.level, encoder)

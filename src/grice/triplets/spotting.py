@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Place
 
-__all__ = ["Joined", "join_turns", "slices", "spot", "things"]
+__all__ = ["Joined", "Spotted", "join_turns", "slices", "spot", "things"]
 
 LEAST = 0.35
 """How sure the tagger is at least of an event."""
@@ -52,6 +52,13 @@ class Joined(NamedTuple):
         return bisect_right(self.starts, place[0]) - 1
 
 
+class Spotted(NamedTuple):
+    """A stretch of a conversation, and whether it is an event; else it is a thing."""
+
+    place: Place
+    event: bool
+
+
 def join_turns(conversation: Conversation) -> Joined:
     """Return a conversation as one text with the places of its turns."""
     starts, at = [], 0
@@ -75,7 +82,7 @@ def slices(reading: TextReading, joined: Joined) -> list[tuple[str, Hidden]]:
 
 def spot(
     joined: Joined, tag: Callable[[Sequence[str]], Sequence[tuple[TaggedSpan, ...]]]
-) -> list[Place]:
+) -> list[Spotted]:
     """Return the stretches of a conversation, in order, events before the things in them.
 
     Args:
@@ -84,15 +91,17 @@ def spot(
     """
     bounds = [*joined.starts, len(joined.text) + 1]
     turns = [joined.text[start : end - 1] for start, end in pairwise(bounds)]
-    found: dict[Place, None] = {}
+    found: dict[Place, bool] = {}
     for start, text, events in zip(joined.starts, turns, tag(turns), strict=True):
         for one in events:
             place = _trimmed(text, one.start, one.end)
-            if one.confidence >= LEAST and place[1] - place[0] > 3:
-                found[start + place[0], start + place[1]] = None
+            # One word, such as "like", says too little to be linked.
+            if one.confidence >= LEAST and " " in text[slice(*place)]:
+                found[start + place[0], start + place[1]] = True
         for a, b in things(text):
-            found.setdefault((start + a, start + b))
-    return sorted(found, key=lambda place: (place[0], -place[1]))
+            found.setdefault((start + a, start + b), False)
+    order = sorted(found, key=lambda place: (place[0], -place[1]))
+    return [Spotted(place, found[place]) for place in order]
 
 
 def _trimmed(text: str, start: int, end: int) -> Place:
@@ -137,8 +146,10 @@ def _belongs(word: str, after: str, *, opened: bool) -> bool:
         return False
     readings = look_up(lower).readings
     if "v" in readings:
-        # "party" and "go" are both nouns and verbs: a determiner or an adjective decides.
-        open_noun = after in DETERMINERS or (opened and "a" in look_up(after).readings)
+        # "party" and "go" are both nouns and verbs: the word before decides. Behind a noun, what
+        # ends like a verb is one: "my dog barks".
+        inflected = lower.endswith(("s", "ed", "ing")) and "a" not in look_up(after).readings
+        open_noun = after in DETERMINERS or (opened and not inflected)
         return ("n" in readings or "a" in readings) and open_noun
     return "n" in readings or "a" in readings or (not readings and word[0].isupper())
 

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from grice.cli import main
+from grice.errors import BundleError, InputError
+from grice.records import Conversation, Span, Turn
+from grice.runtime.embedded import Hidden
+from grice.runtime.protocols import TaggedSpan
+from grice.triplets.answers import BINS, LONGEST, AnswerHead, best_spans, distance_bins, question
+from grice.triplets.drawing import draw_links, links_page
+from grice.triplets.find import Link, find_links
+from grice.triplets.heads import LinkHead, span_vectors
+from grice.triplets.models import TripletModels, open_folder
+from grice.triplets.reading import NEW, read_texts, stretches
+from grice.triplets.spotting import join_turns, slices, spot, things
+from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
+
+WIDTH = 8
+
+
+def states(text):
+    """Return a state per word that depends on the word alone."""
+    offsets, rows, at = [], [], 0
+    for word in text.split(" "):
+        if word:
+            offsets.append((at, at + len(word)))
+            rows.append(np.random.default_rng(sum(map(ord, word))).normal(size=WIDTH))
+        at += len(word) + 1
+    return Hidden(np.array(rows, np.float32).reshape(-1, WIDTH), offsets)
+
+
+class FakeEncoder:
+    identity = "fake"
+
+    def hidden(self, texts):
+        return [states(text) for text in texts]
+
+    def encode(self, texts):
+        return [states(text).states.sum(axis=0) for text in texts]
+
+
+class FakeTagger:
+    """Takes every clause up to a mark for an event."""
+
+    def tag(self, texts):
+        return [
+            tuple(
+                TaggedSpan(text.index(part), text.index(part) + len(part), "event", 0.9)
+                for part in text.replace(",", ".").split(". ")
+                if part.strip()
+            )
+            for text in texts
+        ]
+
+
+@pytest.fixture
+def links_file(tmp_path):
+    draw = np.random.default_rng(0)
+    width, hidden = 4, 5
+    shapes = {"head": (WIDTH, width), "tail": (WIDTH, width),
+              "hidden": (3 * width + STRUCTURE, hidden), "out": (hidden, 93)}  # fmt: skip
+    arrays = {}
+    for name, shape in shapes.items():
+        arrays[f"{name}_weight"] = draw.normal(size=shape)
+        arrays[f"{name}_bias"] = draw.normal(size=shape[1])
+    np.savez(tmp_path / "links.npz", **arrays)
+    (tmp_path / "settings.json").write_text('{"level": 0.5}')
+    return tmp_path / "links.npz"
+
+
+@pytest.fixture
+def models(links_file):
+    return TripletModels(
+        LinkHead(links_file), None, -2.0, FakeEncoder(), lambda hidden: FakeTagger()
+    )
+
+
+@pytest.fixture
+def bus():
+    return Conversation(
+        "bus",
+        (
+            Turn("A", "I missed the bus because my wallet was lost."),
+            Turn("B", "You are late. The meeting room is empty"),
+        ),
+    )
+
+
+def test_spans_point_at_the_words(bus, models):
+    found = find_links(bus, models, most=50)
+    assert found
+    for one in found:
+        for said, span in ((one.head, one.head_span), (one.tail, one.tail_span)):
+            assert bus.turns[span.turn].text[span.start : span.end] == said
+        assert 0 <= one.confidence <= 1
+    assert any(one.explicit for one in found)
+    assert len({frozenset((one.head.lower(), one.tail.lower())) for one in found}) == len(found)
+
+
+def test_bounds_hold(bus, models):
+    assert len(find_links(bus, models, most=1)) == 1
+    assert all(one.confidence >= 0.8 for one in find_links(bus, models, least=0.8))
+    assert all(one.explicit for one in find_links(bus, models, implicit=False))
+    (some, *_) = find_links(bus, models)
+    only = find_links(bus, models, relations=[some.relation], most=50)
+    assert {one.relation for one in only} == {some.relation}
+    with pytest.raises(InputError, match="1 or more"):
+        find_links(bus, models, most=0)
+    with pytest.raises(InputError, match="no tagger"):
+        find_links(bus, models._replace(tagger=None))
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [(), (Turn("", ""),), (Turn("", "   "), Turn("", "ok")), (Turn("", "."),)],
+)
+def test_nothing_to_link(turns, models):
+    assert find_links(Conversation("x", turns), models) == []
+
+
+def test_conversations_without_speakers(bus, models):
+    bare = Conversation("bus", tuple(Turn("", turn.text) for turn in bus.turns))
+    assert find_links(bare, models) == find_links(bus, models)
+
+
+def test_a_long_text_is_read_in_windows_and_no_word_is_lost():
+    text = " ".join(f"word{i}." for i in range(400))
+    parts = list(stretches(text))
+    assert len(parts) > 3
+    assert parts[0][0] == 0
+    assert parts[-1][1] == len(text)
+    assert all(a[1] == b[0] for a, b in pairwise(parts))
+    assert all(b - a <= NEW + 250 for a, b in parts)
+    reading = read_texts([text], FakeEncoder().hidden)[0]
+    assert [text[a:b] for a, b in zip(reading.starts, reading.ends, strict=True)] == text.split()
+    place = locate(text, "word300. word301.")
+    wanted = states("word300. word301.").states.mean(axis=0)
+    assert reading.vector(place) == pytest.approx(wanted / np.linalg.norm(wanted), abs=1e-5)
+    assert not reading.vector((0, 0)).any()
+
+
+def test_turns_get_the_states_of_the_conversation(bus):
+    joined = join_turns(bus)
+    reading = read_texts([joined.text], FakeEncoder().hidden)[0]
+    for (text, hidden), turn in zip(slices(reading, joined), bus.turns, strict=True):
+        assert text == turn.text
+        assert [text[a:b] for a, b in hidden.offsets] == text.split()
+
+
+def test_events_lose_their_subject_and_marks(bus):
+    joined = join_turns(bus)
+    found = spot(joined, FakeTagger().tag)
+    said = {joined.text[one.place[0] : one.place[1]]: one.event for one in found}
+    assert said["missed the bus because my wallet was lost"]
+    assert said["meeting room"] is False
+    assert things("!!!") == []
+
+
+def test_structure_of_spans_that_stand_nowhere():
+    layout = layout_of("I missed the bus. You are late.")
+    here = structure(layout, "missed the bus", "late", (2, 16), (26, 30))
+    assert here.shape == (STRUCTURE,)
+    assert here[12] > 0
+    assert structure(layout, "late", "missed the bus", (26, 30), (2, 16))[12] < 0
+    gone = structure(layout, "missed the bus", "tired", (2, 16), None)
+    assert gone[6] == 1
+    assert not gone[12:].any()
+    assert locate("abc", " ") is None
+
+
+def test_a_pair_is_judged_alike_among_others(links_file):
+    head = LinkHead(links_file)
+    encoder = FakeEncoder()
+    text = "I missed the bus. You are late."
+    reading = read_texts([text], encoder.hidden)[0]
+    spans = ["missed the bus", "late", "tired"]
+    sides = span_vectors(reading, layout_of(text), spans, alone=encoder.encode, both=False)
+    assert sides.places[2] is None
+    found = head(sides, [(0, 1), (1, 0), (0, 2)])
+    assert found.shape == (3, 3, 31)
+    assert np.array_equal(head(sides, [(0, 1)])[0], found[0])
+    with pytest.raises(InputError, match="did you mean 'Causes'"):
+        head.index("Cause")
+    with pytest.raises(InputError, match="this head reads 8"):
+        head(sides._replace(vectors=np.zeros((3, 5), np.float32)), [(0, 1)])
+
+
+def test_arrays_that_do_not_fit_are_refused(links_file, tmp_path):
+    models = open_folder(tmp_path, FakeEncoder())
+    assert models.level == 0.5
+    with np.load(links_file) as arrays:
+        kept = dict(arrays)
+    kept["out_weight"] = kept["out_weight"][:, :90]
+    np.savez(links_file, **kept)
+    with pytest.raises(BundleError, match="do not fit"):
+        LinkHead(links_file)
+    with pytest.raises(BundleError, match="no heads of triplets"):
+        open_folder(tmp_path / "nowhere", FakeEncoder())
+
+
+def test_answers_stay_within_a_sentence_and_a_length():
+    text = "You missed the bus . You are late ."
+    reading = read_texts([text], FakeEncoder().hidden)[0]
+    logits = np.zeros((len(reading.starts), 2), np.float32)
+    logits[1, 0], logits[3, 1], logits[7, 1] = 5, 3, 4
+    (score, place), *rest = best_spans(reading, logits, np.zeros(LONGEST, np.float32), count=4)
+    assert text[place[0] : place[1]] == "missed the bus"
+    assert score == 8
+    assert all(one[0] <= score for one in rest)
+    bins = distance_bins(reading, locate(text, "the bus"))
+    assert set(bins[2:4]) == {BINS - 2}
+    assert set(distance_bins(reading, None)) == {BINS - 1}
+    assert question("missed the bus", "Causes") == "What does 'missed the bus' cause?"
+    assert question("x", "NotCauses") == ""
+
+
+def test_an_answer_head_reads_its_file(tmp_path):
+    draw = np.random.default_rng(0)
+    shapes = {
+        "token_weight": (4, WIDTH), "token_bias": (4,), "factor_weight": (4, WIDTH),
+        "factor_bias": (4,), "query_weight": (4, 2 * WIDTH), "query_bias": (4,),
+        "queryfactor_weight": (4, 2 * WIDTH), "queryfactor_bias": (4,),
+        "relation_weight": (31, 4), "relationfactor_weight": (31, 4),
+        "distance_weight": (BINS, 4), "out_weight": (2, 8), "out_bias": (2,),
+        "length": (LONGEST,),
+    }  # fmt: skip
+    np.savez(tmp_path / "a.npz", **{name: draw.normal(size=one) for name, one in shapes.items()})
+    head = AnswerHead(tmp_path / "a.npz")
+    text = "You missed the bus . You are late ."
+    reading = read_texts([text], FakeEncoder().hidden)[0]
+    place = locate(text, "the bus")
+    vector = head.head_vector(reading, "the bus", place, FakeEncoder().encode)
+    logits = head(reading, vector, "Causes", place)
+    assert logits.shape == (9, 2)
+    assert not np.array_equal(logits, head(reading, vector, "IsA", place))
+    assert head.length.shape == (LONGEST,)
+
+
+def link(**changes):
+    stated = {
+        "conversation": "bus", "head": "missed the bus", "relation": "Causes", "tail": "late",
+        "head_span": Span(0, 2, 16), "tail_span": Span(1, 8, 12), "confidence": 0.7,
+        "explicit": False,
+    }  # fmt: skip
+    return Link(**(stated | changes))
+
+
+def test_the_page_shows_every_link_and_escapes_what_was_said(bus):
+    evil = Conversation("<b>", (*bus.turns, Turn("<i>", "<script>alert(1)</script>\x07" * 9)))
+    page = links_page([(evil, [link(), link(explicit=True, relation="Unknown")])])
+    assert "<script>alert" not in page
+    assert page.count('class="link"') == 2
+    assert page.count("implicit") > 1
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    svg = draw_links(bus, [link()])
+    assert svg.startswith("<svg")
+    assert "missed the bus" in svg
+    assert draw_links(Conversation("empty", ()), []).endswith("</svg>")
+
+
+def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, capsys):
+    pytest.importorskip("ctranslate2")
+    from grice.runtime.bundle import shipped_bundles
+
+    if "triplets" not in shipped_bundles():
+        pytest.skip("the heads are not in this checkout")
+    talk = tmp_path / "talk.txt"
+    talk.write_text("A: I missed the bus because I overslept.\nB: So you are late for work?\n")
+    out, page = tmp_path / "links.jsonl", tmp_path / "links.html"
+    status = main(
+        ["triplets", str(talk), "--least", "0.01", "-o", str(out), "--html", str(page)]
+    )  # fmt: skip
+    assert status == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert rows
+    assert {"head", "relation", "tail", "head_span", "tail_span", "explicit"} <= rows[0].keys()
+    assert "<svg" in page.read_text()
+    mine = tmp_path / "my.kb"
+    assert main(["kb", "build", str(out), "-o", str(mine), "--schema", "cider"]) == 0
+    assert main(["kb", "add", "--from", str(out), "--to", str(mine)]) == 0
+    assert main(["triplets", str(talk), "--relation", "Cause"]) == 2
+    assert "did you mean 'Causes'" in capsys.readouterr().err
