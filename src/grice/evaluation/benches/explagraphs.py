@@ -51,6 +51,11 @@ RE_T5 = {"sa": 0.704, "stca": 0.278, "g_bleu": 0.054, "g_rouge2": 0.067, "g_roug
 """Table 5; SeCA and EA are by judges that were not released."""
 OWN_JUDGE = "by the shipped judge: compares with the rows here, not with published figures"
 CHOSEN = "the generator picks among its graphs by the judge of meaning, so its seca is flattered"
+SEARCHED = (
+    "the generator searches by a form like the judge's, of another seed but taught by the same "
+    "facts, so its substance is flattered: above that of gold graphs it is no merit"
+)
+FLATTERED = {"seca": CHOSEN, "substance": SEARCHED}
 LEVEL = 5
 """The percentile of substance that a system's mean should lie above."""
 
@@ -82,7 +87,9 @@ def measure(shop: Workshop) -> Iterator[Row]:
         for name, measured in MEASURES.items():
             own = name in ("seca", "ea", "substance")
             beside = RE_T5.get(name) if system.name == "embedded" else None
-            notes = [OWN_JUDGE] * own + [CHOSEN] * (name == "seca" and system.name == "embedded")
+            notes = [OWN_JUDGE] * own
+            if system.name == "embedded" and name in FLATTERED:
+                notes.append(FLATTERED[name])
             yield Row(
                 row=system.name,
                 measure=name,
@@ -160,7 +167,8 @@ def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> I
     above = [a - b for a, b in zip(ours["substance"], floor, strict=True)]
     signature = f"{stamp}|on:explagraphs_dev|substance"
     yield Row(row="embedded minus nonsense", measure="substance", kind="ours",
-              found=_mean(above, samples), why=OWN_JUDGE, signature=signature)  # fmt: skip
+              found=_mean(above, samples), why=f"{OWN_JUDGE}; {SEARCHED}",
+              signature=signature)  # fmt: skip
     values, answered = kept[RELEASED[0]]
     found = np.array(values["substance"])
     draws = np.random.default_rng(0).integers(len(found), size=(2000, len(found)))
