@@ -32,6 +32,14 @@ def test_a_page_shows_every_graph_and_loads_nothing():
     assert "min_facts: 2 facts, at least 3 are needed" in page
 
 
+def test_a_graph_too_large_to_draw_does_not_cost_the_others_their_pictures():
+    large = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
+    page = graph_page([Shown(f"g{i}", "b", "a", "", text) for i, text in enumerate((large, GRAPH))])
+    assert page.count("<section>") == 2
+    assert page.count("<svg") == 1
+    assert "not drawn: 10,000 facts" in page
+
+
 def test_the_command_writes_the_page(tmp_path, capsys):
     samples = tmp_path / "s.jsonl"
     samples.write_text(

@@ -199,7 +199,8 @@ def _starts(facts: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _too_few(count: int) -> Failure:
-    return Failure("min_facts", f"{count} facts, at least {MIN_FACTS} are needed")
+    facts = "fact" if count == 1 else "facts"
+    return Failure("min_facts", f"{count} {facts}, at least {MIN_FACTS} are needed")
 
 
 def _concept_words(graph: Graph, long: set[str], starts: Sequence[int]) -> Iterator[Failure]:

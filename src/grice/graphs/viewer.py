@@ -9,6 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.errors import InputError
 from grice.graphs.check import check_graph
 from grice.graphs.drawing import draw_graph
 from grice.graphs.reader import read_graph
@@ -57,12 +58,11 @@ class Shown(NamedTuple):
 def graph_page(graphs: Iterable[Shown]) -> str:
     """Return an HTML page with a picture of every graph and what is wrong with its structure.
 
-    Raises:
-        InputError: If a graph is too large to draw.
+    A graph too large to draw has a line that says so in place of its picture.
     """
     parts = []
     for one in graphs:
-        svg = draw_graph(read_graph(one.graph).graph, one.belief, one.argument, one.stance)
+        picture = _picture(one)
         broken = check_graph(one.graph, one.belief, one.argument, rules="paper").failures
         says = "".join(
             f"<li>{_text(f'{failure.rule}: {failure.reason}')}</li>" for failure in broken
@@ -73,7 +73,8 @@ def graph_page(graphs: Iterable[Shown]) -> str:
             else '<p class="right">correct by the rules of the paper</p>'
         )
         parts.append(
-            f'<section><h2>{_text(one.id)}</h2><div class="picture">{svg}</div>{verdict}</section>'
+            f'<section><h2>{_text(one.id)}</h2><div class="picture">{picture}</div>{verdict}'
+            "</section>"
         )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Explanation graphs'
@@ -84,6 +85,13 @@ def graph_page(graphs: Iterable[Shown]) -> str:
         + "".join(parts)
         + f"<script>{SCRIPT}</script></body></html>\n"
     )
+
+
+def _picture(one: Shown) -> str:
+    try:
+        return draw_graph(read_graph(one.graph).graph, one.belief, one.argument, one.stance)
+    except InputError as error:
+        return f'<p class="wrong">not drawn: {_text(str(error))}</p>'
 
 
 def _text(text: str) -> str:
