@@ -24,7 +24,7 @@ from grice.records import Triple
 from grice.runtime.blas import single_threaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -197,6 +197,19 @@ class KnowledgeStore:
             (*(like(word) for word in words), count),
         )
         return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
+
+    def triples(self, relations: Sequence[str]) -> Iterator[Triple]:
+        """Yield every triple of some relations, in the order of the store."""
+        marks = ", ".join("?" * len(relations))
+        found = self._connection.execute(
+            "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
+            " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
+            " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
+            f" WHERE relations.name IN ({marks}) ORDER BY head, relation, tail",
+            tuple(relations),
+        )
+        for head, name, tail, source in found:
+            yield Triple(head, name, tail, source=source)
 
     def exact(self, text: str, count: int) -> list[Triple]:
         """Return triples whose head or tail is exactly this text, in any case."""
