@@ -151,6 +151,10 @@ def test_commands_generate_and_judge(tmp_path, capsys):
     assert 0 <= found["nonsense", "substance"] <= 1
     assert main(["graph", "stats", str(samples), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["shapes"]["n"] == 1
+    assert main(["graph", "generate", "--belief", "", "--argument", ""]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["graph"] == ""
+    assert "too few words" in " ".join(shown.err.split())
     assert main(["graph", "generate", "--belief", BELIEF]) == 2
     assert main(["graph", "generate"]) == 2
     assert "SAMPLES" in capsys.readouterr().err

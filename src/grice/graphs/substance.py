@@ -1,8 +1,9 @@
 """``substance``: does a graph say something, or does it only have the right form?
 
 Plausibility of each fact, by a bilinear form of its concepts learned from ConceptNet and
-explanation graphs, and how well plausible facts connect the argument to the belief. A chain of
-long words under fixed relations passes every rule of structure and stands low here.
+explanation graphs, and how well plausible facts connect the argument to the belief (to which the
+fitted weights give next to nothing). A chain of long words under fixed relations passes every rule
+of structure and stands low here; a search for plausible facts stands high.
 """
 
 from __future__ import annotations

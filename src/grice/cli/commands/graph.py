@@ -336,6 +336,7 @@ LEAKS = {"majority": "the more frequent one", "words": "negations in both texts,
 def _generate(arguments: argparse.Namespace) -> int:
     import msgspec
 
+    from grice.cli._terminal import warn
     from grice.errors import InputError
     from grice.graphs.generate import generate_graphs
     from grice.graphs.samples import Sample, read_samples
@@ -353,6 +354,10 @@ def _generate(arguments: argparse.Namespace) -> int:
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
     with _opened() as judges:
         made = generate_graphs(samples, judges, stances=stances)
+    empty = [one.id for one in made if not one.graph]
+    if empty:
+        warn(f"{len(empty):,} graphs are empty, the first of sample {empty[0]!r}: belief and "
+             "argument have too few words to build facts from")  # fmt: skip
     return _write(arguments.output, "".join(msgspec.json.encode(one).decode() + "\n"
                                             for one in made))  # fmt: skip
 
