@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import shutil
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 from recipes.triplets.data import WORK
+from recipes.triplets.weak import RULES
 
 from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import file_sha256
+from grice.triplets.find import near_pairs
+from grice.triplets.heads import LinkHead, LinkHeads, Sides
+from grice.triplets.structure import layout_of
 
 CARD = """name = "triplets"
 kind = "triplet-heads"
@@ -34,10 +40,38 @@ seeds = [0, 1]
 
 [settings]
 level = {level:.4f}
+levels = {levels}
 
 [files]
 "links.npz" = "{digest}"
 """
+
+
+SHARE = 0.02
+"""Of the pairs that a relation can hold between, those that are above its level."""
+CONVERSATIONS = 60
+FEWEST = 20
+"""Connectives in talk that a relation was learned from at least; another is never reported."""
+NEVER = 50.0
+
+
+def relation_levels(path: Path) -> list[float]:
+    """Return for each relation the log odds that only few pairs of clean talk are above."""
+    links = LinkHeads([LinkHead(path)])
+    rows = pickle.loads((WORK / "weak_0.pkl").read_bytes())[:CONVERSATIONS]
+    odds = []
+    for _, joined, places, vectors in rows:
+        pairs = near_pairs(joined, places)
+        spans = [joined.text[a:b] for a, b in places]
+        sides = Sides(layout_of(joined.text), spans, places, vectors.astype(np.float32))
+        odds.append(links(sides, pairs)[:, 0])
+    found = np.quantile(np.concatenate(odds), 1 - SHARE, axis=0)
+    shown = {relation for _, relation, _ in RULES} | {"CausesDesire"}
+    counts = json.loads((WORK / "weak.json").read_text())["talk"]
+    return [
+        round(float(level), 3) if name in shown and counts.get(name, 0) >= FEWEST else NEVER
+        for name, level in zip(links.relations, found, strict=True)
+    ]
 
 
 def main() -> None:
@@ -52,7 +86,11 @@ def main() -> None:
     dropped = json.loads((WORK / "weak.json").read_text())["dropped"]
     digest = file_sha256(out / "links.npz")
     (out / "card.toml").write_text(
-        CARD.format(dropped=dropped, seed=seed, level=level, digest=digest), "utf-8"
+        CARD.format(
+            dropped=dropped, seed=seed, level=level, digest=digest,
+            levels=relation_levels(out / "links.npz"),
+        ),
+        "utf-8",
     )
     record_texts(out, json.loads((WORK / "weak_texts.json").read_text()))
 

@@ -9,14 +9,33 @@ one on the dialogues of the training folds that validate.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from recipes.triplets.data import WORK
+from recipes.triplets.data import WORK, load
+from recipes.triplets.data import Cider as Kept
 from recipes.triplets.links import macro_f1
 
+from grice.triplets.answers import best_spans
+from grice.triplets.cider import Cider, load_cider
 from grice.triplets.heads import SCALE
+from grice.triplets.models import TripletModels, open_folder
+from grice.triplets.scores import score_spans
+from grice.triplets.structure import locate
+from grice.triplets.tasks import CANDIDATES, rerank_spans
+
+
+WEIGHTS = (0.0, 0.5, 1.0, 1.5)
+
+
+class Alone(NamedTuple):
+    """Stands for the encoder where every vector is at hand."""
+
+    encode: Callable[[list[str]], list[np.ndarray]] | None
 
 
 def outputs(path: Path, kept: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
@@ -33,7 +52,36 @@ def outputs(path: Path, kept: dict[str, np.ndarray], rows: np.ndarray) -> np.nda
     return (hidden @ w["out_weight"] + w["out_bias"]).reshape(len(rows), 3, -1)
 
 
+def best_rerank(cider: Cider, kept: Kept, fold: int, models: TripletModels) -> float:
+    """Return what links should count for answers, by F1 on validating dialogues."""
+    names = sorted({one.dialogue for one in cider.items})
+    chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
+    held = {n for n, flag in zip(names, chosen, strict=True) if flag and cider.folds[n] != fold}
+    asked = [one for one in cider.questions() if one.item.dialogue in held]
+    answers = models.answers
+    said: dict[float, list[str]] = {weight: [] for weight in WEIGHTS}
+
+    def alone(texts: list[str]) -> list[np.ndarray]:
+        return [kept.alone[text] for text in texts]
+
+    for one in asked:
+        reading = kept.readings[one.item.dialogue]
+        reading = reading._replace(states=reading.states.astype(np.float32))
+        head, relation = one.item.head.strip(), one.item.relation
+        at, layout = locate(reading.text, head), kept.layouts[one.item.dialogue]
+        logits = answers(reading, answers.head_vector(reading, head, at, alone), relation, at)
+        best = best_spans(reading, logits, answers.length, count=CANDIDATES)
+        for weight in WEIGHTS:
+            tried = models._replace(rerank=weight, encoder=Alone(alone))
+            place = rerank_spans(reading, layout, head, at, relation, best, tried)
+            said[weight].append(reading.text[place[0] : place[1]])
+    golds = [[one.valid[0]] for one in asked]
+    return max(WEIGHTS, key=lambda weight: score_spans(golds, said[weight]).f1)
+
+
 def main() -> None:
+    data = Path(os.environ.get("GRICE_DATA", "../shared/data"))
+    cider, everything = load_cider(data / "cider"), load(data)
     kept = dict(np.load(WORK / "rows.npz"))
     nli = kept["nli"]
     of = kept["dialogue"][kept["pairs"][nli[:, 0], 0]]
@@ -54,7 +102,11 @@ def main() -> None:
         if answers.exists():
             shutil.copy(answers, out / "answers.npz")
         (out / "settings.json").write_text(json.dumps({"level": float(level)}))
-        print(fold, len(found), "heads, level", round(float(level), 3))
+        rerank = best_rerank(cider, everything, fold, open_folder(out, Alone(None)))
+        (out / "settings.json").write_text(
+            json.dumps({"level": float(level), "rerank": rerank})
+        )
+        print(fold, len(found), "heads, level", round(float(level), 3), "rerank", rerank, flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from grice.runtime.protocols import TaggedSpan
 from grice.triplets.answers import BINS, LONGEST, AnswerHead, best_spans, distance_bins, question
 from grice.triplets.drawing import draw_links, links_page
 from grice.triplets.find import Link, find_links
-from grice.triplets.heads import LinkHead, span_vectors
+from grice.triplets.heads import LinkHead, LinkHeads, span_vectors
 from grice.triplets.models import TripletModels, open_folder
 from grice.triplets.reading import NEW, read_texts, stretches
 from grice.triplets.spotting import join_turns, slices, spot, things
@@ -76,7 +76,11 @@ def links_file(tmp_path):
 @pytest.fixture
 def models(links_file):
     return TripletModels(
-        LinkHead(links_file), None, -2.0, FakeEncoder(), lambda hidden: FakeTagger()
+        LinkHeads([LinkHead(links_file)]),
+        None,
+        -2.0,
+        FakeEncoder(),
+        tagger=lambda hidden: FakeTagger(),
     )
 
 

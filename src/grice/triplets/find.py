@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -18,18 +19,25 @@ from grice.triplets.structure import CUES, STRUCTURE, layout_of, structure
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from numpy.typing import NDArray
+
     from grice.records import Conversation
     from grice.runtime.protocols import TaggedSpan
     from grice.triplets.models import TripletModels
     from grice.triplets.records import Place
     from grice.triplets.spotting import Joined
 
-__all__ = ["Link", "find_links"]
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["Link", "find_links", "near_pairs"]
 
 BEFORE = 3
 """Turns between head and tail at most: nine in ten annotated links are within."""
 ENUMERATION = next(i for i, cue in enumerate(CUES) if "and" in cue)
 """The cues that only string words together."""
+EVEN = 0.5
+SENTENCE = 16
+"""Which of the numbers of a pair says that both stand in one sentence."""
 MOST_PAIRS = 900
 """Pairs of spans that are judged; of a longer conversation the nearest."""
 
@@ -44,8 +52,8 @@ class Link(msgspec.Struct, frozen=True):
         tail: What the tail says.
         head_span: Where the head was said.
         tail_span: Where the tail was said.
-        confidence: How sure the model is that the conversation entails it, 0 to 1; not a
-            probability.
+        confidence: 0.5 where the link is as sure as few of its relation are in everyday talk, 1
+            where it is far surer; no probability.
         explicit: Whether a connective within one sentence says it; else it is read between lines.
         source: ``triplets``, for files of knowledge.
     """
@@ -67,6 +75,7 @@ def find_links(
     *,
     least: float | None = None,
     most: int = 12,
+    each: int = 3,
     implicit: bool = True,
     relations: Collection[str] = (),
 ) -> list[Link]:
@@ -77,8 +86,9 @@ def find_links(
     Args:
         conversation: Who speaks does not matter.
         models: The heads, with a tagger.
-        least: Confidence at least; default: the models' own level.
+        least: Confidence at least; default: over 0.5, the models' own level.
         most: How many at most.
+        each: How many of one relation at most.
         implicit: Whether links without a connective count.
         relations: Which relations count; all if empty.
 
@@ -87,7 +97,7 @@ def find_links(
     """
     if models.tagger is None:
         raise InputError("these models have no tagger: they answer tasks, they find no links")
-    if most < 1 or (least is not None and not 0 <= least <= 1):
+    if min(most, each) < 1 or (least is not None and not 0 <= least <= 1):
         raise InputError(f"least={least}, most={most}: 0 to 1, and 1 or more")
     joined = join_turns(conversation)
     if not joined.text.strip():
@@ -105,7 +115,7 @@ def find_links(
 
     spotted = spot(joined, tag)
     places = [one.place for one in spotted]
-    pairs = _pairs(joined, places)
+    pairs = near_pairs(joined, places)
     if not pairs:
         return []
     sides = Sides(
@@ -119,7 +129,7 @@ def find_links(
         found = [one for one in found if one.explicit]
     if relations:
         found = [one for one in found if one.relation in relations]
-    kept = _distinct(sorted(found, key=lambda one: -one.confidence))[:most]
+    kept = _distinct(sorted(found, key=lambda one: -one.confidence), each=each)[:most]
     return sorted(kept, key=lambda one: (one.head_span.turn, one.head_span.start))
 
 
@@ -138,7 +148,8 @@ LONGEST_TURN = 600
 """Characters that the tagger reads at once."""
 
 
-def _pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:
+def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:
+    """Return the pairs of stretches that are judged, head first."""
     found = []
     turns = [joined.turn(place) for place in places]
     for i, first in enumerate(places):
@@ -150,25 +161,32 @@ def _pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:
 
 
 def _chosen(
-    name: str, joined: Joined, sides: Sides, pairs: Sequence[tuple[int, int]], numbers: np.ndarray,
+    name: str, joined: Joined, sides: Sides, pairs: Sequence[tuple[int, int]], numbers: Array,
     events: Sequence[bool], models: TripletModels, least: float | None,
 ) -> list[Link]:  # fmt: skip
-    odds = numbers[:, 0]
+    # Each relation has its own level, so that links of different ones can be compared.
+    odds = numbers[:, 0] - np.float32(models.levels or models.level)
     likely = numbers[:, 2]
     fits = _fits(pairs, events, models.links.relations)
     best = np.where(fits, odds + _log_softmax(likely), -np.inf).argmax(axis=1)
     found = []
     for (a, b), row, relation in zip(pairs, odds, best, strict=True):
         confidence = float(sigmoid(row[relation]))
-        if row[relation] <= models.level if least is None else confidence < least:
+        if confidence <= EVEN if least is None else confidence < least:
             continue
+        said = structure(
+            sides.layout, sides.spans[a], sides.spans[b], sides.places[a], sides.places[b]
+        )
+        name_of = models.links.relations[relation]
+        if "t" in KINDS.get(name_of, "") and not said[SENTENCE]:
+            continue  # what a thing is, has, is for or where it is stands in one sentence
         ends = [sides.places[a], sides.places[b]]
         heads, tails = (_span(joined, place) for place in ends)
         found.append(
             Link(
-                name, sides.spans[a], models.links.relations[relation], sides.spans[b],
+                name, sides.spans[a], name_of, sides.spans[b],
                 heads, tails, round(confidence, 4),
-                _explicit(sides, a, b),
+                _explicit(said),
             )
         )  # fmt: skip
     return found
@@ -176,7 +194,7 @@ def _chosen(
 
 def _fits(
     pairs: Sequence[tuple[int, int]], events: Sequence[bool], relations: Sequence[str]
-) -> np.ndarray:
+) -> NDArray[np.bool_]:
     """Say which relations can hold between an event or a thing and another."""
     kinds = [KINDS.get(name, "??") for name in relations]
     said = np.array(["e" if one else "t" for one in events])
@@ -184,13 +202,13 @@ def _fits(
     for row, (a, b) in enumerate(pairs):
         sides = said[a], said[b]
         found[row] = [
-            all(wanted in ("?", found) for wanted, found in zip(kind, sides, strict=True))
+            all(wanted in ("?", side) for wanted, side in zip(kind, sides, strict=True))
             for kind in kinds
         ]
     return found
 
 
-def _log_softmax(values: np.ndarray) -> np.ndarray:
+def _log_softmax(values: Array) -> Array:
     shifted = values - values.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
@@ -203,21 +221,20 @@ def _span(joined: Joined, place: Place | None) -> Span:
     return Span(turn, place[0] - start, place[1] - start)
 
 
-def _explicit(sides: Sides, a: int, b: int) -> bool:
-    numbers = structure(
-        sides.layout, sides.spans[a], sides.spans[b], sides.places[a], sides.places[b]
-    )
-    cues = numbers[STRUCTURE - len(CUES) :]
-    return bool(numbers[16]) and bool(np.delete(cues, ENUMERATION).any())
+def _explicit(said: Array) -> bool:
+    cues = said[STRUCTURE - len(CUES) :]
+    return bool(said[SENTENCE]) and bool(np.delete(cues, ENUMERATION).any())
 
 
-def _distinct(links: Sequence[Link]) -> list[Link]:
-    """Keep the surest link between two stretches, whichever way, and of equal words."""
+def _distinct(links: Sequence[Link], *, each: int) -> list[Link]:
+    """Keep the surest link between two stretches, whichever way, and so many of a relation."""
+    counts: Counter[str] = Counter()
     seen: set[frozenset[str]] = set()
     kept = []
     for one in links:
         key = frozenset((one.head.lower(), one.tail.lower()))
-        if len(key) == 2 and key not in seen:
+        if len(key) == 2 and key not in seen and counts[one.relation] < each:
+            counts[one.relation] += 1
             seen.add(key)
             kept.append(one)
     return kept

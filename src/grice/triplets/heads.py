@@ -154,6 +154,11 @@ class LinkHeads:
         self.both = any(one.both for one in heads)
         self.index = heads[0].index
 
+    def in_context(self) -> LinkHeads | None:
+        """Return those of the heads that read spans in their text alone; None if there is none."""
+        found = [one for one in self._heads if not one.both]
+        return LinkHeads(found) if found else None
+
     def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the mean numbers of each pair; see :class:`LinkHead`."""
         found = self._heads[0](sides, pairs)

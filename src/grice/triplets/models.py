@@ -49,13 +49,17 @@ class TripletModels(NamedTuple):
         answers: Where an answer stands; None if the folder has no such head.
         level: Log odds from which on a triplet counts as entailed.
         encoder: What they read.
+        rerank: What the numbers of a link count beside those of an answer's ends.
+        levels: Log odds of each relation that only few pairs of everyday talk are above.
         tagger: Gives a tagger of events for token states; None where none is needed.
     """
 
-    links: LinkHead | LinkHeads
+    links: LinkHeads
     answers: AnswerHead | None
     level: float
     encoder: TripletEncoder
+    rerank: float = 0.0
+    levels: tuple[float, ...] = ()
     tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], EventTagger] | None = None
 
 
@@ -68,6 +72,7 @@ class EventTagger(Protocol):
 
 class _Settings(msgspec.Struct):
     level: float
+    rerank: float = 0.0
 
 
 def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> TripletModels:
@@ -87,7 +92,15 @@ def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> Tripl
     level = bundle.card.settings.get("level")
     if not isinstance(level, int | float):
         raise BundleError(f"{bundle.folder / 'card.toml'}: settings.level: a number is needed")
-    return TripletModels(LinkHead(bundle.path("links.npz")), answers, float(level), encoder, tagger)
+    links = LinkHeads([LinkHead(bundle.path("links.npz"))])
+    levels = bundle.card.settings.get("levels")
+    if not isinstance(levels, list) or len(levels) != len(links.relations):
+        raise BundleError(
+            f"{bundle.folder / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "
+            f"per relation, are needed"
+        )
+    found = tuple(float(str(one)) for one in levels)
+    return TripletModels(links, answers, float(level), encoder, levels=found, tagger=tagger)
 
 
 def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
@@ -105,4 +118,4 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
         answers = AnswerHead(found) if found.exists() else None
     except (OSError, IndexError, msgspec.MsgspecError) as error:
         raise BundleError(f"{folder}: no heads of triplets: {error}") from None
-    return TripletModels(links, answers, settings.level, encoder)
+    return TripletModels(links, answers, settings.level, encoder, settings.rerank)

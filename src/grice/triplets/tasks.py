@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from grice.triplets.heads import Sides
     from grice.triplets.models import TripletModels
     from grice.triplets.reading import TextReading
-    from grice.triplets.records import Item
+    from grice.triplets.records import Item, Place
+    from grice.triplets.structure import Layout
 
-__all__ = ["TaskAnswers", "answer_tasks"]
+__all__ = ["TaskAnswers", "answer_tasks", "rerank_spans"]
 
 ENTAILED, OPTION, RELATION = range(3)
+CANDIDATES = 40
+"""Answers that are looked at as tails of a link; seven in ten hold the right one."""
 BLOCK = 32
 """Dialogues whose token states are held at once."""
 
@@ -137,5 +140,42 @@ def _answer_questions(
         at = sides.places[list(sides.spans).index(head)]
         vector = head_of.head_vector(reading, head, at, models.encoder.encode)
         logits = head_of(reading, vector, relation, at)
-        (_, place), *_ = best_spans(reading, logits, head_of.length, count=1)
+        best = best_spans(reading, logits, head_of.length, count=CANDIDATES)
+        place = rerank_spans(reading, sides.layout, head, at, relation, best, models)
         found.spans[name, head, relation] = reading.text[place[0] : place[1]]
+
+
+def rerank_spans(
+    reading: TextReading,
+    layout: Layout,
+    head: str,
+    head_at: Place | None,
+    relation: str,
+    best: Sequence[tuple[float, Place]],
+    models: TripletModels,
+) -> Place:
+    """Return the answer whose ends are good and which is a good tail of the head.
+
+    Args:
+        reading: The text.
+        layout: Its layout.
+        head: The head span.
+        head_at: Where it stands; None if it does not.
+        relation: The relation asked for.
+        best: Answers with their log scores, best first.
+        models: The heads; those that read spans on their own take no part.
+    """
+    links = models.links.in_context()
+    if not models.rerank or links is None:
+        return best[0][1]
+    spans = [head, *(reading.text[place[0] : place[1]] for _, place in best)]
+    sides = span_vectors(
+        reading, layout, spans, alone=models.encoder.encode, both=False,
+        places=[head_at, *(place for _, place in best)],
+    )  # fmt: skip
+    numbers = links(sides, [(0, i) for i in range(1, len(spans))])[:, :, links.index(relation)]
+    total = [
+        score + models.rerank * float(row[ENTAILED] + row[OPTION])
+        for (score, _), row in zip(best, numbers, strict=True)
+    ]
+    return best[total.index(max(total))][1]
