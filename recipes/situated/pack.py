@@ -54,7 +54,7 @@ ABOUT = {
         "outputs": "contrast, fluency and their product, 0 to 1; contrast 0.5 says nothing",
         "selection": ["pairs of held-out entities of the training sources: epoch, seed, decay"],
         "excluded": "rows and texts that SituatedGen's dev and test derive from, by id and by text",
-        "command": "see recipes/situated/README.md: facts, fit, fluency, group, pack",
+        "command": "see recipes/situated/README.md: facts, encode, fit, fluency, group, pack",
     },
 }
 FILES = {

@@ -119,6 +119,14 @@ def test_the_baseline_uses_every_keyword_once(context, contrast):
     assert recomposer.generate(inputs) == written
 
 
+def test_the_weight_of_plausibility_moves_the_grouping(context, contrast):
+    recomposer = contrast.recomposer(context.tagger)
+    words = ("pizza", "Japan", "Italy", "sushi")
+    groups = recomposer.group(words, weight=50.0)
+    assert groups[0] == groups[2] != groups[1] == groups[3]
+    assert recomposer.group(words, weight=-50.0) != groups
+
+
 @pytest.mark.parametrize("keywords", [("Paris",), ("Paris", "London"), ("Paris",) * 3,
                                       tuple(f"word{i}" for i in range(14))])  # fmt: skip
 def test_unusual_inputs_are_answered(context, contrast, keywords):
@@ -145,6 +153,19 @@ def test_generate_and_score_as_commands(tmp_path, capsys):
     assert values["reference"] > values["halved keywords"]
 
 
+def test_a_sample_without_context_is_counted(tmp_path, capsys):
+    file = tmp_path / "s.jsonl"
+    row = {"keywords": ["cats", "milk", "dogs", "bones"], "keywords_pos": [0, 0, 1, 1],
+           "statements": ["Cats like milk.", "Dogs like bones."]}  # fmt: skip
+    file.write_text(json.dumps(row) + "\n")
+    outputs = tmp_path / "o.txt"
+    outputs.write_text("Cats like milk. Dogs like bones.\n")
+    assert main(["situated", "score", str(file), str(outputs)]) == 0
+    said = capsys.readouterr()
+    assert "1 of 1: no context in the input" in said.err
+    assert "ALL: 1 sample\n" in said.out
+
+
 def test_build_as_a_command(tmp_path, capsys):
     capitals = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Japan": "Tokyo",
                 "Egypt": "Cairo", "Kenya": "Nairobi"}  # fmt: skip
@@ -158,7 +179,9 @@ def test_build_as_a_command(tmp_path, capsys):
             for line in (out / f"{name}.jsonl").read_text().splitlines()]  # fmt: skip
     assert made
     assert all(one["context"] == ["GEO"] for one in made)
-    assert "MATCH of halved keywords" in (out / "DATASHEET.md").read_text()
+    sheet = (out / "DATASHEET.md").read_text()
+    assert "MATCH of halved keywords" in sheet
+    assert sum(line.startswith("| q") for line in sheet.splitlines()) == 1
     capsys.readouterr()
 
 

@@ -12,11 +12,12 @@ from grice.situated.examples import (
     finished,
     prompt,
     shown_prompt,
+    source_table,
     training_pairs,
 )
 from grice.situated.floors import halved, swap_contexts
-from grice.situated.records import Entity, Output, read_outputs, read_samples
-from grice.situated.scores import MEASURES, problems_of, score_outputs
+from grice.situated.records import Entity, Marked, Output, read_outputs, read_samples
+from grice.situated.scores import MEASURES, mean_of_samples, problems_of, score_outputs
 
 
 def test_all_measures_have_an_interval_and_each_context_its_row(july):
@@ -30,6 +31,18 @@ def test_all_measures_have_an_interval_and_each_context_its_row(july):
         found = rows[0].measures[measure]
         assert found.low <= found.value <= found.high
     assert rows[0].measures["match_exclusive"].value == 1
+
+
+def test_a_value_per_sample_has_the_interval_of_a_measure(july):
+    samples = [
+        msgspec.structs.replace(july, id=str(i), ids=(f"a{i % 4}", f"b{i}")) for i in range(12)
+    ]
+    values = [float(i % 3 == 0) for i in range(12)]
+    rows = score_outputs(samples, {}, name="x", extra={"hits": values})
+    found = mean_of_samples(values, samples)
+    assert found == rows[0].measures["hits"]
+    assert found.value == pytest.approx(4 / 12)
+    assert found.low < found.value < found.high
 
 
 def test_the_best_order_is_never_worse(july):
@@ -156,3 +169,21 @@ def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys):
     named = {row["row"] for row in rows}
     assert {"outputs.txt", "halved keywords", "swapped reference", "reference"} <= named
     assert {"row": "*", "measure": "spice", "value": None, "why": "not computed"} in rows
+
+
+def test_the_table_fits_a_terminal(tmp_path, july, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    samples, outputs = tmp_path / "s.jsonl", tmp_path / "outputs.jsonl"
+    samples.write_bytes(msgspec.json.encode(july) + b"\n")
+    outputs.write_bytes(msgspec.json.encode(Output(july.id, july.reference)) + b"\n")
+    assert main(["situated", "score", str(samples), str(outputs), "--plausibility", "none"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[:2] for line in lines if line.strip().startswith("match_exclusive ")] == [
+        ["match_exclusive", "1.000"]
+    ] * sum(line.endswith(" sample") for line in lines)
+
+
+def test_statements_without_a_named_source_are_one_row():
+    marked = [Marked(name, "x", (Entity("Chile", "GPE"),), (), "x") for name in ("a", "b", "c::1")]
+    assert source_table(marked) == {"(no source in the id)": {"GEO only": 2}, "c": {"GEO only": 1}}

@@ -176,11 +176,15 @@ def describe(samples: Sequence[Sample]) -> SplitStatistics:
     )
 
 
+UNNAMED = "(no source in the id)"
+
+
 def source_table(marked: Iterable[Marked]) -> dict[str, dict[str, int]]:
     """Return how many statements of each source have which context, as in table 1."""
     table: dict[str, Counter[str]] = {}
     for one in marked:
-        source = one.id.partition("::")[0]
+        source, named, _ = one.id.partition("::")
+        source = source if named else UNNAMED
         kinds = sorted({CONTEXTS[e.label] for e in one.entities if e.label in CONTEXTS})
         name = "none" if not kinds else "both" if len(kinds) > 1 else f"{kinds[0]} only"
         table.setdefault(source, Counter())[name] += 1

@@ -40,8 +40,9 @@ WIDEST = 12
 """Up to so many keywords every way to part them is looked at."""
 CARRIER = "It was in {}."
 WEIGHT = 0.35
-"""What a unit of the plausibility model's margin counts beside the keywords' going together;
-chosen on pairs mined from the training sources."""
+"""What a unit of the plausibility model's margin counts beside the keywords' going together. Set by
+hand; ``recipes/situated/weight.py`` finds nothing clearly better on pairs mined from the training
+sources, where anything from 0.2 to 0.7 does as well."""
 CANDIDATES = 12
 """Templates whose keywords are compared."""
 READ = 2
@@ -88,58 +89,53 @@ class Recomposer:
         self._tagger = tagger
         self._encoder = encoder
         self._known: dict[str, Array] = {}
+        self._kinds: dict[str, str] = {}
 
     def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return two sentences for each list of keywords; empty for an empty list."""
-        self._encode({word for line in keywords for word in line})
-        self._encode({one.statement for one in self._templates})
-        words = list(dict.fromkeys(word for line in keywords for word in line))
-        kinds = dict(zip(words, self._kinds(words), strict=True))
-        return [self._write(line, kinds) if line else "" for line in keywords]
+        self._read(word for line in keywords for word in line)
+        self._encode(one.statement for one in self._templates)
+        return [self._write(line) if line else "" for line in keywords]
 
-    def group(self, keywords: Sequence[str]) -> list[int]:
-        """Return for each keyword the sentence it goes to, 0 or 1."""
-        kinds = dict(zip(keywords, self._kinds(list(keywords)), strict=True))
-        self._encode(set(keywords))
-        return self._group(keywords, kinds)
+    def group(self, keywords: Sequence[str], *, weight: float = WEIGHT) -> list[int]:
+        """Return for each keyword the sentence it goes to, 0 or 1.
 
-    def _write(self, keywords: Sequence[str], kinds: dict[str, str]) -> str:
-        groups = self._group(keywords, kinds)
+        Args:
+            keywords: Those of both sentences.
+            weight: What a unit of the plausibility model's margin counts beside the keywords'
+                going together.
+        """
+        self._read(keywords)
+        count = len(keywords)
+        if count < 2:
+            return [0] * count
+        partings = _partings(keywords)
+        sides = np.array(partings)
+        signs = (2 * sides - 1).astype(np.float32)
+        table = self._ties(keywords) + weight * self._fits(keywords)
+        scores = np.einsum("pi,ij,pj->p", signs, table, signs) / count
+        held = np.array([bool(self._kinds[word]) for word in keywords])
+        for part in (sides == 0, sides == 1):
+            scores -= 2.0 * ~(part & held).any(axis=1)
+        scores -= 0.15 * np.abs(2 * sides.sum(axis=1) - count)
+        return list(partings[int(scores.argmax())])
+
+    def _write(self, keywords: Sequence[str]) -> str:
+        groups = self.group(keywords)
         parts = [
             [word for word, side in zip(keywords, groups, strict=True) if side == wanted]
             for wanted in (0, 1)
         ]
-        return " ".join(self._fill(part, kinds) for part in parts if part)
+        return " ".join(self._fill(part) for part in parts if part)
 
-    def _kinds(self, words: Sequence[str]) -> list[str]:
-        """Return for each keyword its kind of context, or empty."""
-        found = []
-        for text in self._tagger.find([CARRIER.format(word) for word in words]):
+    def _read(self, words: Iterable[str]) -> None:
+        """Learn each keyword's vector, and its kind of context or that it has none."""
+        fresh = [word for word in dict.fromkeys(words) if word not in self._kinds]
+        self._encode(fresh)
+        found = self._tagger.find([CARRIER.format(word) for word in fresh])
+        for word, text in zip(fresh, found, strict=True):
             labels = [CONTEXTS.get(one.label, "") for one in text.entities]
-            found.append(next(filter(None, labels), ""))
-        return list(found)
-
-    def _group(self, keywords: Sequence[str], kinds: dict[str, str]) -> list[int]:
-        count = len(keywords)
-        if count < 2:
-            return [0] * count
-        ties = self._ties(keywords)
-        fits = self._fits(keywords, kinds)
-        best, value = [i % 2 for i in range(count)], -np.inf
-        for side in _partings(keywords):
-            own = np.array(side)
-            same = own[:, None] == own[None, :]
-            score = float(np.where(same, ties, -ties).sum()) / count
-            contexts = [
-                {kinds[w] for w, s in zip(keywords, side, strict=True) if s == k and kinds[w]}
-                for k in (0, 1)
-            ]
-            score -= 2.0 * sum(not found for found in contexts)
-            score -= 0.15 * abs(int(own.sum()) * 2 - count)
-            score += WEIGHT * float(np.where(same, fits, -fits).sum()) / count
-            if score > value:
-                best, value = list(side), score
-        return best
+            self._kinds[word] = next(filter(None, labels), "")
 
     def _ties(self, keywords: Sequence[str]) -> Array:
         """Return how likely two keywords share a sentence, in log odds, shape ``(k, k)``."""
@@ -154,28 +150,28 @@ class Recomposer:
             ties[i, j] = ties[j, i] = -4.0 if alike else float(value)
         return ties
 
-    def _fits(self, keywords: Sequence[str], kinds: dict[str, str]) -> Array:
+    def _fits(self, keywords: Sequence[str]) -> Array:
         """Return how well a keyword goes with a context, above its mean over all contexts."""
         count = len(keywords)
         fits = np.zeros((count, count), np.float32)
         held: list[tuple[int, str, Context]] = []
         for i, word in enumerate(keywords):
-            if kinds[word] == "GEO":
+            if self._kinds[word] == "GEO":
                 held.append((i, word, "GEO"))
-            elif kinds[word] == "TEMP":
+            elif self._kinds[word] == "TEMP":
                 held.append((i, word, "TEMP"))
         names = [(word, kind) for _, word, kind in held]
         for j, word in enumerate(keywords):
-            if kinds[word] or len(names) < 2:
+            if self._kinds[word] or len(names) < 2:
                 continue
             scores = np.array(self._judge.fit(word, names), np.float32)
             for (i, _, _), above in zip(held, scores - scores.mean(), strict=True):
                 fits[i, j] = fits[j, i] = above
         return fits
 
-    def _fill(self, keywords: Sequence[str], kinds: dict[str, str]) -> str:
+    def _fill(self, keywords: Sequence[str]) -> str:
         """Return the statement of the template that suits the keywords best."""
-        own = sorted(kinds[word] for word in keywords)
+        own = sorted(self._kinds[word] for word in keywords)
         fitting = [one for one in self._templates if sorted(one.kinds) == own] or [
             one for one in self._templates if len(one.kinds) == len(keywords)
         ]
@@ -187,21 +183,19 @@ class Recomposer:
                           for one in fitting])  # fmt: skip
         near = [fitting[i] for i in np.argsort(-likes, kind="stable")[:CANDIDATES]]
         self._encode({word for one in near for word in one.keywords})
-        filled = [self._assign(one, keywords, kinds) for one in near]
+        filled = [self._assign(one, keywords) for one in near]
         filled = sorted(filled, key=lambda one: -one[0])[:READ]
         fluent = self._judge.judge([(text, text) for _, text in filled], [[]] * len(filled))
         values = [score + float(np.log(said.fluency + 1e-6)) * 0.2
                   for (score, _), said in zip(filled, fluent, strict=True)]  # fmt: skip
         return filled[int(np.argmax(values))][1]
 
-    def _assign(
-        self, template: Template, keywords: Sequence[str], kinds: dict[str, str]
-    ) -> tuple[float, str]:
+    def _assign(self, template: Template, keywords: Sequence[str]) -> tuple[float, str]:
         """Return the best filling of a template, with the mean likeness of its keywords."""
         likes = np.array([
             [
                 float(self._known[slot] @ self._known[word])
-                - (template.kinds[place] != kinds[word])
+                - (template.kinds[place] != self._kinds[word])
                 for word in keywords
             ]
             for place, slot in enumerate(template.keywords)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from grice.situated.records import Sample
     from grice.stats.estimate import Floats
 
-__all__ = ["MEASURES", "Problem", "Row", "problems_of", "score_outputs"]
+__all__ = ["MEASURES", "Problem", "Row", "mean_of_samples", "problems_of", "score_outputs"]
 
 Problem: TypeAlias = Literal[
     "no output", "no sentence", "one sentence", "more than two sentences", "missing keyword",
@@ -93,6 +93,11 @@ def score_outputs(
         counts: Counter[str] = Counter(problem for i in kept for problem in found[i])
         rows.append(Row(name, context, measures, dict(counts)))
     return rows
+
+
+def mean_of_samples(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
+    """Return the mean of a value per sample, with an interval over resampled statements."""
+    return _estimates({"": np.asarray(values, np.float64)[:, None]}, samples)[""]
 
 
 def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:

@@ -120,6 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    import msgspec
+
     from grice.cli._terminal import warn
     from grice.situated.floors import halved, swapped
     from grice.situated.models import with_contexts
@@ -145,9 +147,12 @@ def _score(arguments: argparse.Namespace) -> int:
             said = judge.judge_outputs(samples, [written.get(one.id, "") for one in samples])
             extra["plausibility"] = [one.plausibility for one in said]
         rows.append(score_outputs(samples, written, name=name, extra=extra))
-    for row in rows[0][:1]:
-        for problem, count in sorted(row.problems.items()):
-            warn(f"{count:,} of {len(samples):,}: {problem}")
+    if judge is not None:  # the contexts were looked for: of a sample that states none too
+        bare = sum(not one.context for one in samples)
+        told = {**rows[0][0].problems, **({"no context in the input": bare} if bare else {})}
+        rows[0][0] = msgspec.structs.replace(rows[0][0], problems=told)
+    for problem, count in sorted(rows[0][0].problems.items()):
+        warn(f"{count:,} of {len(samples):,}: {problem}")
     if arguments.json:
         for row in (row for part in rows for row in part):
             for measure, found in row.measures.items():
@@ -162,23 +167,26 @@ def _score(arguments: argparse.Namespace) -> int:
 
 
 def _print_rows(rows: Sequence[Row]) -> None:
+    """Print a table for each kind of context: the system with its intervals, floors beside it."""
     from grice.cli._tables import bounds, number, print_lines, print_table
 
-    names = list(dict.fromkeys(row.name for row in rows))
     for context in dict.fromkeys(row.context for row in rows):
-        part = [row for row in rows if row.context == context]
-        print_lines([f"{context}: {part[0].measures['match_first'].n:,} samples"], style="bold")
-        for measure in SHOWN:
-            if measure in part[0].measures:
-                found = {row.name: row.measures[measure] for row in part}
-                print_table(
-                    (measure, "value", "95 %"),
-                    [(name, number(found[name].value), bounds(found[name])) for name in names],
-                )
+        own, *others = (row.measures for row in rows if row.context == context)
+        n = own["match_first"].n
+        print_lines([f"{context}: {n:,} sample{'' if n == 1 else 's'}"], style="bold")
+        print_table(
+            ("", "value", "95 %", "halved", "swapped", "reference"),
+            [
+                (measure, number(own[measure].value), bounds(own[measure]),
+                 *(number(other[measure].value) for other in others))
+                for measure in SHOWN if measure in own
+            ],
+        )  # fmt: skip
     print_lines([
-        "match_first is the reading of the paper's example, match_exclusive the one that cannot be",
-        "gained by writing keywords twice. Halved keywords: the input cut in two, no model at all.",
-        "Swapped reference: false by construction. …_best: in the better order of both sentences.",
+        "match_first: the reading of the paper's example; match_exclusive: the one that",
+        "writing keywords twice cannot raise. halved: the keywords cut in two, no model.",
+        "swapped: the references with places or times exchanged, false by construction.",
+        "..._best: in the better order of both sentences. --json has every interval.",
         "SPICE: not computed, its Java program and parser models do not ship.",
     ], style="dim")  # fmt: skip
 
