@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_links", "links_page"]
 
-CHARACTER, ROW, LINE, MARGIN = 7.3, 12.0, 20.0, 24.0
+CHARACTER, ROW, LINE, MARGIN = 7.83, 12.0, 20.0, 24.0
 COLUMNS = 78
 """Characters of a line of a turn."""
 LANE = 16.0
@@ -121,8 +121,8 @@ def _marked(span: Span, rows: Sequence[_Row], words: float) -> _Marked:
     for row in rows:
         first, end = max(span.start, row.start), min(span.end, row.start + len(row.text))
         if row.turn == span.turn and first < end:
-            at = words + CHARACTER * 1.07 * (first - row.start)
-            pieces.append((at, CHARACTER * 1.07 * (end - first), row.y))
+            at = words + CHARACTER * (first - row.start)
+            pieces.append((at, CHARACTER * (end - first), row.y))
     return _Marked(pieces)
 
 

@@ -38,7 +38,7 @@ ENUMERATION = next(i for i, cue in enumerate(CUES) if "and" in cue)
 EVEN = 0.5
 SENTENCE = 16
 """Which of the numbers of a pair says that both stand in one sentence."""
-MOST_PAIRS = 900
+MOST_PAIRS = 600
 """Pairs of spans that are judged; of a longer conversation the nearest."""
 
 
@@ -165,7 +165,7 @@ def _chosen(
     events: Sequence[bool], models: TripletModels, least: float | None,
 ) -> list[Link]:  # fmt: skip
     # Each relation has its own level, so that links of different ones can be compared.
-    odds = numbers[:, 0] - np.float32(models.levels or models.level)
+    odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
     likely = numbers[:, 2]
     fits = _fits(pairs, events, models.links.relations)
     best = np.where(fits, odds + _log_softmax(likely), -np.inf).argmax(axis=1)
@@ -178,15 +178,15 @@ def _chosen(
             sides.layout, sides.spans[a], sides.spans[b], sides.places[a], sides.places[b]
         )
         name_of = models.links.relations[relation]
-        if "t" in KINDS.get(name_of, "") and not said[SENTENCE]:
+        heads, tails = (_span(joined, sides.places[side]) for side in (a, b))
+        together = bool(said[SENTENCE]) and heads.turn == tails.turn
+        if "t" in KINDS.get(name_of, "") and not together:
             continue  # what a thing is, has, is for or where it is stands in one sentence
-        ends = [sides.places[a], sides.places[b]]
-        heads, tails = (_span(joined, place) for place in ends)
         found.append(
             Link(
                 name, sides.spans[a], name_of, sides.spans[b],
                 heads, tails, round(confidence, 4),
-                _explicit(said),
+                together and _cued(said),
             )
         )  # fmt: skip
     return found
@@ -221,9 +221,9 @@ def _span(joined: Joined, place: Place | None) -> Span:
     return Span(turn, place[0] - start, place[1] - start)
 
 
-def _explicit(said: Array) -> bool:
+def _cued(said: Array) -> bool:
     cues = said[STRUCTURE - len(CUES) :]
-    return bool(said[SENTENCE]) and bool(np.delete(cues, ENUMERATION).any())
+    return bool(np.delete(cues, ENUMERATION).any())
 
 
 def _distinct(links: Sequence[Link], *, each: int) -> list[Link]:
