@@ -184,7 +184,9 @@ class Store:
     def plausibility(self, triples, known=None):
         return [0.2 if any(word in one.tail for word in self.bad) else 0.9 for one in triples]
 
-    def best_known(self, triples):
+    def best_known(self, triples, *, tails=2):
+        # The metric looks at one; whoever looks at more re-derives other figures.
+        assert tails == 1
         return [None for _ in triples]
 
 

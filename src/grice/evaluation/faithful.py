@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from grice.evaluation.shares import share
+from grice.knowledge.compatibility import EACH
 from grice.perturb._negation import negated
 from grice.perturb._words import antonyms, fit, put, words
 from grice.records import Conversation, KnownTail, Score, Span, Triple, TripleEvidence
@@ -76,7 +77,9 @@ class Judging(Protocol):
 class Knowing(Protocol):
     """What finds the known tail most like a triple's."""
 
-    def best_known(self, triples: Sequence[Triple]) -> list[KnownTail | None]: ...
+    def best_known(
+        self, triples: Sequence[Triple], *, tails: int = EACH
+    ) -> list[KnownTail | None]: ...
 
 
 class _Reply(NamedTuple):
@@ -253,7 +256,7 @@ def _triple_rates(
         return []
     pieces = [(reply, evidence) for reply in replies for evidence in reply.triples]
     bare = [_bare(evidence.triple) for _, evidence in pieces]
-    again = judge.plausibility(bare, store.best_known(bare))
+    again = judge.plausibility(bare, store.best_known(bare, tails=EACH))
     stated = [evidence.plausibility for _, evidence in pieces]
     if any(abs(a - b) > 1e-6 for a, b in zip(again, stated, strict=True)):
         remarks.append("triples changed by themselves: left out, for another scorer judged them")
@@ -270,7 +273,7 @@ def _triple_rates(
             if (contrary := turned(triple)) is not None
         ]
         triples = [contrary for *_, contrary in cases]
-        values = judge.plausibility(triples, store.best_known(triples))
+        values = judge.plausibility(triples, store.best_known(triples, tails=EACH))
         hits: dict[str, list[int]] = {}
         for (reply, evidence, _), value in zip(cases, values, strict=True):
             group = hits.setdefault(reply.conversation.id, [])

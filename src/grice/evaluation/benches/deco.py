@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.evaluation.faithful import faithfulness
 from grice.evaluation.replies import (
     Column,
     correlations,
@@ -21,13 +22,14 @@ from grice.evaluation.replies import (
     read_replies,
     systems,
 )
+from grice.evaluation.rows import Row
 from grice.knowledge.compatibility import scorer_names
 from grice.metrics.commonsense import commonsense
+from grice.scoring.loaded import load_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.evaluation.rows import Row
     from grice.evaluation.workshop import Workshop
 
 TITLE = "Event commonsense of replies, DECO test"
@@ -38,6 +40,8 @@ PAPER = (
 
 SET = "deco_test"
 ON = f"{SET}:events"
+WHOLE_SET = "deco_all"
+"""Training part and test: whether scores move as their evidence says needs no ratings."""
 WHOLE = "ACCENT whole"
 GOLD = "human (gold) tuples", {"pearson": 0.40, "spearman": 0.42}
 LIKELIHOOD = "COMET (neural)", {"pearson": 0.14, "spearman": 0.25}
@@ -81,6 +85,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
             shown = {"spearman": figure[0]} if figure else {}
             yield from correlations(other, replies, "ours", shown, beside)
 
+    yield from _faithful(shop)
     counts = [len(triples) for triples in replies.triples]
     number = Column("number of gold tuples", counts, signature=replies.stamp)
     yield from correlations(number, replies, "floor")
@@ -94,6 +99,19 @@ def measure(shop: Workshop) -> Iterator[Row]:
     for table in ("table 1", "table 5", "table 6"):
         yield from printed(table, ON)
     yield from printed("table 11", f"{SET}, gold tuples:events")
+
+
+def _faithful(shop: Workshop) -> Iterator[Row]:
+    """Yield how often scores move as they should when a reply or a triple is changed."""
+    loaded = load_metric(commonsense, shop.models(), {})
+    rated = shop.rated(WHOLE_SET)
+    found = faithfulness(loaded, [item.conversation for item in rated.items])
+    why = f"{found.replies} of {len(rated.items)} replies rest on triples"
+    for rate in found.rates:
+        remarks = [one for one in found.remarks if one.startswith(rate.name)]
+        yield Row(row=f"commonsense, {rate.name}", measure="share", found=rate.found,
+                  kind="ours", on=WHOLE_SET, why="; ".join([why, *remarks]),
+                  signature=f"{loaded.signature}|on:{rated.stamp}")  # fmt: skip
 
 
 def _option(name: str) -> str:
