@@ -2,9 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+from grice.errors import BundleError
+from grice.knowledge import open_search
 from grice.knowledge.extraction import Exchange, TripleExtractor
 from grice.knowledge.search import SearchExtractor, concepts
-from grice.records import Triple
+from grice.metrics.registry import find_metrics
+from grice.records import Conversation, Triple, Turn
+from grice.runtime.bundle import open_bundle
+from grice.scoring.loaded import load_metric
+from grice.scoring.models import Models
 
 KNOWN = (
     Triple("PersonX buys a dog", "xEffect", "gets barked at"),
@@ -65,3 +71,21 @@ def test_a_reply_without_content_words_says_why():
 )
 def test_concepts_are_base_forms_of_content_words(text, words):
     assert [word for word in concepts(text) if word != "she"] == words
+
+
+def test_what_ships_is_searched_by_the_metric_of_its_own():
+    models = Models(mode="exact", workers=1, cache=None)
+    loaded = load_metric(find_metrics().named("commonsense_search"), models, {})
+    turns = (Turn("A", "What did you do?"), Turn("B", "I walked my dog."))
+    ((score,),) = loaded.score([Conversation("a", turns, (1,))])
+    triples = [one.triple for one in score.evidence]
+    assert score.status == "ok"
+    assert triples
+    texts = [f"{one.head} {one.tail}".lower() for one in triples]
+    assert [text for text in texts if "walk" not in text or "dog" not in text] == []
+    assert "extractor:search@" in loaded.signature
+
+
+def test_only_a_store_can_be_searched():
+    with pytest.raises(BundleError, match="bundle:atomic below it is no store"):
+        open_search(open_bundle("search"), object())

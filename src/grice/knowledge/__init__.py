@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from grice.knowledge.generative import GenerativeKnowledge, TailGenerator
     from grice.knowledge.lookup import StoredKnowledge
     from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.search import SearchExtractor
     from grice.knowledge.store import KnowledgeStore
     from grice.knowledge.union import KnowledgeUnion
     from grice.runtime.bundle import Bundle
@@ -24,6 +25,7 @@ __all__ = [
     "open_generative",
     "open_knowledge",
     "open_plausibility",
+    "open_search",
     "open_store",
     "open_union",
 ]
@@ -41,6 +43,28 @@ def open_plausibility(bundle: Bundle, encoder: Encoder) -> TripleHead:
     from grice.knowledge.plausibility import TripleHead
 
     return TripleHead(bundle, encoder)
+
+
+def open_search(bundle: Bundle, base: object) -> SearchExtractor:
+    """Return what finds triples of a store in replies, of a bundle of kind ``search-extractor``.
+
+    Args:
+        bundle: The search.
+        base: The opened knowledge that is searched.
+
+    Raises:
+        BundleError: If that is no store.
+    """
+    from grice.errors import BundleError
+    from grice.knowledge.extraction import RELATIONS
+    from grice.knowledge.lookup import StoredKnowledge
+    from grice.knowledge.search import SearchExtractor
+    from grice.knowledge.store import KnowledgeStore
+
+    if not isinstance(base, StoredKnowledge) or not isinstance(base.shelf, KnowledgeStore):
+        below = bundle.card.settings.get("base")
+        raise BundleError(f"{bundle.folder}: {below} below it is no store of known triples")
+    return SearchExtractor(base.shelf.triples(RELATIONS), base.shelf.identity)
 
 
 def open_store(bundle: Bundle) -> KnowledgeStore:

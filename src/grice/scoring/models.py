@@ -121,6 +121,12 @@ class Models:
 
         return open_union([self.open(part) for part in _below(bundle.card)])
 
+    def _open_search(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_search
+
+        (below,) = _below(bundle.card)
+        return open_search(bundle, self.open(below))
+
     def _open_pair_head(self, bundle: Bundle) -> object:
         from grice.runtime.pairs import PairHead
 
@@ -207,6 +213,7 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "knowledge-union": Models._open_knowledge_union,
     "pair-head": Models._open_pair_head,
     "reply-head": Models._open_reply_head,
+    "search-extractor": Models._open_search,
     "span-head": Models._open_span_head,
     "thread-head": Models._open_thread_head,
     "triple-head": Models._open_triple_head,

@@ -21,7 +21,6 @@ from grice.evaluation.replies import read_replies
 from grice.evaluation.rows import Row
 from grice.knowledge.extraction import RELATIONS, Exchange
 from grice.knowledge.pairing import EventPairs
-from grice.knowledge.search import SearchExtractor
 from grice.text.events import event_text
 
 if TYPE_CHECKING:
@@ -32,9 +31,7 @@ if TYPE_CHECKING:
     from grice.evaluation.workshop import Workshop
     from grice.knowledge.extraction import Kind as TripleKind
     from grice.knowledge.extraction import TripleExtractor
-    from grice.knowledge.lookup import StoredKnowledge
     from grice.knowledge.plausibility import TripleHead
-    from grice.knowledge.store import KnowledgeStore
     from grice.records import Response
     from grice.runtime.protocols import SpanTagger
 
@@ -49,7 +46,6 @@ PRINTED = {"precision": "precision", "recall": "recall", "F1": "f1", "BLEU-2": "
 BESIDE = "ACCENT T5"
 SEARCH = "CSKB search"
 """A printed row as well: a search of ATOMIC-2020's training part; ours is of what ships."""
-KNOWN = "bundle:atomic"
 FREQUENT = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
 """The relations with most triples in DECO's training part (Table 10)."""
 FLOOR = "six frequent relations, copying"
@@ -85,10 +81,8 @@ def measure(shop: Workshop) -> Iterator[Row]:
     found |= _floors(exchanges)
     for row in list(found)[1:]:
         yield from _rows(row, found[row], replies, "floor", replies.stamp)
-    known = cast("StoredKnowledge", models.open(KNOWN)).shelf
-    search = SearchExtractor(cast("KnowledgeStore", known).triples(RELATIONS), known.identity)
-    found[SEARCH] = _read(search, exchanges)
-    searched = f"search|{models.stamp(KNOWN)}|on:{replies.stamp}"
+    found[SEARCH] = _read(cast("TripleExtractor", models.open("bundle:search")), exchanges)
+    searched = f"{models.stamp('bundle:search')}|on:{replies.stamp}"
     yield from _rows(SEARCH, found[SEARCH], replies, "floor", searched, printed[SEARCH], SEARCH)
     yield from _differences(found, replies, stamp)
     for name, figures in printed.items():
