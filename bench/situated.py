@@ -68,9 +68,11 @@ def main() -> None:
         if int(some[i + 500 * k]) != int(j)
     }
     every = (time.process_time() - cpu) * len(rows) / len(part) / 2
-    print(f"{len(rows):,} statements, {len(truth):,} pairs of {len(part):,} rows with all; "
-          f"all pairs would take about {every:.0f} s of processor time",
-          flush=True)
+    print(
+        f"{len(rows):,} statements, {len(truth):,} pairs of {len(part):,} rows with all; "
+        f"all pairs would take about {every:.0f} s of processor time",
+        flush=True,
+    )
     chosen = set(map(int, some))
     for probes in arguments.probes:
         start, cpu = time.perf_counter(), time.process_time()

@@ -1,9 +1,9 @@
 """Make the coherence bundle. Every step goes on where an interrupted run stopped.
 
-    python recipes/coherence/train.py samples --data ../shared/data
-    python recipes/coherence/train.py encode
-    python recipes/coherence/train.py fit        # three seeds
-    python recipes/coherence/train.py bundle
+python recipes/coherence/train.py samples --data ../shared/data
+python recipes/coherence/train.py encode
+python recipes/coherence/train.py fit        # three seeds
+python recipes/coherence/train.py bundle
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Train what finds the predicate of yes/no questions (``label_questions.py`` comes first).
 
-    python recipes/situated/clauses.py
+python recipes/situated/clauses.py
 """
 
 from __future__ import annotations

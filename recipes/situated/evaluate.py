@@ -1,7 +1,7 @@
 """Take the figures of the cards from the bench: ``pack.py`` writes them into the cards.
 
-    grice bench situatedgen --json > recipes/situated/work/bench.jsonl
-    python recipes/situated/evaluate.py
+grice bench situatedgen --json > recipes/situated/work/bench.jsonl
+python recipes/situated/evaluate.py
 """
 
 from __future__ import annotations

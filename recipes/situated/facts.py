@@ -70,8 +70,7 @@ def collect(data: Path, wordnet: Path, clauses: ClauseFinder) -> tuple[dict[str,
     ids, texts = evaluated(data)
     pool = [(name, text) for name, text, holds in sentences_of(data) if holds]
     asked = [
-        one for one in questions(data)
-        if one.id not in ids and normalise(one.question) not in texts
+        one for one in questions(data) if one.id not in ids and normalise(one.question) not in texts
     ]
     left = sum(1 for _ in questions(data)) - len(asked)
     pool += [(one.id, one.statement) for one in to_statements(asked, clauses)]

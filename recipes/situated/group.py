@@ -122,9 +122,12 @@ def main() -> None:
 def write_templates(marked: list[Marked], paired: set[str]) -> None:
     """Write the statements to fill: those that pair with others first, by chance."""
     fit = [
-        one for one in marked
-        if 2 <= one.masked.count(MASK) <= 5 and len(one.keywords) == one.masked.count(MASK)
-        and len(one.statement.split()) <= LONGEST and "?" not in one.statement
+        one
+        for one in marked
+        if 2 <= one.masked.count(MASK) <= 5
+        and len(one.keywords) == one.masked.count(MASK)
+        and len(one.statement.split()) <= LONGEST
+        and "?" not in one.statement
         and one.statement[:1].isupper()
     ]
     rng = random.Random(0)

@@ -36,9 +36,7 @@ def main() -> None:
     with (WORK / "labels.jsonl").open("w", encoding="utf-8") as out:
         for doc in nlp.pipe(kept, batch_size=256):
             entities = [(e.start_char, e.end_char, e.label_) for e in doc.ents]
-            nouns = [
-                (t.idx, t.idx + len(t)) for t in doc if t.pos_ in ("NOUN", "PROPN")
-            ]
+            nouns = [(t.idx, t.idx + len(t)) for t in doc if t.pos_ in ("NOUN", "PROPN")]
             row = {"id": kept[doc.text], "text": doc.text, "entities": entities, "nouns": nouns}
             out.write(json.dumps(row) + "\n")
     print(f"{len(kept):,} sentences labelled, {left:,} left out")

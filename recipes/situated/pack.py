@@ -37,9 +37,11 @@ ABOUT = {
         "predicate of a yes/no question starts.",
         "inputs": "a sentence: the token states of the encoder, its spelling, a list of names",
         "outputs": "character spans with a label of LABELS, spans of nouns, a character place",
-        "selection": ["F1 of context words on a tenth of the labelled sentences: epoch",
-                      "questions held out of training: epoch of the predicate's place",
-                      "errors on the released statements read by eye to mend the rules for dates"],
+        "selection": [
+            "F1 of context words on a tenth of the labelled sentences: epoch",
+            "questions held out of training: epoch of the predicate's place",
+            "errors on the released statements read by eye to mend the rules for dates",
+        ],
         "excluded": "every statement and question that SituatedGen released, by id and by text "
         "(letters and digits, lower case): 3,043 rows",
         "command": "see recipes/situated/README.md: gazetteer, label, tag, label_questions, "

@@ -1,4 +1,4 @@
-"""Trains the research reader of answers, one per fold: where does the tail of (head, relation) stand?
+"""Trains the research reader of answers, one per fold: where a tail stands in the conversation.
 
 PYTHONPATH=src python -m recipes.triplets.answers --fold 1 [--seed 0]
 
@@ -19,10 +19,9 @@ from torch import nn
 from torch.nn import functional
 
 from grice.knowledge.schema import load_schema
-from grice.triplets.answers import BINS, LONGEST, distance_bins, best_spans
+from grice.triplets.answers import BINS, LONGEST, best_spans, distance_bins
 from grice.triplets.scores import score_spans
 from grice.triplets.structure import locate
-
 
 AXES = 160
 """Principal axes of token states that are learned from."""
@@ -119,7 +118,8 @@ def main() -> None:
             torch.tensor(reading.states.astype(np.float32) @ axes),
             torch.tensor(np.array(head, np.float32)) * scale,
             torch.tensor([relations[one.relation] for one in questions]),
-            torch.tensor(np.array(bins)), torch.tensor(gold),
+            torch.tensor(np.array(bins)),
+            torch.tensor(gold),
         )
     train = [n for n in made if cider.folds[n] != options.fold and n not in validates]
     held = [n for n in made if cider.folds[n] != options.fold and n in validates]
@@ -168,7 +168,7 @@ def main() -> None:
             (loss / count).backward()
             optimiser.step()
             plan.step()
-        if epoch % 3 == 0 and epoch > 2 or epoch == options.epochs - 1:
+        if (epoch % 3 == 0 and epoch > 2) or epoch == options.epochs - 1:
             found = judge(held)
             print(epoch, *(f"{one:.4f}" for one in found), flush=True)
             if found[0] + found[2] > best:

@@ -22,6 +22,10 @@ WORK = Path(__file__).parent / "work"
 BLOCK = 64
 
 
+def _lines(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode("utf-8").splitlines()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
@@ -33,7 +37,7 @@ def main() -> None:
     def hidden(texts: list[str]) -> list[Hidden]:
         return [found for found, _ in encoder.hidden(texts)]
 
-    dialogues = [json.loads(line) for line in gzip.open(folder / "dialogues.jsonl.gz", "rt")]
+    dialogues = [json.loads(line) for line in _lines(folder / "dialogues.jsonl.gz")]
     texts = {
         one["id"]: one["context"] + (one["appended"] or "")
         for one in dialogues
@@ -47,7 +51,7 @@ def main() -> None:
             states[name] = found._replace(states=found.states.astype(np.float16))
         print(start, len(names), flush=True)
     (WORK / "states.pkl").write_bytes(pickle.dumps(states))
-    rows = [json.loads(line) for line in gzip.open(folder / "experiment.jsonl.gz", "rt")]
+    rows = [json.loads(line) for line in _lines(folder / "experiment.jsonl.gz")]
     spans = dict.fromkeys(row[side].strip() for row in rows for side in "ht")
     spans |= dict.fromkeys(option for row in rows for option in row.get("mcq") or ())
     listed = list(spans)

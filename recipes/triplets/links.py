@@ -65,7 +65,9 @@ def main() -> None:
     # Fold 0: weak rows, none of which is tested on.
     test_nli = (nli[:, 3] == options.fold) & (options.fold > 0)
     test_choice = (choice[:, 6] == options.fold) & (options.fold > 0)
-    fit_nli = np.flatnonzero(~test_nli & ~validates[of_nli] & ((nli[:, 4] == 1) | (options.negatives == "all")))
+    fit_nli = np.flatnonzero(
+        ~test_nli & ~validates[of_nli] & ((nli[:, 4] == 1) | (options.negatives == "all"))
+    )
     fit_choice = np.flatnonzero(~test_choice & ~validates[of_choice])
     if options.most:
         fit_nli = draw.permutation(fit_nli)[: options.most]
@@ -103,7 +105,8 @@ def main() -> None:
         return {
             "ap": float(precision[hits].mean()),
             "level": float(max(levels, key=lambda x: macro_f1(gold, entailed > x))),
-            "entailed": entailed, "gold": gold,
+            "entailed": entailed,
+            "gold": gold,
             "choice": float((scores.argmax(1) == four[:, 5]).mean()),
             "relation": float((relation == named).mean()),
             "relation_f1": macro_f1(named, relation),
@@ -142,16 +145,26 @@ def main() -> None:
             plan.step()
         found = judge(~test_nli & validates[of_nli], ~test_choice & validates[of_choice])
         mark = found["ap"] + found["choice"] + found["relation"]
-        print(epoch, *(f"{found[k]:.4f}" for k in ("ap", "choice", "relation", "relation_f1")),
-              f"{macro_f1(found['gold'], found['entailed'] > found['level']):.4f}", flush=True)
+        print(
+            epoch,
+            *(f"{found[k]:.4f}" for k in ("ap", "choice", "relation", "relation_f1")),
+            f"{macro_f1(found['gold'], found['entailed'] > found['level']):.4f}",
+            flush=True,
+        )
         if mark > best:
-            best, state, level = mark, {k: v.clone() for k, v in net.state_dict().items()}, found["level"]
+            best, state, level = (
+                mark,
+                {k: v.clone() for k, v in net.state_dict().items()},
+                found["level"],
+            )
     net.load_state_dict(state)
     if options.fold:
         found = judge(test_nli, test_choice)
     result = {k: found[k] for k in ("ap", "choice", "relation", "relation_f1")}
     result["macro_f1"] = macro_f1(found["gold"], found["entailed"] > level)
-    print("test", options.fold, options.name, json.dumps({k: round(v, 4) for k, v in result.items()}))
+    print(
+        "test", options.fold, options.name, json.dumps({k: round(v, 4) for k, v in result.items()})
+    )
     name = f"links{options.name}_{options.fold}_{options.seed}"
     net.save(WORK / f"{name}.npz")
     (WORK / f"{name}.json").write_text(json.dumps({**result, "level": level, "seed": options.seed}))

@@ -3,6 +3,7 @@
 PYTHONPATH=src:. python -m recipes.triplets.pack [--seed 0]
 """
 
+# ruff: noqa: E501 - the card is written as it will stand
 from __future__ import annotations
 
 import argparse
@@ -87,7 +88,10 @@ def main() -> None:
     digest = file_sha256(out / "links.npz")
     (out / "card.toml").write_text(
         CARD.format(
-            dropped=dropped, seed=seed, level=level, digest=digest,
+            dropped=dropped,
+            seed=seed,
+            level=level,
+            digest=digest,
             levels=relation_levels(out / "links.npz"),
         ),
         "utf-8",

@@ -28,7 +28,6 @@ from grice.triplets.scores import score_spans
 from grice.triplets.structure import locate
 from grice.triplets.tasks import CANDIDATES, rerank_spans
 
-
 WEIGHTS = (0.0, 0.5, 1.0, 1.5)
 
 
@@ -103,10 +102,10 @@ def main() -> None:
             shutil.copy(answers, out / "answers.npz")
         (out / "settings.json").write_text(json.dumps({"level": float(level)}))
         rerank = best_rerank(cider, everything, fold, open_folder(out, Alone(None)))
-        (out / "settings.json").write_text(
-            json.dumps({"level": float(level), "rerank": rerank})
+        (out / "settings.json").write_text(json.dumps({"level": float(level), "rerank": rerank}))
+        print(
+            fold, len(found), "heads, level", round(float(level), 3), "rerank", rerank, flush=True
         )
-        print(fold, len(found), "heads, level", round(float(level), 3), "rerank", rerank, flush=True)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,11 @@ def main() -> None:
             four = [pair(one.dialogue, one.head, option) for option in one.options]
             choice.append((*four, relation, one.label, fold))
             # The options before filtering are wrong too: more to learn from, never tested on.
-            others = [option for option in one.first_options if option not in one.options and option.strip() in cider.alone]
+            others = [
+                option
+                for option in one.first_options
+                if option not in one.options and option.strip() in cider.alone
+            ]
             extra = [pair(one.dialogue, one.head, option) for option in others]
             more.append((*extra, *[four[0]] * (3 - len(extra)), len(extra)))
     for one in read_negatives(data / "cider" / "nli_frozen_negatives.tsv.gz"):

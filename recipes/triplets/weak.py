@@ -39,7 +39,11 @@ SOURCES = (
 RULES = (
     # Words between two events, the relation they show, and whether it runs from second to first.
     (r"^\W*(?:because|cause|cuz|since|as)\b(?! (?:well|soon|long|if|of))", "Causes", True),
-    (r"^\W*(?:so|that's why|which is why|that is why)\b(?! (?:much|far|many|that))", "Causes", False),
+    (
+        r"^\W*(?:so|that's why|which is why|that is why)\b(?! (?:much|far|many|that))",
+        "Causes",
+        False,
+    ),
     (r"^\W*(?:so that|in order to|so i can|so we can|to)\W*(?:\w+ )?$", "MotivatedByGoal", False),
     (r"^\W*(?:but|however|unfortunately)\b", "ObstructedBy", False),
     (r"^\W*(?:and then|then|before|and after that|,? then)\b", "Before", False),
@@ -87,7 +91,9 @@ def read_part(data: Path, part: int, parts: int) -> None:
         joined = join_turns(one)
         reading = read_texts([joined.text], lambda ts: [h for h, _ in encoder.hidden(ts)])[0]
         held = dict(slices(reading, joined))
-        found = spot(joined, lambda ts: [tagger.tag([t])[0] if t in held else () for t in ts])
+        found = spot(
+            joined, lambda ts, held=held: [tagger.tag([t])[0] if t in held else () for t in ts]
+        )
         places = [one.place for one in found]
         rows.append(
             (one.id, joined, places, np.array([reading.vector(p) for p in places], np.float16))
@@ -105,7 +111,8 @@ CONCEPTNET = {
         "Antonym", "NotIsA", "NotHasProperty",
     )
 } | {"PartOf": ("HasA", True), "DefinedAs": ("IsA", False), "ReceivesAction": ("UsedFor", False),
-     "HasFirstSubevent": ("HasSubevent", False), "HasLastSubevent": ("HasSubevent", False)}  # fmt: skip
+     "HasFirstSubevent": ("HasSubevent", False),
+     "HasLastSubevent": ("HasSubevent", False)}  # fmt: skip
 MOST = 600
 """Triples of knowledge of one relation."""
 GROUP = 6
@@ -125,7 +132,11 @@ def knowledge(data: Path) -> list[tuple[str, str, str]]:
         rows = [line.rstrip("\n").split("\t") for line in lines][1:]
     for i in draw.permutation(len(rows)):
         head, relation, tail, split = rows[i]
-        if split == "train" and relation in CONCEPTNET and len(found.setdefault(relation, [])) < MOST:
+        if (
+            split == "train"
+            and relation in CONCEPTNET
+            and len(found.setdefault(relation, [])) < MOST
+        ):
             found[relation].append((head, relation, tail))
     listed, counts = [], Counter()
     for triples in found.values():
@@ -153,7 +164,11 @@ def cued(joined: Joined, places: list[tuple[int, int]]) -> Iterator[tuple[int, s
                     tail = joined.text[slice(*second)]
                     if name == "AtLocation" and TIMES.search(tail):
                         name = "HappensIn"
-                    if name == "Causes" and not swapped and WISH.search(joined.text[slice(*second)]):
+                    if (
+                        name == "Causes"
+                        and not swapped
+                        and WISH.search(joined.text[slice(*second)])
+                    ):
                         name = "CausesDesire"
                     yield (j, name, i) if swapped else (i, name, j)
                     break
@@ -181,7 +196,7 @@ def join(data: Path, parts: int) -> None:
     dropped = 0
     pool: list[np.ndarray] = []
 
-    def add(spans: list, rows: np.ndarray, links: list, layout, places) -> None:
+    def add(spans: list, rows: np.ndarray, links: list, layout: object, places: list) -> None:
         """Add the positives of a text with negatives and options made from its spans."""
         nonlocal conversations
         first = len(vectors)
@@ -193,7 +208,9 @@ def join(data: Path, parts: int) -> None:
             others = [i for i in range(len(spans)) if i not in (h, t) and (h, r, i) not in true]
             if len(others) < 4:
                 continue
-            wrong = [(t, r, h)] if r not in ("SimilarTo", "Synonym", "Antonym", "DistinctFrom") else []
+            wrong = (
+                [(t, r, h)] if r not in ("SimilarTo", "Synonym", "Antonym", "DistinctFrom") else []
+            )
             names = draw.choice(list(relations), 3, replace=False)
             wrong += [(h, str(q), t) for q in names]
             wrong += [(h, r, int(x)) for x in draw.choice(others, 2, replace=False)]
@@ -204,7 +221,7 @@ def join(data: Path, parts: int) -> None:
                 if layout is None and not blind:
                     continue
 
-                def pair(a: int, b: int, blind: bool = blind) -> int:
+                def pair(a: int, b: int, *, blind: bool = blind) -> int:
                     pairs.append((first + a, first + b))
                     if blind:
                         features.append(pool[draw.integers(len(pool))])
@@ -213,8 +230,10 @@ def join(data: Path, parts: int) -> None:
                     return len(pairs) - 1
 
                 nli.append((pair(h, t), relations[r], 1, 0, 1))
-                nli.extend((pair(a, b), relations[q], 0, 0, int(i < 3))
-                           for i, (a, q, b) in enumerate(wrong))
+                nli.extend(
+                    (pair(a, b), relations[q], 0, 0, int(i < 3))
+                    for i, (a, q, b) in enumerate(wrong)
+                )
                 choice.append((*(pair(h, x) for x in tails), relations[r], 0, 0))
             counts[r] += 1
             texts.append(f"{spans[h]} {spans[t]}")
@@ -223,8 +242,10 @@ def join(data: Path, parts: int) -> None:
         for _, joined, places, rows in pickle.loads((WORK / f"weak_{part}.pkl").read_bytes()):
             spans = [joined.text[a:b] for a, b in places]
             turns = joined.text
-            if any(normalise(joined.text[a:b]) in evaluated and len(normalise(joined.text[a:b])) > 20
-                   for a, b in zip(joined.starts, [*joined.starts[1:], len(turns)], strict=True)):
+            if any(
+                normalise(joined.text[a:b]) in evaluated and len(normalise(joined.text[a:b])) > 20
+                for a, b in zip(joined.starts, [*joined.starts[1:], len(turns)], strict=True)
+            ):
                 dropped += 1
                 continue
             layout = layout_of(joined.text)
@@ -256,9 +277,14 @@ def join(data: Path, parts: int) -> None:
         add(spans, np.array([alone[s] for s in spans]), links, None, None)
     (WORK / "weak_texts.json").write_text(json.dumps(texts))
     np.savez(
-        WORK / "weak.npz", context=np.array(vectors, np.float16), dialogue=np.array(of_dialogue),
-        pairs=np.array(pairs), structure=np.array(features, np.float16), nli=np.array(nli),
-        choice=np.array(choice), more=np.zeros((len(choice), 4), int),
+        WORK / "weak.npz",
+        context=np.array(vectors, np.float16),
+        dialogue=np.array(of_dialogue),
+        pairs=np.array(pairs),
+        structure=np.array(features, np.float16),
+        nli=np.array(nli),
+        choice=np.array(choice),
+        more=np.zeros((len(choice), 4), int),
     )
     summary = {"rows": len(nli), "dropped": dropped, "talk": from_talk, "all": dict(counts)}
     (WORK / "weak.json").write_text(json.dumps(summary))
@@ -274,8 +300,9 @@ def main() -> None:
     parser.add_argument("--join", action="store_true")
     options = parser.parse_args()
     if options.join:
-        return join(options.data, options.parts)
-    read_part(options.data, options.part, options.parts)
+        join(options.data, options.parts)
+    else:
+        read_part(options.data, options.part, options.parts)
 
 
 if __name__ == "__main__":

@@ -97,8 +97,21 @@ def test_gated_measures_are_zero_behind_the_gate(judges):
 
 WORDS = st.lists(
     st.sampled_from(
-        ["zoos", "should", "be", "banned", "animals", "suffer", "not", "money!", "(a;", "b)", "é",
-         "7", "people's"]
+        [
+            "zoos",
+            "should",
+            "be",
+            "banned",
+            "animals",
+            "suffer",
+            "not",
+            "money!",
+            "(a;",
+            "b)",
+            "é",
+            "7",
+            "people's",
+        ]
     ),
     max_size=8,
 ).map(" ".join)

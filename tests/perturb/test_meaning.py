@@ -118,8 +118,13 @@ def test_the_hand_made_conversation_can_be_changed_as_expected():
         assert lemmas == expected["single_token_predicate_lemmas"]
         lone = Conversation("hm", (Turn("A", expected["text"]),))
         material = Material(graphs=graphs.get, sentences=lambda graph: graph)
-        ways = {change.what for seed in range(25) for change in
-                perturb(lone, "amr-decreased-engagement", seed=seed, material=material).changes}
+        ways = {
+            change.what
+            for seed in range(25)
+            for change in perturb(
+                lone, "amr-decreased-engagement", seed=seed, material=material
+            ).changes
+        }
         able = {"question_removal": any("question" in way for way in ways),
                 "sentence_removal": any("follows" in way for way in ways),
                 "op_arg_removal": any(way.startswith(":") for way in ways)}  # fmt: skip

@@ -39,15 +39,11 @@ def _groups(rated: Rated) -> list[str] | None:
 
 
 def _pearson(values: Values, rated: Rated, aspect: str) -> Estimate:
-    return correlation(
-        values, rated.human(aspect), kind="pearson", groups=_groups(rated)
-    )
+    return correlation(values, rated.human(aspect), kind="pearson", groups=_groups(rated))
 
 
 def _spearman(values: Values, rated: Rated, aspect: str) -> Estimate:
-    return correlation(
-        values, rated.human(aspect), kind="spearman", groups=_groups(rated)
-    )
+    return correlation(values, rated.human(aspect), kind="spearman", groups=_groups(rated))
 
 
 def _within_pearson(values: Values, rated: Rated, aspect: str) -> Estimate:

@@ -122,7 +122,7 @@ def _kind(found: list[Word], i: int) -> Kind | None:
     before = found[i - 1].lower if i else ""
     if found[i].text[0].isupper() and i and before.isalpha() and not look_up(word).readings:
         return "name"
-    if found[i].text[0].isupper() and i and before not in ".!?\"":
+    if found[i].text[0].isupper() and i and before not in '.!?"':
         return None
     readings = look_up(word).readings
     after = found[i + 1].lower if i + 1 < len(found) else ""

@@ -13,9 +13,7 @@ from grice.text.lexicon import look_up
 
 __all__ = ["Plan", "plan_choice"]
 
-AUX = (
-    "is|are|was|were|do|does|did|can|could|will|would|should|may|might|must|has|have|had"
-)
+AUX = "is|are|was|were|do|does|did|can|could|will|would|should|may|might|must|has|have|had"
 ASKING = r"(?:what|which|who|where|when|how|why)"
 LEADING = re.compile(rf"{ASKING}\b", re.IGNORECASE)
 BEHIND_COMMA = re.compile(rf"^(?P<lead>.*)[,;] (?:and |but |so )?(?P<asked>{ASKING}\b.*)$",

@@ -52,9 +52,7 @@ class ClauseFinder:
     def predicate_starts(self, questions: Sequence[str]) -> list[int]:
         """Return for each question that starts with its auxiliary where its predicate starts."""
         answers = self._hidden(questions)
-        return [
-            self._start(text, *answer) for text, answer in zip(questions, answers, strict=True)
-        ]
+        return [self._start(text, *answer) for text, answer in zip(questions, answers, strict=True)]
 
     def _start(self, text: str, states: Array, offsets: Offsets) -> int:
         first = text.partition(" ")[0]

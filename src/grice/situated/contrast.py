@@ -84,15 +84,11 @@ class ContrastHead:
             pairs: Two sentences each; an empty one is no sentence.
             contexts: The context words to look for in each pair, with their kinds.
         """
-        swaps = [
-            _exchanges(pair, words) for pair, words in zip(pairs, contexts, strict=True)
-        ]
+        swaps = [_exchanges(pair, words) for pair, words in zip(pairs, contexts, strict=True)]
         texts = {text for pair in pairs for text in pair}
         texts |= {text for swap in swaps for one in swap for text in one.texts}
         vectors = self._encode(sorted(texts - {""}))
-        return [
-            self._judge(pair, swap, vectors) for pair, swap in zip(pairs, swaps, strict=True)
-        ]
+        return [self._judge(pair, swap, vectors) for pair, swap in zip(pairs, swaps, strict=True)]
 
     def judge_outputs(self, samples: Sequence[Sample], outputs: Sequence[str]) -> list[Judged]:
         """Return what the model says of outputs, looking for the contexts of their samples.
@@ -149,9 +145,7 @@ class _Exchange(NamedTuple):
     kind: Context
 
 
-def _exchanges(
-    pair: tuple[str, str], words: Sequence[tuple[str, Context]]
-) -> list[_Exchange]:
+def _exchanges(pair: tuple[str, str], words: Sequence[tuple[str, Context]]) -> list[_Exchange]:
     """Return every exchange of two entities of one kind that stand in one sentence each."""
     own: list[list[tuple[str, Context]]] = [[], []]
     for word, kind in dict.fromkeys(words):

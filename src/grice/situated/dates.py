@@ -91,9 +91,7 @@ def merge_spans(text: str, tagged: list[TaggedSpan]) -> tuple[TaggedSpan, ...]:
     A longer entity of the tagger that holds the spelt one stays; lone articles and bare words such
     as "day" are dropped.
     """
-    spans = [
-        span for span in tagged if not ALONE.fullmatch(text[span.start : span.end].strip())
-    ]
+    spans = [span for span in tagged if not ALONE.fullmatch(text[span.start : span.end].strip())]
     for spelt in spelt_spans(text):
         over = [one for one in spans if one.start < spelt.end and spelt.start < one.end]
         if any(one.start <= spelt.start and spelt.end <= one.end and (

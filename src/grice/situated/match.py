@@ -69,9 +69,7 @@ def match_keywords(
     split = sentences(output)
     tokens = [lemmas(sentence) for sentence in (*split, "", "")[:2]]
     runs = [lemmas(keyword) for keyword in keywords]
-    holding = {
-        run: tuple(i for i in (0, 1) if find_run(run, tokens[i]) >= 0) for run in set(runs)
-    }
+    holding = {run: tuple(i for i in (0, 1) if find_run(run, tokens[i]) >= 0) for run in set(runs)}
     missing = tuple(word for word, run in zip(keywords, runs, strict=True) if not holding[run])
     right = max(
         _right(runs, [place ^ turned for place in belongs], holding, reading) for turned in (0, 1)

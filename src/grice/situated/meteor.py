@@ -58,9 +58,7 @@ def meteor_counts(output: str, reference: str) -> Floats:
     partners = _align(mine, other)
     pairs = [(i, j) for i, j in enumerate(partners) if j >= 0]
     worth = [1.0 if mine[i] == other[j] else STEM for i, j in pairs]
-    chunks = sum(
-        k == 0 or pairs[k - 1] != (i - 1, j - 1) for k, (i, j) in enumerate(pairs)
-    )
+    chunks = sum(k == 0 or pairs[k - 1] != (i - 1, j - 1) for k, (i, j) in enumerate(pairs))
     if len(pairs) == len(mine) == len(other) and chunks == 1:
         chunks = 0
     return np.array([

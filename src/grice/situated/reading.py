@@ -63,7 +63,10 @@ def read_given(path: Path) -> list[Question | Statement]:
 
 
 def _question(
-    name: str, question: str, answer: bool | str, form: str | None  # noqa: FBT001 - the answer
+    name: str,
+    question: str,
+    answer: bool | str,  # noqa: FBT001 - the answer
+    form: str | None,
 ) -> Question:
     """Return a question of the form that was said, or that its answer and its mark show."""
     asks = question.rstrip().endswith("?")

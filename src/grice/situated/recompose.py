@@ -247,8 +247,5 @@ def _substituted(template: Template, keywords: Sequence[str]) -> str:
 def pair_features(first: Array, second: Array) -> Array:
     """Return what the network reads of two keywords: product and distance of their vectors."""
     size = np.float32(np.sqrt(len(first)))
-    found: Array = np.concatenate(
-        [first * second * size, np.abs(first - second)], dtype=np.float32
-    )
+    found: Array = np.concatenate([first * second * size, np.abs(first - second)], dtype=np.float32)
     return found
-

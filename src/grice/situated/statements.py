@@ -79,9 +79,7 @@ def _plan(question: Question) -> Plan | None:
     return None if front is None else Plan("", front, "")
 
 
-def generate_statements(
-    questions: Iterable[Question], generator: Generator
-) -> list[Statement]:
+def generate_statements(questions: Iterable[Question], generator: Generator) -> list[Statement]:
     """Return the statements that a converter of your own writes for multiple-choice questions.
 
     Args:

@@ -158,9 +158,7 @@ class ContextTagger:
     def find(self, texts: Sequence[str]) -> list[Found]:
         """Return what is in each text."""
         answers = self._hidden(texts)
-        return [
-            self._find(text, *answer) for text, answer in zip(texts, answers, strict=True)
-        ]
+        return [self._find(text, *answer) for text, answer in zip(texts, answers, strict=True)]
 
     def _find(self, text: str, states: Array, offsets: Offsets) -> Found:
         if not any(end > start for start, end in offsets):

@@ -148,9 +148,7 @@ def _rows(path: Path) -> Iterator[dict[str, object]]:
 def _with_entities(sample: Sample, known: Mapping[str, tuple[Entity, ...]]) -> Sample:
     first, second = (known[name] for name in sample.ids)
     kinds = context_of(first) & context_of(second)
-    return msgspec.structs.replace(
-        sample, entities=(first, second), context=tuple(sorted(kinds))
-    )
+    return msgspec.structs.replace(sample, entities=(first, second), context=tuple(sorted(kinds)))
 
 
 def _system(
@@ -195,9 +193,7 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, stamp: str) -> Iterat
     other = judge.judge_outputs(whole, [text for _, text in usable])
     for on in ("", "GEO pairs", "TEMP pairs"):
         kept = [i for i, one in enumerate(whole) if not on or on.split()[0] in one.context]
-        hits = [
-            (own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in kept
-        ]
+        hits = [(own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in kept]
         found = mean_of_samples([float(hit) for hit in hits], [whole[i] for i in kept])
         yield Row(row="plausibility", measure="swap_detection", found=found, kind="ours", on=on,
                   why="0.5 is chance", signature=stamp)  # fmt: skip
@@ -239,9 +235,7 @@ def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
         yield from _context_rows(name, texts, gold, context.tagger, stamp)
 
 
-def _mined(
-    folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str
-) -> Iterator[Row]:
+def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -> Iterator[Row]:
     """Yield agreement of keywords, pairs and splits, from the released statements and entities."""
     marked = _marked(folder, tagger)
     known = {one.id: one for one in marked}
