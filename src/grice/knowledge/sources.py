@@ -211,16 +211,25 @@ def _read_plain(
     lines: Iterator[Line | RecordError], name: str, label: str
 ) -> Iterator[Row | RecordError]:
     """``head TAB relation TAB tail``, as ATOMIC-2020 is published."""
+    for found in _cells(lines, name, "head, relation and tail, parted by tabs,"):
+        if isinstance(found, RecordError):
+            yield found
+        else:
+            number, (head, relation, tail) = found
+            yield Row(number, Triple(head, relation, tail, source=label))
+
+
+def _cells(
+    lines: Iterator[Line | RecordError], name: str, needed: str
+) -> Iterator[tuple[int, list[str]] | RecordError]:
+    """Yield the number of each line with its first three columns."""
     for found in _texts(lines, name):
         if isinstance(found, RecordError):
             yield found
             continue
         number, text = found
         cells = text.split("\t")
-        if len(cells) < 3:
-            yield _short(name, number, cells, "head, relation and tail, parted by tabs,")
-            continue
-        yield Row(number, Triple(cells[0], cells[1], cells[2], source=label))
+        yield (number, cells[:3]) if len(cells) >= 3 else _short(name, number, cells, needed)
 
 
 def _read_table(
@@ -313,16 +322,12 @@ def _read_conceptnet_100k(
     lines: Iterator[Line | RecordError], name: str, label: str
 ) -> Iterator[Row | RecordError]:
     """``relation TAB head TAB tail [TAB weight]``, as Li et al. (2016) publish ConceptNet."""
-    for found in _texts(lines, name):
+    for found in _cells(lines, name, "relation, head and tail, parted by tabs,"):
         if isinstance(found, RecordError):
             yield found
-            continue
-        number, text = found
-        cells = text.split("\t")
-        if len(cells) < 3:
-            yield _short(name, number, cells, "relation, head and tail, parted by tabs,")
-            continue
-        yield Row(number, Triple(cells[1], cells[0], cells[2], source=label))
+        else:
+            number, (relation, head, tail) = found
+            yield Row(number, Triple(head, relation, tail, source=label))
 
 
 def _read_kogito(

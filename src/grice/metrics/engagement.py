@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Protocol
 
 from grice.metrics.declaration import Example, metric
+from grice.metrics.unjudged import nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair
 from grice.text.script import unreadable
@@ -57,13 +58,13 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
     moved the score furthest from what an average reply would get. Length moves it much: read it
     beside ``log_length``.
     """
-    readable = [r for r in responses if not _nothing_to_judge(r)]
+    readable = [r for r in responses if not nothing_to_judge(r)]
     pairs = [Pair((_before(r),), r.text) for r in readable]
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
     cut = dict(zip(texts, model.truncated(texts), strict=True))
     judged = iter(zip(pairs, model.weigh(pairs), strict=True))
     for response in responses:
-        if reason := _nothing_to_judge(response):
+        if reason := nothing_to_judge(response):
             yield Judgement(NEUTRAL, "abstained", reason)
             continue
         pair, weighed = next(judged)
@@ -86,14 +87,3 @@ def _reason(evidence: Sequence[FeatureEvidence]) -> str | None:
         return "like an average reply in every respect"
     most = evidence[0]
     return f"{most.name} moved it most ({most.effect:+.2f})"
-
-
-def _nothing_to_judge(response: Response) -> str | None:
-    if not response.text.strip():
-        return "the reply is empty"
-    if reason := unreadable(response.text):
-        return f"the reply {reason}"
-    reasons = [unreadable(turn.text) for turn in response.history]
-    if not reasons:
-        return "no turn before it"
-    return f"what was said before {reasons[-1]}" if all(reasons) else None

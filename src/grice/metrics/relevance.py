@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
-from grice.records import Judgement, Response, TurnEvidence
+from grice.metrics.unjudged import nothing_to_judge
+from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair
-from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.records import Response
     from grice.runtime.protocols import PairClassifier
 
 __all__ = ["relevance"]
@@ -46,7 +47,7 @@ def relevance(
     Args:
         history: How many turns before the reply are read.
     """
-    readable = [r for r in responses if not _nothing_to_judge(r)]
+    readable = [r for r in responses if not nothing_to_judge(r)]
     windows = [r.history[-history:] for r in readable]
     pairs = [Pair(tuple(turn.text for turn in window), r.text)
              for r, window in zip(readable, windows, strict=True)]  # fmt: skip
@@ -61,7 +62,7 @@ def relevance(
     without = iter(values[len(pairs) :])
     truncated = iter(_truncated(model, pairs))
     for response in responses:
-        if reason := _nothing_to_judge(response):
+        if reason := nothing_to_judge(response):
             yield Judgement(NEUTRAL, "abstained", reason)
             continue
         value = next(whole)
@@ -81,17 +82,6 @@ def _reason(evidence: Sequence[TurnEvidence]) -> str | None:
         return "no earlier turn makes a difference"
     verb = "supports" if most.effect > 0 else "speaks against"
     return f"turn {most.turn} {verb} it most ({most.effect:+.2f})"
-
-
-def _nothing_to_judge(response: Response) -> str | None:
-    if not response.text.strip():
-        return "the reply is empty"
-    if reason := unreadable(response.text):
-        return f"the reply {reason}"
-    reasons = [unreadable(turn.text) for turn in response.history]
-    if not reasons:
-        return "no turn before it"
-    return f"what was said before {reasons[-1]}" if all(reasons) else None
 
 
 def _truncated(model: PairClassifier, pairs: Sequence[Pair]) -> list[bool]:
