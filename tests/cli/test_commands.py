@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -52,15 +53,24 @@ def test_examples_are_scored_with_a_report(tmp_path, capsys):
     assert main(["score", *files, "-o", str(out), "--report", str(report)]) == 0
     shown = capsys.readouterr().out
     assert "10 conversations, 143 turns" in shown
-    assert "relevance" in shown
-    assert "commonsense" in shown
     assert "lowest relevance" in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
     scores = scores_in(out.read_text("utf-8"))
-    assert len(scores) == 2 * 143
-    assert {score["metric"] for score in scores} == {"relevance", "commonsense"}
+    assert Counter(score["metric"] for score in scores) == {
+        "coherence": 10,
+        "commonsense": 143,
+        "engagement": 143,
+        "relevance": 143,
+    }
     assert {score["meta"]["file"] for score in scores} == set(files)
     assert "<html" in report.read_text("utf-8")[:500]
+
+
+def test_the_help_describes_the_options_of_the_metrics_asked_for(capsys):
+    for words, told in ([], False), (["-m", "relevance"], True):
+        with pytest.raises(SystemExit):
+            main(["score", *words, "--help"])
+        assert ("--relevance-history" in capsys.readouterr().out) is told
 
 
 def test_a_pipe_gets_json_lines_with_the_records_own_fields(chat, capsys):

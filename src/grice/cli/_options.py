@@ -20,10 +20,17 @@ __all__ = ["add_metric_options", "cache_folder", "load_grader"]
 def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Add what selects, configures and runs metrics; each metric brings its own options.
 
-    The words of the command line are looked through for plugins, whose options are added too.
+    The words of the command line are looked through for plugins, whose options are added too, and
+    for the metrics asked for: the help describes the options of those alone, of all metrics they
+    would bury it.
     """
-    registry = _registry(_plugins(words))
-    group = parser.add_argument_group("metrics")
+    early = _early(words)
+    registry = _registry(early.plugin)
+    group = parser.add_argument_group(
+        "metrics",
+        "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
+        "and this help does with -m METRIC.",
+    )
     group.add_argument(
         "-m",
         "--metrics",
@@ -54,13 +61,15 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
         help="folder of answers kept between runs (default: the user's cache folder)",
     )
     group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
+    named = _names(early.metrics)
     for metric in registry.metrics.values():
-        _add_options_of(metric, parser)
+        _add_options_of(metric, parser, named)
 
 
-def _add_options_of(metric: Metric, parser: argparse.ArgumentParser) -> None:
+def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequence[str]) -> None:
     if not metric.options and not metric.models:
         return
+    described = metric.name in named
     group = parser.add_argument_group(f"options of {metric.name}")
     for option in metric.options:
         group.add_argument(
@@ -69,14 +78,16 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser) -> None:
             type={"int": int, "float": float, "str": str}[option.type],
             choices=option.choices or None,
             metavar=None if option.choices else option.type.upper(),
-            help=f"{option.help} Default: {option.default}.".replace("%", "%%").strip(),
+            help=f"{option.help} Default: {option.default}.".replace("%", "%%").strip()
+            if described
+            else argparse.SUPPRESS,
         )
     for name, reference in metric.models.items():
         group.add_argument(
             _flag(metric, name),
             dest=_destination(metric, name),
             metavar="MODEL",
-            help=f"model reference; default {reference}",
+            help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
         )
 
 
@@ -93,9 +104,8 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         }
         if given:
             settings[metric.name] = given
-    names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
     return load(
-        *names,
+        *_names(arguments.metrics),
         options=settings,
         speakers=speakers,
         mode=arguments.mode,
@@ -113,13 +123,18 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "grice"
 
 
-def _plugins(words: Sequence[str]) -> list[Path]:
-    early = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+def _early(words: Sequence[str]) -> argparse.Namespace:
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     early.add_argument("--plugin", type=Path, action="append", default=[])
+    early.add_argument("-m", "--metrics")
     try:
-        return list(early.parse_known_args(list(words))[0].plugin)
-    except argparse.ArgumentError:
-        return []  # the full parser says what is wrong
+        return early.parse_known_args(list(words))[0]
+    except argparse.ArgumentError:  # the full parser says what is wrong
+        return argparse.Namespace(plugin=[], metrics=None)
+
+
+def _names(listed: str | None) -> list[str]:
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]
 
 
 def _registry(plugins: Sequence[Path] = ()) -> Registry:

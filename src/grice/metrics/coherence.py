@@ -35,6 +35,7 @@ SHOWN = 3
         "with ratings of conversations beside them."
     ),
     neutral=NEUTRAL,
+    default=True,
     example=Example(
         ["Do you have any pets?", "Yes, a dog. He loves the park.", "What is his name?", "Rex!"],
         0.4,
