@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import pairwise
+from statistics import stdev
 
 import pytest
 from hypothesis import given
@@ -52,6 +53,13 @@ def test_skewed_values_stretch_the_interval_towards_their_tail():
     assert interval.high - interval.mean > 2 * (interval.mean - interval.low)
     mirrored = collect([[1 - v] for v in (0.1, 0.1, 0.12, 0.15, 0.2, 0.3, 0.9)])
     assert mirrored.low == pytest.approx(1 - interval.high)
+
+
+def test_few_skewed_values_stretch_the_interval_to_twice_its_length_at_most():
+    values = [0.44, 0.45, 0.46, 0.47, 0.48, 0.49, 0.9]
+    interval = collect([[value] for value in values])
+    students = student_quantile(0.975, 6) * stdev(values) / math.sqrt(7)
+    assert interval.high - interval.mean == pytest.approx(2 * students)
 
 
 def test_uneven_clusters_count_for_fewer():

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusteredMean", "Interval", "Moments", "mean_interval", "student_quantile"]
 
+STRETCH = 2.0
+"""How much wider than Student's a side may become; of few clusters the cubic makes it endless."""
+
 
 class Interval(NamedTuple):
     """A mean with its confidence interval.
@@ -131,7 +134,8 @@ def _unskewed(t: float, skewness: float) -> float:
     """Return the inverse of Hall's cubic: t as it would lie if the values were as skewed."""
     if abs(skewness) < 1e-6:
         return t
-    return 3 / skewness * (math.cbrt(1 + skewness * (t - skewness / 6)) - 1)
+    unskewed = 3 / skewness * (math.cbrt(1 + skewness * (t - skewness / 6)) - 1)
+    return max(-STRETCH * abs(t), min(STRETCH * abs(t), unskewed))
 
 
 class ClusteredMean:
