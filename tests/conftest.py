@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -21,6 +24,19 @@ def data_folder() -> Path:
     if not stated or not Path(stated).is_dir():
         pytest.skip("GRICE_DATA does not name the folder of the published data sets")
     return Path(stated).resolve()
+
+
+@pytest.fixture(scope="session")
+def golden(data_folder: Path) -> Callable[[str], Any]:
+    """Return what reads a file of recomputed figures by its name; they lie beside the data."""
+
+    def read(name: str) -> Any:
+        path = data_folder.parent / "golden" / f"{name}.json"
+        if not path.is_file():
+            pytest.skip(f"no golden/{path.name} beside the data sets")
+        return json.loads(path.read_text("utf-8"))
+
+    return read
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
@@ -24,17 +23,6 @@ def page(data_folder):
     return module.page(data_folder)
 
 
-@pytest.fixture(scope="module")
-def golden(data_folder):
-    folder = data_folder.parent / "golden"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is not there")
-    return {
-        name: json.loads((folder / f"{name}.json").read_text("utf-8"))
-        for name in ("predeng_convai_tables", "dailydialog_contamination")
-    }
-
-
 def test_it_is_current(page):
     assert (DOCS / "errata.md").read_text("utf-8") == page, "run python docs/errata.py"
 
@@ -44,7 +32,7 @@ def test_the_eight_cells_of_table_3_5(page):
 
 
 def test_overlap_is_that_of_an_independent_count(page, golden):
-    found = golden["dailydialog_contamination"]["dailydialog_internal"]["test_in_train"]
+    found = golden("dailydialog_contamination")["dailydialog_internal"]["test_in_train"]
     assert f"- {found['conversations_identical']} of 1,000 test conversations" in page
     assert f"- {found['adjacent_pairs']:,} of 6,688 distinct pairs" in page
     assert "300 rated queries of RUBER and predictive engagement 82 stand there, 41" in page
@@ -52,7 +40,7 @@ def test_overlap_is_that_of_an_independent_count(page, golden):
 
 def test_conversations_and_pairs_of_table_3_1(data_folder, golden):
     chats = read_chats(data_folder)
-    expected = golden["predeng_convai_tables"]["results"]
+    expected = golden("predeng_convai_tables")["results"]
     for rating, count in expected["table_3_1_conversations"].items():
         assert sum(chat.published == int(rating) for chat in chats) == count
     for rating, count in expected["table_3_1_pairs"].items():
@@ -64,7 +52,7 @@ def test_conversations_and_pairs_of_table_3_1(data_folder, golden):
 
 
 def test_the_split_in_the_order_of_the_file(data_folder, golden):
-    split = golden["predeng_convai_tables"]["results"]["split_in_file_order_of_convai2017.jsonl.gz"]
+    split = golden("predeng_convai_tables")["results"]["split_in_file_order_of_convai2017.jsonl.gz"]
     for part, counts in split_of(read_chats(data_folder)).items():
         for label, count in enumerate(counts):
             assert split[f"{part}_label{label}"]["pairs"] == count

@@ -217,30 +217,24 @@ def features(talk):
     }
 
 
-@pytest.fixture(scope="module")
-def golden(data_folder):
-    path = data_folder.parent / "golden" / "robust_pairs_golden.json"
-    if not path.is_file():
-        pytest.skip("there is no folder golden beside GRICE_DATA")
-    return json.loads(path.read_text("utf-8"))
-
-
 @pytest.mark.data
 def test_trivial_scores_get_the_recomputed_shares_of_every_kind(golden, data_folder):
     found = read_pairs("robust_turn_pairs", data_folder)
-    assert found.same == golden["dropped"]
+    expectation = golden("robust_pairs_golden")
+    assert found.same == expectation["dropped"]
     talks = [talk for pair in found.pairs for talk in (pair.original, pair.damaged)]
     values = {talk.id: features(talk) for talk in talks}
     for feature in ("log_words", "overlap_last_turn", "distinct_word_share", "question"):
         kinds = shares(found.pairs, {name: of[feature] for name, of in values.items()}).kinds
-        assert set(kinds) - {EVERY} == set(golden["values"])
-        for kind, expected in golden["values"].items():
+        assert set(kinds) - {EVERY} == set(expectation["values"])
+        for kind, expected in expectation["values"].items():
             assert kinds[kind].n == expected["n"]
             assert kinds[kind].value == pytest.approx(expected[feature], abs=5e-7), (kind, feature)
 
 
 @pytest.mark.data
 def test_floors_that_ship_get_the_recomputed_shares(golden, data_folder):
+    expectation = golden("robust_pairs_golden")
     found = read_pairs("robust_turn_pairs", data_folder)
     with load("log_length", "overlap_last_turn") as grader:
         table = score_table(grader, grader.signatures, found.rated)
@@ -249,5 +243,5 @@ def test_floors_that_ship_get_the_recomputed_shares(golden, data_folder):
                             ("overlap_last_turn", "overlap_last_turn")):  # fmt: skip
         column = table.column(metric, found.rated)
         kinds = shares(found.pairs, dict(zip(ids, column.values, strict=True))).kinds
-        for kind, expected in golden["values"].items():
+        for kind, expected in expectation["values"].items():
             assert kinds[kind].value == pytest.approx(expected[feature], abs=5e-7), (metric, kind)

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -123,10 +121,7 @@ def test_be_is_written_as_people_did():
     assert as_deco("this island") == "this island"
 
 
-DATA = os.environ.get("GRICE_DATA")
-
-
-@pytest.mark.skipif(not DATA, reason="GRICE_DATA names no data folder")
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("relations", "precision", "recall", "f1", "likeness"),
     [
@@ -134,10 +129,12 @@ DATA = os.environ.get("GRICE_DATA")
         (SIX, 0.36, 0.622478386167147, 0.4561774023231257, 0.18886481235047425),
     ],
 )
-def test_trivial_systems_reach_what_was_recorded(relations, precision, recall, f1, likeness):
+def test_trivial_systems_reach_what_was_recorded(
+    relations, precision, recall, f1, likeness, data_folder
+):
     from grice.knowledge.extraction import RELATIONS as ALL
 
-    path = Path(DATA) / "accent_deco" / "deco_test.jsonl"
+    path = data_folder / "accent_deco" / "deco_test.jsonl"
     replies = []
     for item in map(json.loads, path.read_text("utf-8").splitlines()):
         previous = item["history"].split("</UTT>")[-2].strip()
@@ -151,14 +148,14 @@ def test_trivial_systems_reach_what_was_recorded(relations, precision, recall, f
     assert found["bleu2"].value == pytest.approx(likeness)
 
 
-@pytest.mark.skipif(not DATA, reason="GRICE_DATA names no data folder")
-def test_the_bench_sets_ours_beside_floors_and_print():
+@pytest.mark.data
+def test_the_bench_sets_ours_beside_floors_and_print(data_folder):
     from grice.evaluation.benches.deco_extraction import measure
     from grice.evaluation.workshop import Workshop
     from grice.scoring.models import Models
 
     models = Models(mode="exact", workers=1, cache=None)
-    shop = Workshop(Path(DATA), lambda _: ([], {}), (), models=lambda: models)
+    shop = Workshop(data_folder, lambda _: ([], {}), (), models=lambda: models)
     rows = {(row.row, row.measure): row for row in measure(shop)}
     for name in ("precision", "recall", "f1", "bleu2"):
         ours = rows["extractor", name]

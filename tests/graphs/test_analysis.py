@@ -66,7 +66,7 @@ def test_results_are_split_by_depth_and_linearity_of_the_gold_graph():
 
 @pytest.mark.parametrize("name", ["train", "dev"])
 def test_statistics_equal_the_recorded_ones(name, golden, graphs_folder):
-    stats = golden("stats")
+    stats = golden("explagraphs_stats")
     samples = read_samples(graphs_folder / f"{name}.jsonl.gz")
     expected, found = stats["table3_recomputed"][name], shapes(samples)
     for part, key in ((found.concepts, "nodes"), (found.facts, "edges"),
@@ -83,7 +83,7 @@ def test_statistics_equal_the_recorded_ones(name, golden, graphs_folder):
 
 
 def test_relations_and_leaks_equal_the_recorded_ones(golden, graphs_folder):
-    stats = golden("stats")
+    stats = golden("explagraphs_stats")
     dev = read_samples(graphs_folder / "dev.jsonl.gz")
     both = [*read_samples(graphs_folder / "train.jsonl.gz"), *dev]
     for samples, key in ((dev, "relations_dev"), (both, "relations_train_dev")):

@@ -25,7 +25,7 @@ def broken(graph, rules="paper"):
 
 
 def test_worked_cases_of_the_released_rules(golden):
-    for case in golden("cases")["structure"]:
+    for case in golden("explagraphs_cases")["structure"]:
         verdict = check_graph(case["graph"], case["belief"], case["argument"])
         expected = [NAMES.get(rule, rule) for rule in case["expect"]["failed_rules"]]
         assert list(verdict.broken) == expected, case["name"]
@@ -40,14 +40,14 @@ def test_failures_of_released_predictions(golden, graphs_folder, system):
     for one in read_predictions(graphs_folder / f"pred_{file}_dev.jsonl.gz"):
         sample = samples[one.id]
         count.update(check_graph(one.graph, sample.belief, sample.argument).broken)
-    recorded = golden("predictions")[name]["rule_failures_any_stance"]
+    recorded = golden("explagraphs_predictions")[name]["rule_failures_any_stance"]
     assert count == Counter({NAMES.get(rule, rule): n for rule, n in recorded.items()})
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_gold_graphs_pass(golden, graphs_folder, split):
     samples = read_samples(graphs_folder / f"{split}.jsonl.gz")
-    recorded = golden("stats")["structural_correctness_of_gold"][split]["exceptions"]
+    recorded = golden("explagraphs_stats")["structural_correctness_of_gold"][split]["exceptions"]
     failed = [
         [one.id, list(verdict.broken)]
         for one in samples
@@ -119,7 +119,7 @@ def test_external_concepts_are_counted_as_in_the_paper(golden, graphs_folder, sp
     for one in read_samples(graphs_folder / f"{split}.jsonl.gz"):
         concepts = read_graph(one.graphs[0]).graph.concepts
         counts.append(sum(not is_internal(name, one.belief, one.argument) for name in concepts))
-    table = golden("stats")["table3_recomputed"][split]
+    table = golden("explagraphs_stats")["table3_recomputed"][split]
     share = 100 * sum(count > 0 for count in counts) / len(counts)
     assert share == pytest.approx(table["percent_graphs_with_external_node"], abs=1e-6)
     mean = table["external_nodes_min_max_mean"][2]

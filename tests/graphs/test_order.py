@@ -58,13 +58,13 @@ def test_linear_is_one_chain(graph):
 
 
 def test_small_depth_first_cases(golden):
-    for case in golden("cases")["dfs_order_small"]:
+    for case in golden("explagraphs_cases")["dfs_order_small"]:
         assert write_graph(depth_first(read_graph(case["graph"]).graph)) == case["dfs"]
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_orders_and_shapes_of_the_released_graphs(golden, graphs_folder, split):
-    stats = golden("stats")
+    stats = golden("explagraphs_stats")
     texts = [one.graphs[0] for one in read_samples(graphs_folder / f"{split}.jsonl.gz")]
     graphs = [read_graph(text).graph for text in texts]
     assert [write_graph(graph) for graph in graphs] == texts

@@ -89,7 +89,7 @@ def test_the_target_is_depth_first_and_in_lower_case():
 
 
 def test_classifier_inputs_equal_the_worked_cases(golden):
-    for case in golden("cases")["classifier_inputs"]:
+    for case in golden("explagraphs_cases")["classifier_inputs"]:
         graph = read_graph(case["graph"]).graph
         assert sequence_target(graph) == case["seca_text_b"]
         found = stance_input(case["belief"], case["argument"], graph)

@@ -48,7 +48,7 @@ def near(value):
 
 
 def test_worked_matchings(golden):
-    cases = golden("cases")
+    cases = golden("explagraphs_cases")
     for case in cases["matching"]:
         found = match_facts(case["scores_pred_by_gold"])
         assert [found.precision, found.recall, found.f1] == near(
@@ -60,7 +60,7 @@ def test_worked_matchings(golden):
 
 
 def test_worked_likeness_of_facts(golden):
-    for case in golden("cases")["edge_text_scores"]:
+    for case in golden("explagraphs_cases")["edge_text_scores"]:
         pair = case["pred"], case["gold"]
         assert bleu(*pair) == near(case["bleu"])
         assert rouge_2_precision(*pair) == near(case["rouge2"]["p"])
@@ -70,7 +70,7 @@ def test_worked_likeness_of_facts(golden):
 
 def test_scored_pairs(golden):
     keys = ("g_bleu", "g_rouge2_script", "g_rouge2_f", "g_rougeL_f")
-    for pair in golden("pairs")["pairs"]:
+    for pair in golden("explagraphs_pairs")["pairs"]:
         mine, gold = (read_graph(pair[side]).graph for side in ("pred", "gold"))
         found = edit_distance(mine, gold)
         assert (found.edits, found.scale, found.exact) == (pair["ged"], pair["ged_const"], True)
@@ -117,7 +117,7 @@ def test_a_search_that_is_cut_off_says_so():
 def test_released_predictions(golden, graphs_folder, system, gate):
     file, name = system.split("/")
     gate, recorded = gate.split("/")
-    expected = golden("predictions")[name][f"{recorded}_stance_gate"]
+    expected = golden("explagraphs_predictions")[name][f"{recorded}_stance_gate"]
     samples = {one.id: one for one in read_samples(graphs_folder / "dev.jsonl.gz")}
     predictions = read_predictions(graphs_folder / f"pred_{file}_dev.jsonl.gz")
     scores = [score_sample(samples[one.id], one, gate=gate) for one in predictions]
@@ -138,7 +138,7 @@ def test_released_predictions(golden, graphs_folder, system, gate):
 
 def test_the_baselines_are_those_that_were_recorded(golden, graphs_folder):
     samples = read_samples(graphs_folder / "dev.jsonl.gz")
-    recorded = golden("stats")["stance_baselines_dev"]["values"]
+    recorded = golden("explagraphs_stats")["stance_baselines_dev"]["values"]
     right = sum(graph_polarity(one.graphs[0]) == one.stance for one in samples)
     assert right / len(samples) == near(recorded["gold-graph negation parity"])
     right = sum(word_polarity(one.belief, one.argument) == one.stance for one in samples)
@@ -147,7 +147,7 @@ def test_the_baselines_are_those_that_were_recorded(golden, graphs_folder):
     chains = [Prediction(one.id, one.stance, nonsense_graph(one.belief, one.argument))
               for one in samples]  # fmt: skip
     found = [score_sample(*pair) for pair in zip(samples, chains, strict=True)]
-    filler = golden("predictions")["nonsense_filler"]["with_gold_stance"]
+    filler = golden("explagraphs_predictions")["nonsense_filler"]["with_gold_stance"]
     for measure, expected in (("stca", filler["StCA"]), ("ged", filler["GED"]),
                               ("g_bleu", filler["G-BLEU"]["F1"])):  # fmt: skip
         value = sum(score.values[measure] for score in found) / len(found)
@@ -217,7 +217,7 @@ def test_the_longest_common_subsequence_is_that_of_the_plain_table(mine, gold):
 
 
 def test_worked_gating(golden):
-    gating = golden("cases")["gating"]
+    gating = golden("explagraphs_cases")["gating"]
     broken = GOLD[: GOLD.rindex("(")]
     scores = []
     for row in gating["rows"]:

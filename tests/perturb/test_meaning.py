@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -104,12 +102,9 @@ def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
 
 
 @pytest.mark.data
-@pytest.mark.skipif("GRICE_DATA" not in os.environ, reason="GRICE_DATA names no data folder")
-def test_the_hand_made_conversation_can_be_changed_as_expected():
-    data = Path(os.environ["GRICE_DATA"])
-    golden = json.loads((data.parent / "golden" / "amr_golden.json").read_text())
-    graphs = graphs_of_file(data / "amr" / "handmade.amr")
-    for expected in golden["handmade_eligibility"]:
+def test_the_hand_made_conversation_can_be_changed_as_expected(data_folder, golden):
+    graphs = graphs_of_file(data_folder / "amr" / "handmade.amr")
+    for expected in golden("amr_golden")["handmade_eligibility"]:
         tree = read_graph(graphs[expected["text"]])
         assert len(parts(tree)) == expected["sentences"]
         found = [concept(node) for _, node in nodes(tree)]

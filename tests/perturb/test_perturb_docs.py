@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,8 @@ def module(name):
 
 
 @pytest.mark.data
-@pytest.mark.skipif("GRICE_DATA" not in os.environ, reason="GRICE_DATA names no data folder")
-def test_the_page_on_perturbations_shows_what_they_do():
-    page = module("perturbations").page(Path(os.environ["GRICE_DATA"]))
+def test_the_page_on_perturbations_shows_what_they_do(data_folder):
+    page = module("perturbations").page(data_folder)
     assert page == (DOCS / "perturbations.md").read_text("utf-8")
 
 

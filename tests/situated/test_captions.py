@@ -16,7 +16,7 @@ from grice.situated.meteor import meteor, meteor_counts
 
 @pytest.fixture(scope="module")
 def cases(golden):
-    return golden("ngram_cases")
+    return golden("situatedgen_ngram_cases")
 
 
 @pytest.mark.data

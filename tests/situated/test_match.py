@@ -31,7 +31,7 @@ def test_the_papers_example(reading, expected):
 
 @pytest.mark.data
 def test_every_golden_case(golden):
-    for case in golden("match_cases")["cases"]:
+    for case in golden("situatedgen_match_cases")["cases"]:
         for reading in READINGS:
             found = match_keywords(
                 case["prediction"], case["keywords"], case["keywords_pos"], reading=reading
@@ -44,7 +44,7 @@ def test_every_golden_case(golden):
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_released_references(golden, released, reading):
     samples = read_samples(released / "test.jsonl.gz")
-    systems = golden("baselines")["systems"]
+    systems = golden("situatedgen_baselines")["systems"]
     for name, order in (("reference", 1), ("reference_reversed", -1)):
         values = [
             value(" ".join(one.statements[::order]) if order < 0 else one.reference, reading,

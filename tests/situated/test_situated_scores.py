@@ -86,7 +86,7 @@ def test_outputs_of_no_sample_are_refused(july):
 def test_floor_and_statistics_of_the_released_test_set(released, golden):
     samples = read_samples(released / "test.jsonl.gz")
     found = describe(samples)
-    stated = golden("stats")["table2"]["release"]["test"]
+    stated = golden("situatedgen_stats")["table2"]["release"]["test"]
     assert found.pairs == stated["pairs"]
     assert found.unique_statements == stated["unique_statements"]
     assert found.unique_keywords == stated["unique_keywords_case_sensitive"]

@@ -21,14 +21,6 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(scope="module")
-def golden(data_folder):
-    folder = data_folder.parent / "golden"
-    if not folder.is_dir():
-        pytest.skip("there is no folder golden beside GRICE_DATA")
-    return lambda name: json.loads((folder / f"{name}.json").read_text("utf-8"))
-
-
-@pytest.fixture(scope="module")
 def rows(data_folder):
     def read(name):
         path = data_folder / name

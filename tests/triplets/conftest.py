@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from grice.triplets.files import read_dialogues, read_items
@@ -13,19 +11,6 @@ def cider_folder(data_folder):
     if not folder.is_dir():
         pytest.skip("GRICE_DATA holds no cider")
     return folder
-
-
-@pytest.fixture(scope="session")
-def golden(data_folder):
-    """The recomputed figures, which lie beside the data."""
-
-    def read(name):
-        path = data_folder.parent / "golden" / f"cider_{name}.json"
-        if not path.is_file():
-            pytest.skip(f"no {path.name} beside the data")
-        return json.loads(path.read_text("utf-8"))
-
-    return read
 
 
 @pytest.fixture(scope="session")

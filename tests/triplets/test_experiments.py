@@ -34,7 +34,7 @@ def test_the_rule_gives_the_triplets_of_the_experiments_exactly(dialogues, items
 
 
 def test_statistics_are_the_recorded_ones(dialogues, golden):
-    recorded = {one["id"]: one["value"] for one in golden("stats")["items"]}
+    recorded = {one["id"]: one["value"] for one in golden("cider_stats")["items"]}
     found = count(dialogues)
     assert found["triplets per dialogue"] == pytest.approx(recorded["size"]["avg_triplets"])
     for source, pair in recorded["by_source"].items():

@@ -13,7 +13,7 @@ from grice.triplets.scores import (
 
 
 def test_span_cases_are_the_recorded_ones(golden):
-    recorded = golden("metric_cases")
+    recorded = golden("cider_metric_cases")
     for case in recorded["cases"]:
         found = score_span(case["gold"], case["pred"])
         assert found.bucket == case["bucket"], case
@@ -38,7 +38,7 @@ def test_the_best_valid_tail_counts():
 def test_saying_no_to_everything_scores_as_recorded(golden, positives, negatives, fold):
     gold = [True] * positives + [False] * negatives
     found = score_entailment(gold, [False] * len(gold))
-    recorded = golden("baselines")["nli_paper_counts"]
+    recorded = golden("cider_baselines")["nli_paper_counts"]
     assert [100 * found.macro_f1, 100 * found.weighted_f1] == pytest.approx(
         recorded["all_negative"][fold], abs=1e-5
     )
@@ -49,7 +49,7 @@ def test_saying_no_to_everything_scores_as_recorded(golden, positives, negatives
 
 
 def test_table_4_follows_from_its_counts(golden):
-    for fold in golden("baselines")["nli_table4_check"]["value"].values():
+    for fold in golden("cider_baselines")["nli_table4_check"]["value"].values():
         positives, negatives = {
             684: (882, 7185), 688: (876, 6636), 681: (878, 6749), 687: (879, 6821), 631: (871, 6947)
         }[fold["tp"]]  # fmt: skip
