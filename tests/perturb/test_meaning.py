@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -9,7 +11,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.perturb import Material
 from grice.perturb._amr import concept, nodes, parts, read_graph, written
-from grice.perturb.meaning import graphs_of_file
+from grice.perturb.meaning import amrlib_models, graphs_of_file
 from grice.perturb.run import perturb
 from grice.records import Conversation, Turn
 
@@ -99,6 +101,55 @@ def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
     assert main(["perturb", str(chat), "--kind", "amr-coreference", "--graphs", str(graphs)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert "(" in found["meta"]["changes"][0]["after"]
+
+
+class FakeParser:
+    """What amrlib's ``load_stog_model`` gives, of amrlib 0.7: graphs begin with metadata."""
+
+    def parse_sents(self, sents, add_metadata=True, disable_progress=True):
+        return [f"# ::snt {text}\n{GRAPHS[text]}" if text in GRAPHS else None for text in sents]
+
+
+class FakeGenerator:
+    """What ``load_gtos_model`` gives: texts, and whether each was cut off."""
+
+    def generate(self, graphs, disable_progress=True, use_tense=True):
+        assert not any(graph.startswith("#") for graph in graphs)
+        return [f"said {concept(read_graph(graph))}" for graph in graphs], [False] * len(graphs)
+
+
+def fake_amrlib(monkeypatch, **functions):
+    module = ModuleType("amrlib")
+    for name, function in functions.items():
+        setattr(module, name, function)
+    monkeypatch.setitem(sys.modules, "amrlib", module)
+
+
+def test_graphs_come_from_amrlib_and_go_back_to_words(monkeypatch, tmp_path, capsys):
+    fake_amrlib(monkeypatch, load_stog_model=FakeParser, load_gtos_model=FakeGenerator)
+    graphs, sentences = amrlib_models()
+    assert graphs("He hates the rain.") == GRAPHS["He hates the rain."]
+    assert graphs("What no parser reads") is None
+    assert sentences(GRAPHS["He hates the rain."]) == "said hate-01"
+    found = perturb(WHOLE, "amr-irrelevancy", material=Material((), graphs, sentences))
+    assert found.changes[0].after.startswith("said ")
+    chat = tmp_path / "chat.txt"
+    chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
+    assert main(["perturb", str(chat), "--kind", "deam-amr"]) == 0
+    changed = json.loads(capsys.readouterr().out)
+    assert any(turn["text"].startswith("said ") for turn in changed["turns"])
+
+
+def test_without_a_model_of_amrlib_it_is_said_what_to_do(monkeypatch):
+    def missing():
+        raise FileNotFoundError("no model_stog")
+
+    fake_amrlib(monkeypatch, load_stog_model=missing, load_gtos_model=FakeGenerator)
+    with pytest.raises(InputError, match=r"no model_stog.*--graphs FILE"):
+        amrlib_models()
+    monkeypatch.setitem(sys.modules, "amrlib", None)
+    with pytest.raises(InputError, match="amrlib"):
+        amrlib_models()
 
 
 @pytest.mark.data

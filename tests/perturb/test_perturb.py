@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from grice.cli import main
 from grice.errors import InputError
 from grice.perturb import Material, Perturbed, perturbation
-from grice.perturb._negation import negated
 from grice.perturb.mixture import MIXTURES, Mixture, mixture
+from grice.perturb.negation import negated
 from grice.perturb.registry import find_perturbations
 from grice.perturb.run import perturb
 from grice.records import Conversation, Turn

@@ -16,8 +16,8 @@ import msgspec
 
 from grice.evaluation.shares import share
 from grice.knowledge.compatibility import EACH
-from grice.perturb._negation import negated
-from grice.perturb._words import antonyms, fit, put, words
+from grice.perturb.negation import negated
+from grice.perturb.wording import antonyms, fit, put, words
 from grice.records import Conversation, KnownTail, Score, Span, Triple, TripleEvidence
 from grice.stats.estimate import Estimate
 

@@ -7,10 +7,12 @@ negate) or would change nothing.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
+
+from grice.perturb.negation import negated as turned
+from grice.perturb.wording import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,25 +23,6 @@ if TYPE_CHECKING:
     Variant: TypeAlias = Callable[[Conversation, int, str, Random], Conversation | None]
 
 __all__ = ["VARIANTS"]
-
-_AUXILIARY = (
-    "am|is|are|was|were|will|would|can|could|shall|should|may|might|must|do|does|did|have|has|had"
-)
-_NEGATED = re.compile(
-    rf"\b(?:(?P<can>ca|can)n['’]?t|(?P<will>wo)n['’]t|cannot|(?P<aux>{_AUXILIARY})n['’]t)\b"
-    rf"|\b(?P<before>{_AUXILIARY})\s+not\b",
-    re.IGNORECASE,
-)
-_ASKED = re.compile(
-    rf"\b(?P<aux>{_AUXILIARY})\s+(?P<who>i|you|he|she|it|we|they|there|this|that)\b",
-    re.IGNORECASE,
-)
-_STATED = re.compile(rf"\b(?P<aux>{_AUXILIARY})\b|(?P<short>['’](?:m|re|ll))\b", re.IGNORECASE)
-_PLAIN = (
-    "agree|believe|enjoy|feel|go|hate|hope|know|like|live|love|need|play|prefer|remember|think|"
-    "want|work"
-)
-_SAID = re.compile(rf"\b(?P<who>i|you|we|they)\s+(?:{_PLAIN})\b", re.IGNORECASE)
 
 
 def shuffled(conversation: Conversation, reply: int, _: str, draw: Random) -> Conversation | None:
@@ -117,17 +100,13 @@ VARIANTS: dict[str, Variant] = {
 def negate(text: str) -> str | None:
     """Return the text with its first statement turned round; None if there is nothing to turn.
 
-    >>> negate("I am from Oslo."), negate("I don't know."), negate("Do you ski?"), negate("Fine.")
-    ('I am not from Oslo.', 'I do know.', 'Do you not ski?', None)
+    >>> negate("I am from Oslo."), negate("Really? I don't know."), negate("Do you ski? Fine.")
+    ('I am not from Oslo.', 'Really? I do know.', None)
     """
-    if found := _NEGATED.search(text):
-        kept = found["aux"] or found["before"] or ("will" if found["will"] else "can")
-        return text[: found.start()] + kept + text[found.end() :]
-    if found := _SAID.search(text):
-        return f"{text[: found.end('who')]} do not{text[found.end('who') :]}"
-    for pattern in (_ASKED, _STATED):
-        if found := pattern.search(text):
-            return f"{text[: found.end()]} not{text[found.end() :]}"
+    for start, end in sentences(text):
+        changed = turned(text[start:end])
+        if changed is not None:
+            return text[:start] + changed + text[end:]
     return None
 
 

@@ -7,15 +7,15 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from grice.perturb._amr import concept, finish, joined, nodes, parts, read_graphs
-from grice.perturb._words import antonyms
 from grice.perturb.declaration import perturbation
+from grice.perturb.wording import antonyms
 
 if TYPE_CHECKING:
     from random import Random
 
     from grice.perturb._amr import Node
-    from grice.perturb._words import Kind
     from grice.perturb.declaration import Material, Perturbed
+    from grice.perturb.wording import Kind
     from grice.records import Conversation
 
 SHARE, NEGATED, REPLACED = 0.1, 0.7, 0.5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.perturb._amr import concept, finish, nodes, read_graphs
-from grice.perturb._words import lemma, words
 from grice.perturb.declaration import perturbation
+from grice.perturb.wording import lemma, words
 
 if TYPE_CHECKING:
     from random import Random

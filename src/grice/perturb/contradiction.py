@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb._negation import negated
-from grice.perturb._words import antonyms, fit, put, sentences, words
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.negation import negated
+from grice.perturb.wording import antonyms, fit, put, sentences, words
 
 if TYPE_CHECKING:
     from random import Random

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.perturb._words import lemma, put, words
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.wording import lemma, put, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS, QUESTIONS
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from grice.perturb._words import Word
     from grice.perturb.declaration import Material
+    from grice.perturb.wording import Word
     from grice.records import Conversation
 
 SOURCE = "coreference inconsistency, DEAM (Ghazarian et al. 2022), on the words instead of AMR"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb._words import sentences, words
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.wording import sentences, words
 from grice.text.wordlists import PREPOSITIONS
 
 if TYPE_CHECKING:

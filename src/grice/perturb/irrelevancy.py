@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.perturb._words import fit, lemma, put, words
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
+from grice.perturb.wording import fit, lemma, put, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from grice.perturb._words import Word
     from grice.perturb.declaration import Material
+    from grice.perturb.wording import Word
     from grice.records import Conversation
 
 SHARE, REPLACED = 0.1, 0.5

@@ -17,7 +17,7 @@ from grice.perturb.declaration import Perturbation
 __all__ = ["find_perturbation", "find_perturbations"]
 
 GROUP = "grice.perturbations"
-_MACHINERY = ("declaration", "meaning", "mixture", "registry", "run")
+_MACHINERY = ("declaration", "meaning", "mixture", "negation", "registry", "run", "wording")
 
 
 def find_perturbations() -> dict[str, Perturbation]:

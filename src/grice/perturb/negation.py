@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grice.perturb._words import Word, words
+from grice.perturb.wording import Word, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS
