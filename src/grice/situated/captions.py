@@ -1,8 +1,7 @@
-"""BLEU-4, ROUGE-2, ROUGE-L, CIDEr-D and METEOR of outputs against one reference each.
+"""BLEU-4, ROUGE-2, ROUGE-L and CIDEr-D of outputs against one reference each.
 
 The first four follow pycocoevalcap (BLEU, ROUGE-L, CIDEr, which there is CIDEr-D) and rouge-score
-(ROUGE-2, F1 of stems); METEOR follows version 1.5 with its exact and stem matches, without its
-synonyms and its paraphrase table, and so lies a little lower than that of the Java program.
+(ROUGE-2, F1 of stems); METEOR is :mod:`grice.situated.meteor`.
 """
 
 from __future__ import annotations

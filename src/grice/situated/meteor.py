@@ -1,11 +1,14 @@
-"""METEOR 1.5 (Denkowski and Lavie 2014) with exact and stem matches.
+"""METEOR 1.5 (Denkowski and Lavie 2014) with matches of words, stems and synonyms.
 
-The published program also matches synonyms and paraphrases from tables that do not ship with
-grice: its values are as high or higher.
+The published program also matches phrases by a table of paraphrases that does not ship with grice:
+:mod:`grice.situated.java` runs it where it is given. Where no paraphrase matches, the values are
+equal.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,9 +16,10 @@ import numpy as np
 
 from grice.errors import GriceError
 from grice.situated.captions import caption_tokens
+from grice.situated.synonyms import meanings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from grice.stats.estimate import Floats
 
@@ -24,27 +28,41 @@ __all__ = ["meteor", "meteor_counts"]
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75
 """Tuned for English: recall against precision, steepness and weight of the penalty for scattered
 matches, weight of content words."""
-STEM = 0.6
-"""What a match of stems counts; the same word counts 1."""
+EXACT, STEM, SYNONYM = 1.0, 0.6, 0.8
+"""What a match of the same word, of stems and of synonyms counts."""
 FREQUENT = (
-    "the of to and in a is that for on with as by at it be are was this have from or an not but "
-    "which we has they he i his its been will would were their had one all you who also more there "
-    "if can may no other our so what about than when out up into such them some two these only "
-    "could should must do must any new said between under her she your my me us 's n't"
+    "the of to and a in that for is on 's it with was as said at he by be from have has are his "
+    "but an this not i will they who their had we which were been more or s its would about new "
+    "one after you also up when there than all out her people she year two can if last first over "
+    "other into some what so no time years could 't $ ' - . ,"
 )
 FUNCTION_WORDS = frozenset(FREQUENT.split())
-BEAM = 24
-"""Alignments kept at once."""
+"""The frequent words that METEOR 1.5 lists for English."""
+APART = re.compile(r"([^0-9A-Za-z\u00c0-\u017e\s.'`,-])")
+APOSTROPHE = re.compile(r"((?<=[^\W\d_]))?'((?=[^\W\d_]))?")
+BEAM = 40
+"""Alignments kept at once, as published."""
+
+
+class _Match(NamedTuple):
+    """A word of the output that a word of the reference may stand beside."""
+
+    place: int
+    worth: float
 
 
 class _Path(NamedTuple):
-    """An alignment of the words read so far: ``-1`` for a word without a partner."""
+    """An alignment of the reference's words read so far, a match or None for each.
 
-    weight: int
+    Only exact matches count: the published program keeps its sum of worths as a whole number, so
+    that other ones do not raise it. A chunk counts once it has ended.
+    """
+
+    exact: int
     chunks: int
     distance: int
     used: frozenset[int]
-    partners: tuple[int, ...]
+    matches: tuple[_Match | None, ...]
 
 
 def meteor_counts(output: str, reference: str) -> Floats:
@@ -54,16 +72,17 @@ def meteor_counts(output: str, reference: str) -> Floats:
         Shape ``(6,)``: weighted matches of the output's words and of the reference's, weighted
         words of either, chunks (0 if both are the same), matched words.
     """
-    mine, other = caption_tokens(output), caption_tokens(reference)
-    partners = _align(mine, other)
-    pairs = [(i, j) for i, j in enumerate(partners) if j >= 0]
-    worth = [1.0 if mine[i] == other[j] else STEM for i, j in pairs]
-    chunks = sum(k == 0 or pairs[k - 1] != (i - 1, j - 1) for k, (i, j) in enumerate(pairs))
+    mine, other = _tokens(output), _tokens(reference)
+    pairs = [(found.place, j, found.worth) for j, found in enumerate(_align(mine, other)) if found]
+    chunks = sum(
+        k == 0 or (pairs[k - 1][0] + 1, pairs[k - 1][1] + 1) != (i, j)
+        for k, (i, j, _) in enumerate(pairs)
+    )
     if len(pairs) == len(mine) == len(other) and chunks == 1:
         chunks = 0
     return np.array([
-        sum(w * _weight(mine[i]) for w, (i, _) in zip(worth, pairs, strict=True)),
-        sum(w * _weight(other[j]) for w, (_, j) in zip(worth, pairs, strict=True)),
+        sum(worth * _weight(mine[i]) for i, _, worth in pairs),
+        sum(worth * _weight(other[j]) for _, j, worth in pairs),
         sum(map(_weight, mine)), sum(map(_weight, other)), chunks, len(pairs),
     ], np.float64)  # fmt: skip
 
@@ -88,42 +107,100 @@ def _weight(word: str) -> float:
 
 
 @lru_cache(maxsize=20_000)
-def _align(mine: tuple[str, ...], other: tuple[str, ...]) -> tuple[int, ...]:
-    """Return each word's partner: most matches, then fewest chunks, then least displacement."""
-    places = _places(other)
+def _tokens(text: str) -> tuple[str, ...]:
+    """Return the words as METEOR splits pycocoevalcap's tokens once more: "'s" gives two.
+
+    A period stays with an abbreviation that has another one, and before a small letter.
+    """
+    found: list[str] = []
+    given = caption_tokens(text)
+    for token, following in zip(given, (*given[1:], ""), strict=False):
+        line = APOSTROPHE.sub(_parted, APART.sub(r" \1 ", token))
+        parts = re.sub(r"(?<=\w)-(?=\w)", " ", line).split()
+        last = parts[-1] if parts else ""
+        if last.endswith(".") and len(last) > 1:
+            inner = "." in last[:-1] and any(c.isalpha() for c in last)
+            if not inner and not following[:1].islower():
+                parts[-1:] = [last[:-1], "."]
+        found += parts
+    return tuple(found)
+
+
+def _parted(found: re.Match[str]) -> str:
+    return " '" if found[1] and found[2] else " ' "
+
+
+@lru_cache(maxsize=20_000)
+def _align(mine: tuple[str, ...], other: tuple[str, ...]) -> tuple[_Match | None, ...]:
+    """Return the match of each of the other's words.
+
+    Most exact matches count first, then fewest chunks, then least displacement.
+    """
+    options = [
+        [_Match(i, worth) for i, own in enumerate(mine) for worth in _worths(own, word)]
+        for word in other
+    ]
+    asked = Counter(one.place for some in options for one in some)
     paths = [_Path(0, 0, 0, frozenset(), ())]
-    for i, word in enumerate(mine):
-        options = places.get(word, ()) or places.get(_stem(word), ())
-        paths = [
-            *(_step(path, i, -1) for path in paths),
-            *(_step(path, i, j) for path in paths for j in options if j not in path.used),
-        ]
-        paths.sort(key=lambda path: (-path.weight, path.chunks, path.distance))
+    for j, some in enumerate(options):
+        # Two words that match each other and nothing else are never left apart.
+        sure = len(some) == 1 and asked[some[0].place] == 1
+        paths = [found for path in paths for found in _followed(path, j, some, sure=sure)]
+        paths.sort(key=_order)
         del paths[BEAM:]
-    return paths[0].partners
+    return min(paths, key=_ended).matches
 
 
-def _step(path: _Path, i: int, j: int) -> _Path:
-    if j < 0:
-        return path._replace(partners=(*path.partners, -1))
-    joined = bool(path.partners) and path.partners[-1] >= 0 and path.partners[-1] == j - 1
-    return _Path(path.weight + 1, path.chunks + (not joined), path.distance + abs(i - j),
-                 path.used | {j}, (*path.partners, j))  # fmt: skip
+def _order(path: _Path) -> tuple[int, int, int]:
+    return -path.exact, path.chunks, path.distance
 
 
-def _places(tokens: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return where each word stands, and where each stem does, marked by a leading blank."""
-    places: dict[str, tuple[int, ...]] = {}
-    for j, word in enumerate(tokens):
-        places[word] = (*places.get(word, ()), j)
-        stem = _stem(word)
-        places[stem] = (*places.get(stem, ()), j)
-    return places
+def _ended(path: _Path) -> tuple[int, int, int]:
+    """Return the order of a path whose last chunk has ended."""
+    exact, chunks, distance = _order(path)
+    return exact, chunks + (bool(path.matches) and path.matches[-1] is not None), distance
+
+
+def _followed(path: _Path, j: int, options: Sequence[_Match], *, sure: bool) -> Iterator[_Path]:
+    """Yield a path with each free match of a word, and without one.
+
+    The published program adds a match's displacement to the path it goes out from, so that it
+    weighs on later matches of the word and on leaving it apart, and not on the match: so here.
+    """
+    distance = path.distance
+    for one in options:
+        if one.place in path.used:
+            continue
+        apart = abs(one.place - j)
+        yield _step(path, one, distance + apart if sure else distance)
+        distance += apart
+    if not sure:
+        ended = bool(path.matches) and path.matches[-1] is not None
+        yield path._replace(
+            chunks=path.chunks + ended, distance=distance, matches=(*path.matches, None)
+        )
+
+
+def _step(path: _Path, found: _Match, distance: int) -> _Path:
+    last = path.matches[-1] if path.matches else None
+    broken = last is not None and last.place != found.place - 1
+    return _Path(
+        path.exact + (found.worth == EXACT), path.chunks + broken, distance,
+        path.used | {found.place}, (*path.matches, found),
+    )  # fmt: skip
+
+
+def _worths(mine: str, other: str) -> tuple[float, ...]:
+    """Return what two words count as a match, for each way in which they match."""
+    if mine == other:
+        return (EXACT,)
+    stems = (STEM,) if _stem(mine) == _stem(other) else ()
+    return stems if meanings(mine).isdisjoint(meanings(other)) else (*stems, SYNONYM)
 
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return " " + _stemmer()(word)
+    return _stemmer()(word)
 
 
 @cache

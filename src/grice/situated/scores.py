@@ -37,6 +37,8 @@ ORDERED = ("bleu4", "rouge2", "rouge_l", "meteor", "cider_d")
 MEASURES = (*PLAIN, *(name + end for name in ORDERED for end in ("", "_best")))
 RESAMPLES = 1000
 Columns: TypeAlias = "dict[str, Floats]"
+Counts: TypeAlias = "Callable[[str, str], Floats]"
+"""Gives what a measure sums over a corpus of an output and its reference."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -61,6 +63,7 @@ def score_outputs(
     *,
     name: str,
     extra: Mapping[str, Sequence[float]] | None = None,
+    meteor_sums: Counts = meteor_counts,
 ) -> list[Row]:
     """Return a row over all samples, then one for each kind of context that samples name.
 
@@ -71,6 +74,8 @@ def score_outputs(
         outputs: What the system wrote, by id.
         name: Name of the system.
         extra: More measures: a value per sample.
+        meteor_sums: Gives what METEOR sums of an output and its reference; the published program
+            does so too (:class:`grice.situated.java.JavaMeteor`).
 
     Raises:
         InputError: If an output is of no sample.
@@ -79,7 +84,7 @@ def score_outputs(
     if unknown:
         raise InputError(f"outputs of no sample: {', '.join(sorted(unknown)[:5])}")
     written = [outputs.get(sample.id, "") for sample in samples]
-    columns = _columns(samples, written)
+    columns = _columns(samples, written, meteor_sums)
     for measure, values in (extra or {}).items():
         columns[measure] = np.asarray(values, np.float64)[:, None]
     found = [problems_of(sample, outputs.get(sample.id)) for sample in samples]
@@ -126,7 +131,9 @@ def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def _columns(samples: Sequence[Sample], written: Sequence[str]) -> Columns:
+def _columns(
+    samples: Sequence[Sample], written: Sequence[str], meteor_sums: Counts
+) -> Columns:
     """Return per measure what is summed over samples, shape ``(samples, sums)``."""
     columns: Columns = {}
     for reading in ("first", "exclusive"):
@@ -139,7 +146,8 @@ def _columns(samples: Sequence[Sample], written: Sequence[str]) -> Columns:
         for sample, text in zip(samples, written, strict=True)
     ])  # fmt: skip
     references = [sample.reference for sample in samples]
-    counts = {**_COUNTS, "cider_d": _alone(CiderD([[reference] for reference in references]))}
+    counts = {**_COUNTS, "meteor": meteor_sums,
+              "cider_d": _alone(CiderD([[reference] for reference in references]))}  # fmt: skip
     turned = [_turn(text) for text in written]
     for measure in ORDERED:
         count = counts[measure]
@@ -169,7 +177,7 @@ def _mean(sums: Floats) -> Floats:
     return np.asarray(sums[:, 0])
 
 
-def _alone(score: Callable[[str, str], float]) -> Callable[[str, str], Floats]:
+def _alone(score: Callable[[str, str], float]) -> Counts:
     """Return a score of one output as a row of one sum."""
 
     def count(output: str, reference: str) -> Floats:
@@ -178,11 +186,10 @@ def _alone(score: Callable[[str, str], float]) -> Callable[[str, str], Floats]:
     return count
 
 
-_COUNTS: dict[str, Callable[[str, str], Floats]] = {
+_COUNTS: dict[str, Counts] = {
     "bleu4": bleu_counts,
     "rouge2": _alone(rouge_2),
     "rouge_l": _alone(rouge_l),
-    "meteor": meteor_counts,
 }
 _OF_SUMS: dict[str, Callable[[Floats], Floats]] = {"bleu4": bleu_4, "meteor": meteor}
 

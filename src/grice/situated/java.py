@@ -1,0 +1,163 @@
+"""SPICE and METEOR by their published Java programs, where their jars are given.
+
+Both are called as pycocoevalcap 1.2 calls them, on the same tokens. SPICE (Anderson et al. 2016)
+needs ``spice-1.0.jar`` with its ``lib`` folder and the parser models of Stanford CoreNLP 3.6 in it;
+METEOR 1.5 needs ``meteor-1.5.jar`` with ``data/paraphrase-en.gz`` beside it. Neither ships.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from grice.errors import ModelError
+from grice.situated.captions import caption_tokens
+from grice.situated.meteor import DELTA, EXACT, STEM, SYNONYM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from grice.stats.estimate import Floats
+
+__all__ = ["JavaMeteor", "spice"]
+
+PARAPHRASE = 0.6
+WORTHS = (EXACT, STEM, SYNONYM, PARAPHRASE)
+FIELDS = 23
+"""Numbers in a line of METEOR's: words, function words, four kinds of matches, chunks, matches."""
+SAID = 400
+"""Most characters of what a program says that an error repeats."""
+
+
+def spice(
+    jar: Path, outputs: Sequence[str], references: Sequence[str], *, java: str = "java"
+) -> list[float]:
+    """Return the F1 of SPICE for each output, 0 to 1.
+
+    What SPICE gives no number for is 0 here, as an output that shares nothing.
+
+    Args:
+        jar: ``spice-1.0.jar``.
+        outputs: What a system wrote.
+        references: The reference of each.
+        java: The program that runs it.
+
+    Raises:
+        ModelError: If Java or the jar is missing, or the program fails or says something else.
+    """
+    run = [_java(java), "-jar", "-Xmx8G", _there(jar).name]
+    pairs = zip(outputs, references, strict=True)
+    given = [
+        {"image_id": i, "test": _tokens(output), "refs": [_tokens(reference)]}
+        for i, (output, reference) in enumerate(pairs)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        asked, said = Path(folder, "in.json"), Path(folder, "out.json")
+        asked.write_text(json.dumps(given, indent=2), encoding="utf-8")
+        Path(folder, "cache").mkdir()
+        run += [str(asked), "-cache", f"{folder}/cache", "-out", str(said), "-subset", "-silent"]
+        # The jar looks for its libraries beside it.
+        done = subprocess.run(run, cwd=jar.resolve().parent, capture_output=True, check=False)  # noqa: S603
+        if done.returncode or not said.is_file():
+            told = done.stderr.decode("utf-8", "replace").strip()[-SAID:]
+            raise ModelError(f"{jar}: SPICE ended with status {done.returncode}: {told}")
+        try:
+            scores = {row["image_id"]: row["scores"]["All"]["f"] for row in json.loads(said.read_text())}
+            found = [float(scores[i]) for i in range(len(given))]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"{jar}: SPICE wrote something else than its scores: {error!r}") from error
+    return [0.0 if math.isnan(value) else value for value in found]
+
+
+class JavaMeteor:
+    """METEOR 1.5 with its table of paraphrases, as a running program.
+
+    Args:
+        jar: ``meteor-1.5.jar``.
+        java: The program that runs it.
+
+    Raises:
+        ModelError: If Java or the jar is missing.
+    """
+
+    def __init__(self, jar: Path, *, java: str = "java") -> None:
+        self._jar = _there(jar)
+        run = [_java(java), "-jar", "-Xmx2G", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"]
+        self._program = subprocess.Popen(  # noqa: S603
+            run, cwd=jar.resolve().parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
+        )  # fmt: skip
+
+    def __enter__(self) -> JavaMeteor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the program."""
+        self._program.kill()
+        self._program.communicate()
+
+    def __call__(self, output: str, reference: str) -> Floats:
+        """Return the sums of :func:`grice.situated.meteor.meteor_counts`.
+
+        Raises:
+            ModelError: If the program does not answer as METEOR does.
+        """
+        asked = ("SCORE", _tokens(reference), _tokens(output).replace("|||", ""))
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        try:
+            self._program.stdin.write(" ||| ".join(asked) + "\n")
+            self._program.stdin.flush()
+            line = self._program.stdout.readline()
+            numbers = [float(word) for word in line.split()]
+        except (OSError, ValueError) as error:
+            raise ModelError(f"{self._jar}: METEOR did not answer: {error}") from error
+        if len(numbers) != FIELDS:
+            raise ModelError(f"{self._jar}: METEOR said {line[:SAID]!r} and not {FIELDS} numbers")
+        return _sums(numbers)
+
+
+def _sums(numbers: Sequence[float]) -> Floats:
+    """Return what METEOR sums from what its program says of a pair."""
+    mine, other, mine_function, other_function = numbers[:4]
+    matches = np.array(numbers[4:20]).reshape(4, 4)  # kinds by content and function, of both sides
+    weighed = np.array(WORTHS) @ (
+        DELTA * matches[:, :2] + (1 - DELTA) * matches[:, 2:]
+    )  # output, reference
+    chunks, ours, theirs = numbers[20:]
+    whole = ours == mine and theirs == other and chunks == 1
+    return np.array([
+        *weighed, DELTA * (mine - mine_function) + (1 - DELTA) * mine_function,
+        DELTA * (other - other_function) + (1 - DELTA) * other_function,
+        0.0 if whole else chunks, (ours + theirs) / 2,
+    ], np.float64)  # fmt: skip
+
+
+def _tokens(text: str) -> str:
+    return " ".join(caption_tokens(text))
+
+
+def _java(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise ModelError(f"{name!r} is not installed: SPICE and the METEOR program need Java")
+    return found
+
+
+def _there(jar: Path) -> Path:
+    if not jar.is_file():
+        raise ModelError(f"{jar}: no such jar; pycocoevalcap has it, or its makers' pages")
+    return jar
