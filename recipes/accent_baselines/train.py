@@ -1,13 +1,17 @@
-"""The trained baselines of ACCENT, as research: a cross-encoder and an MLP regressor.
+"""The trained baselines of ACCENT: a cross-encoder and an MLP regressor, as bundles.
 
-    PYTHONPATH=src python -m recipes.accent_baselines.train [--data ../shared/data]
+    PYTHONPATH=src:. python -m recipes.accent_baselines.train [--data ../shared/data] [--research]
 
-Both learn the ratings of DECO train, which may not train what ships: nothing is written, the
-figures are printed. The cross-encoder is a head on the frozen encoder's vectors of history and
-reply together and apart (the paper fine-tunes BART-large). The regressor reads, as in the paper,
-how many pairs of words of history and reply are joined by one edge and by two edges of ConceptNet,
-and the length of the reply; the two losses of DialoGPT-large are left out. Dev is the fifth of
-DECO train that the release marks.
+What ships learns from the messages of ConvAI 2017 that people called good or bad. ``--research``
+learns the ratings of DECO train, as the paper does; that may not ship, so it is written to
+``work`` and named with ``file:``. How each fares is told by ``grice bench deco`` and ``conture``::
+
+    grice bench deco
+    grice score --metrics cross_encoder --cross_encoder-model \\
+        file:recipes/accent_baselines/work/cross-encoder chat.jsonl
+
+Training stops where held-out conversations (of DECO train the fifth that the release marks) are
+foretold best. Inputs are brought to mean 0 and spread 1, which is then part of the first layer.
 """
 
 from __future__ import annotations
@@ -17,142 +21,200 @@ import csv
 import gzip
 import json
 import os
-from collections import defaultdict
-from collections.abc import Callable
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from recipes.plausibility.measure import interval, spearman
 from torch import nn
 
-from grice.runtime.bundle import open_bundle
+from grice.evaluation.trained import record_texts
+from grice.knowledge.regressors import CountedEdges, JoinedTexts, read_edges, write_edges
+from grice.runtime.bundle import file_sha256, open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.text.lexicon import look_up
-from grice.text.wordlists import AUXILIARIES, NOT_VERBS
+from grice.runtime.heads import Mlp
+from grice.runtime.protocols import Pair
+from grice.text.verbs import base_form
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "relevance"))  # a recipe of scripts
+
+from corpora import evaluated_texts, normalise, read_dialogues
+
+WORK = Path("recipes/accent_baselines/work")
+BUNDLES = Path("src/grice/data/bundles")
+COMMAND = "PYTHONPATH=src:. python -m recipes.accent_baselines.train --data ../shared/data"
 SEEDS = (0, 1, 2)
 EPOCHS = 200
 PATIENCE = 20
-Rows = list[dict]
+BATCH = 256
+
+
+class Baseline(NamedTuple):
+    """One of the two."""
+
+    name: str
+    reads: str
+    hidden: int
+    summary: str
+    data: str
+    licence: str
+
+
+BASELINES = (
+    Baseline("cross-encoder", "texts", 16,
+             "The rating a reply is expected to get, from the vectors of history and reply.",
+             "", "Apache-2.0"),
+    Baseline("mlp-regressor", "edges", 100,
+             "The rating a reply is expected to get, from edges of ConceptNet between its words "
+             "and those before.",
+             "edges: ConceptNet-100K (CC BY-SA 4.0)", "CC-BY-SA-4.0"),
+)  # fmt: skip
+
+
+class Rated(NamedTuple):
+    """Replies with their ratings, 0 to 1, and whether each is held out."""
+
+    pairs: list[Pair]
+    ratings: np.ndarray
+    held_out: np.ndarray
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
-    data = parser.parse_args().data
+    parser.add_argument("--research", action="store_true", help="learn from DECO train")
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    edges = concept_edges(data)
-    sets = {name: rows(data, name) for name in ("deco_train", "deco_test", "conture_subset")}
-    for title, read, hidden in (
-        ("cross-encoder head", lambda part: vectors(part, encoder), 64),
-        ("MLP regressor", lambda part: counts(part, edges), 100),
-    ):
-        features = {name: read(part) for name, part in sets.items()}
+    rated, dropped = (deco if arguments.research else convai)(arguments.data)
+    print(f"{len(rated.pairs)} replies, {rated.held_out.sum()} held out, {dropped} dropped")
+    for one in BASELINES:
+        out = (WORK if arguments.research else BUNDLES) / one.name
+        out.mkdir(parents=True, exist_ok=True)
+        read = JoinedTexts(encoder)
+        if one.reads == "edges":
+            write_edges(out / "edges.txt.gz", concept_edges(arguments.data))
+            read = CountedEdges(read_edges(out / "edges.txt.gz"))
+        features = np.concatenate(
+            [read(rated.pairs[i : i + BATCH]) for i in range(0, len(rated.pairs), BATCH)]
+        )
         for seed in SEEDS:
-            predict = fitted(features["deco_train"], sets["deco_train"], hidden, seed)
-            for name in ("deco_test", "conture_subset"):
-                human = np.array([row["event_cs"] for row in sets[name]])
-                value, low, high = interval(spearman, predict(features[name]), human)
-                print(f"{title}, seed {seed}, {name}: Spearman {value:.3f} [{low:.3f}, {high:.3f}],"
-                      f" n {len(human)}")  # fmt: skip
+            network, held = fitted(features, rated, one.hidden, seed)
+            print(f"{one.name}, seed {seed}: held-out correlation {held:.3f}", flush=True)
+            if seed == SEEDS[0]:
+                network.save(out / "head.npz")
+        write_card(out, one, rated, dropped, research=arguments.research)
+        record_texts(out, (text for pair in rated.pairs for text in (*pair.left, pair.right)))
 
 
-def rows(data: Path, name: str) -> Rows:
-    text = (data / "accent_deco" / f"{name}.jsonl").read_text("utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+def convai(data: Path) -> tuple[Rated, int]:
+    """Return the rated messages of ConvAI 2017, without those that stand in an evaluated set."""
+    evaluated = evaluated_texts(data)
+    messages = [
+        (Pair(one.history, one.text), float(one.good), talk.held_out)
+        for talk in read_dialogues(data)
+        for one in talk.rated
+    ]
+    kept = [row for row in messages if normalise(row[0].right) not in evaluated]
+    pairs, ratings, held_out = zip(*kept, strict=True)
+    found = Rated(list(pairs), np.array(ratings, np.float32), np.array(held_out))
+    return found, len(messages) - len(kept)
 
 
-def turns(row: dict) -> list[str]:
-    return [turn.strip() for turn in row["history"].split("</UTT>") if turn.strip()]
+def deco(data: Path) -> tuple[Rated, int]:
+    """Return the replies of DECO train, rated from 1 to 5."""
+    lines = (data / "accent_deco" / "deco_train.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    pairs = [
+        Pair(tuple(t.strip() for t in row["history"].split("</UTT>") if t.strip()), row["response"])
+        for row in rows
+    ]
+    ratings = np.array([row["event_cs"] / 5 for row in rows], np.float32)
+    return Rated(pairs, ratings, np.array([bool(row["for_dev"]) for row in rows])), 0
 
 
-def vectors(part: Rows, encoder: EmbeddedEncoder) -> np.ndarray:
-    """Return the vectors of the history, the reply, both as one text, and products."""
-    history = np.stack(encoder.encode([" ".join(turns(row)) for row in part]))
-    reply = np.stack(encoder.encode([row["response"] for row in part]))
-    both = np.stack(encoder.encode([" ".join((*turns(row), row["response"])) for row in part]))
-    scale = np.float32(np.sqrt(history.shape[1]))
-    return np.concatenate([history, reply, both, history * reply * scale], axis=1) * scale
-
-
-def concept_edges(data: Path) -> dict[str, set[str]]:
-    """Return the neighbours of each single word in ConceptNet."""
-    found: dict[str, set[str]] = defaultdict(set)
+def concept_edges(data: Path) -> set[tuple[str, str]]:
+    """Return the pairs of single words that ConceptNet joins, in their base forms."""
+    found = set()
     with gzip.open(data / "conceptnet/cn100k.tsv.gz", "rt", encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             head, tail = row["head"].lower(), row["tail"].lower()
-            if " " not in head and " " not in tail:
-                found[head].add(tail)
-                found[tail].add(head)
-    return found
+            if head.isalpha() and tail.isalpha() and row["split"] == "train":
+                found.add((base_form(head), base_form(tail)))
+    return {(a, b) for a, b in found if a != b}
 
 
-def concepts(text: str) -> list[str]:
-    """Return the base forms of the words that carry content."""
-    words = ["".join(filter(str.isalpha, word)) for word in text.lower().split()]
-    kept = [word for word in words if word and word not in AUXILIARIES | NOT_VERBS]
-    return [base(word) for word in kept]
-
-
-def base(word: str) -> str:
-    lemmas = look_up(word).lemmas
-    return lemmas[0] if lemmas else word
-
-
-def counts(part: Rows, edges: dict[str, set[str]]) -> np.ndarray:
-    """Return pairs joined by one edge, pairs joined by two, and words of the reply."""
-    found = []
-    for row in part:
-        before = concepts(" ".join(turns(row)))
-        said = concepts(row["response"])
-        pairs = [(a, b) for a in before for b in said if a != b]
-        one = sum(b in edges[a] for a, b in pairs if a in edges)
-        two = sum(not edges[a].isdisjoint(edges[b]) for a, b in pairs if a in edges and b in edges)
-        # Either direction counts, and every edge here goes both ways.
-        found.append((2 * one, 2 * two, len(row["response"].split())))
-    return np.log1p(np.array(found, np.float32))
-
-
-def fitted(
-    features: np.ndarray, part: Rows, hidden: int, seed: int
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Fit one hidden layer by squared error, stopping where the dev replies are predicted best."""
+def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[Mlp, float]:
+    """Fit one hidden layer by squared error; return it with its held-out correlation."""
     torch.manual_seed(seed)
-    mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
+    held = torch.from_numpy(rated.held_out)
+    kept = features[~rated.held_out]
+    mean, spread = kept.mean(axis=0), kept.std(axis=0) + 1e-6
     inputs = torch.from_numpy(((features - mean) / spread).astype(np.float32))
-    labels = torch.tensor([row["event_cs"] / 5 for row in part], dtype=torch.float32)
-    dev = torch.tensor([bool(row["for_dev"]) for row in part])
+    labels = torch.from_numpy(rated.ratings)
     model = nn.Sequential(
         nn.Linear(inputs.shape[1], hidden), nn.ReLU(), nn.Dropout(0.3), nn.Linear(hidden, 1)
     )
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
-    best, kept, waited = float("inf"), model.state_dict(), 0
+    best, state, waited = float("inf"), model.state_dict(), 0
+    learned = torch.nonzero(~held)[:, 0]
     for _ in range(EPOCHS):
         model.train()
-        loss = ((model(inputs[~dev])[:, 0] - labels[~dev]) ** 2).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+        for rows in learned[torch.randperm(len(learned))].split(BATCH):
+            loss = ((model(inputs[rows])[:, 0] - labels[rows]) ** 2).mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
         model.eval()
         with torch.no_grad():
-            error = float(((model(inputs[dev])[:, 0] - labels[dev]) ** 2).mean())
+            error = float(((model(inputs[held])[:, 0] - labels[held]) ** 2).mean())
         waited = 0 if error < best else waited + 1
         if error < best:
-            best, kept = error, {k: v.clone() for k, v in model.state_dict().items()}
+            best, state = error, {k: v.clone() for k, v in model.state_dict().items()}
         if waited == PATIENCE:
             break
-    model.load_state_dict(kept)
-    model.eval()
+    model.load_state_dict(state)
+    with torch.no_grad():
+        told = np.corrcoef(model(inputs[held])[:, 0].numpy(), rated.ratings[rated.held_out])[0, 1]
+    first, last = model[0], model[3]
+    weight = first.weight.detach().numpy().T / spread[:, None]
+    bias = first.bias.detach().numpy() - mean @ weight
+    layers = [(weight, bias), (last.weight.detach().numpy().T, last.bias.detach().numpy())]
+    return Mlp(layers), float(told)
 
-    def predict(rows: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            scaled = torch.from_numpy(((rows - mean) / spread).astype(np.float32))
-            return model(scaled)[:, 0].numpy()
 
-    return predict
+def write_card(out: Path, one: Baseline, rated: Rated, dropped: int, *, research: bool) -> None:
+    learned = (
+        "DECO train (research only)" if research else "ConvAI 2017, rated messages (Apache-2.0)"
+    )
+    data = ", ".join(f'"{text}"' for text in (learned, one.data) if text)
+    files = ["head.npz", *(["edges.txt.gz"] if one.reads == "edges" else [])]
+    lines = [
+        f'name = "{one.name}"',
+        'kind = "rating-regressor"',
+        'version = "1"',
+        f'summary = "{one.summary}"',
+        f'licence = "{"not to be shipped" if research else one.licence}"',
+        'encoder = "encoder"',
+        'inputs = "a history and a reply"',
+        'outputs = "an expected rating, 0 to 1"',
+        "",
+        "[training]",
+        f"data = [{data}]",
+        f'selection = ["{rated.held_out.sum()} held-out replies: when to stop"]',
+        f'excluded = "messages that stand in an evaluated set: {dropped}"',
+        f'command = "{COMMAND}{" --research" if research else ""}"',
+        f"seeds = {list(SEEDS)}",
+        "",
+        "[settings]",
+        f'reads = "{one.reads}"',
+        "",
+        "[files]",
+        *(f'"{name}" = "{file_sha256(out / name)}"' for name in files),
+    ]
+    (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

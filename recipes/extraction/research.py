@@ -62,7 +62,7 @@ def main() -> None:
 
     weights = fitted(found, known, start, CHOSEN, np.arange(len(train)))
     scores, _ = best(found, weights)
-    scale = scaled(found, weights, bases(scores, known))
+    scale = scaled(found, weights, bases(scores, known, train))
     least = float(1 / (1 + np.exp(-np.quantile(log_odds(scores, scale), 1 - RATE))))
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     cues = arguments.out.parent / "research.toml"

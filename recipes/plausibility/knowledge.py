@@ -52,7 +52,7 @@ def main() -> None:
             judged = load_metric(commonsense, models, options).judge(asked)
             alone = [value(one) for one in judged]
             whole = [
-                one if judgement.status == "abstained" else combined([one], other, SHARE)
+                one if judgement.status == "abstained" else combined(one, other, SHARE)
                 for one, other, judgement in zip(alone, fits, judged, strict=True)
             ]
             columns[f"{knowledge}, {scorer}"] = whole

@@ -7,6 +7,7 @@ from grice.errors import BundleError, InputError
 from grice.knowledge import open_plausibility
 from grice.knowledge.compatibility import (
     Sources,
+    cautious_score,
     find_scorer,
     mean_score,
     nearest_known,
@@ -192,6 +193,18 @@ def test_a_reply_has_the_mean_of_its_triples_as_in_table_12(scores, printed):
 
 def test_a_reply_without_triples_has_one_half():
     assert mean_score([]) == 0.5
+
+
+def test_one_senseless_triple_weighs_more_than_a_sensible_one():
+    assert mean_score([0.5, 0.5]) == mean_score([0.9, 0.1])
+    assert cautious_score([0.5, 0.5]) > cautious_score([0.9, 0.1])
+
+
+def test_few_triples_say_little():
+    scores = [cautious_score([0.9] * count) for count in range(5)]
+    assert scores == sorted(scores)
+    assert scores[0] == pytest.approx(0.3)
+    assert 0 < cautious_score([0.0]) < 0.05
 
 
 def test_the_worked_example_takes_the_largest_similarity():

@@ -258,3 +258,25 @@ def test_a_threshold_is_needed(tmp_path, write_card, tagger):
     (tmp_path / "cues.toml").write_text("", "utf-8")
     with pytest.raises(BundleError, match=r"settings\.least"):
         open_extractor(open_bundle(write_card(tmp_path, "extractor", {})), tagger)
+
+
+@pytest.mark.parametrize(
+    ("history", "reply"),
+    [
+        (("I love my old dog.",), "You love an old dog."),
+        ((), "I was sad because I was so sad."),
+    ],
+)
+def test_what_says_the_same_again_is_no_triple(extractor, history, reply):
+    assert said(extractor, reply, *history).triples == ()
+
+
+def test_a_clause_that_is_cut_off_is_no_event_of_a_triple(extractor):
+    found = said(extractor, "I bought the red car because I need.")
+    assert found.triples == ()
+    assert said(extractor, "I bought the red car because I need it.").triples
+
+
+def test_what_a_property_does_is_nobodys_reaction_or_effect(extractor):
+    found = triples(said(extractor, "I sold the house so my dog barked."))
+    assert not {name for name in found if name[0] in "xo" and found[name][1].endswith("dog barks")}

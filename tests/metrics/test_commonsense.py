@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from grice.knowledge.compatibility import scorer_names
-from grice.knowledge.extraction import Exchange
+from grice.knowledge.compatibility import cautious_score, mean_score, scorer_names
+from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.pairing import EVENTS, EventPairs
 from grice.metrics.commonsense import FIT, combined, commonsense
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
@@ -90,16 +90,26 @@ class Fit:
         return [self.value for _ in pairs]
 
 
-def judge(responses, plausibility=None, *, relevance=None, share=0.0, **options):
+def judge(
+    responses,
+    plausibility=None,
+    *,
+    extractor=None,
+    relevance=None,
+    share=0.0,
+    pool="mean",
+    **options,
+):
     return commonsense.function(
         responses,
-        extractor=EventPairs(Clauses(), plausibility or Judge()),
+        extractor=extractor or EventPairs(Clauses(), plausibility or Judge()),
         plausibility=plausibility or Judge(),
         knowledge=Everything(),
         encoder=Blank(),
         embedder=None,
         relevance=relevance or Fit(),
         share=share,
+        pool=pool,
         **options,
     )
 
@@ -233,8 +243,45 @@ def test_without_a_share_the_fit_is_not_asked():
     assert asked.pairs == []
 
 
-def test_the_number_of_triples_does_not_enter_the_score():
-    assert combined([0.6], 0.2, 0.5) == combined([0.6] * 9, 0.2, 0.5) == pytest.approx(0.4)
+def test_triples_and_fit_have_their_shares():
+    assert combined(0.6, 0.2, 0.25) == pytest.approx(0.5)
+    assert combined(0.6, None, 0.25) == 0.6
+
+
+def test_triples_are_taken_together_with_caution():
+    said = response("I missed the bus, I feel awful.")
+    (mean,) = judge([said])
+    (cautious,) = judge([said], pool="cautious")
+    assert cautious.evidence == mean.evidence
+    assert cautious.value == cautious_score([one.plausibility for one in mean.evidence])
+
+
+def test_an_event_without_another_is_judged_by_how_it_fits():
+    said = response("I sleep.", "Why are you late?")
+    (fitting,) = judge([said], relevance=Fit(0.9), share=0.5, read="single")
+    (other,) = judge([said], relevance=Fit(0.1), share=0.5, read="single")
+    assert fitting.status == other.status == "ok"
+    assert fitting.value - other.value == pytest.approx(0.4)
+    assert "judged by how it fits" in fitting.reason
+    assert fitting.evidence == (FeatureEvidence(FIT, 0.9, fitting.value - mean_score([])),)
+
+
+def test_the_same_two_events_are_judged_once():
+    class Both(Judge):
+        def extract(self, exchanges, *, kinds, least=None):
+            place = [Place("reply", 0, 1), Place("reply", 2, 3), Place("reply", 4, 5)]
+            ends = [("a", "xWant", "b", 0, 1), ("b", "xNeed", "a", 1, 0), ("a", "xNeed", "c", 0, 2)]
+            triples = tuple(
+                ExtractedTriple(
+                    head=head, relation=relation, tail=tail, confidence=0.5, kind="single",
+                    head_place=place[first], tail_place=place[second],
+                )
+                for head, relation, tail, first, second in ends
+            )  # fmt: skip
+            return [Extraction(triples, 3, 3) for _ in exchanges]
+
+    (found,) = judge([response("a b c")], extractor=Both())
+    assert [one.triple.tail for one in found.evidence] == ["b", "c"]
 
 
 def test_only_the_surest_triples_are_judged():

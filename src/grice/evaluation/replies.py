@@ -10,7 +10,14 @@ import numpy as np
 from grice.errors import InputError
 from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
-from grice.knowledge.compatibility import Sources, as_knowledge_base, find_scorer, nearest_known
+from grice.knowledge.compatibility import (
+    Sources,
+    as_knowledge_base,
+    cautious_score,
+    find_scorer,
+    mean_score,
+    nearest_known,
+)
 from grice.metrics.commonsense import TURNS, combined, commonsense
 from grice.records import Triple, TripleEvidence
 from grice.runtime.protocols import Pair
@@ -33,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Column",
     "Replies",
+    "baseline",
     "correlations",
     "differences",
     "floors",
@@ -119,6 +127,13 @@ def judged(shop: Workshop, replies: Replies, row: str, **options: object) -> Col
     return Column(row, values, counts, f"{loaded.signature}|on:{replies.stamp}:{ASPECT}", why)
 
 
+def baseline(shop: Workshop, replies: Replies, name: str, metric: str) -> Column:
+    """Return what another metric gives for the replies of a set, 0 where it gives nothing."""
+    values = [0.0 if value is None else value for value in shop.metric_values(metric, name)]
+    signature = f"{shop.grader(metric)[1][metric]}|on:{replies.stamp}:{ASPECT}"
+    return Column(metric, values, signature=signature)
+
+
 def _value(judgement: Judgement) -> float:
     if judgement.value is None:
         raise InputError(f"commonsense failed: {judgement.reason}")
@@ -134,7 +149,7 @@ def gold_columns(
 ) -> Iterator[Column]:
     """Yield the metric with the triples that people drew in place of its own, and these alone.
 
-    A reply without triples has the neutral value, as in ACCENT.
+    At last the triples alone with ACCENT's mean, where a reply without any has 0.5.
     """
     references = commonsense.models
     models = shop.models()
@@ -150,14 +165,19 @@ def gold_columns(
     fits = fit.classify(pairs)
     counts = [len(each) for each in replies.triples]
     stamps = "|".join(f"{name}:{models.stamp(ref)}" for name, ref in references.items())
-    for title, weight in ((row, share), (f"{row}, triples alone", 0.0)):
+    for title, weight, pool in (
+        (row, share, cautious_score),
+        (f"{row}, triples alone", 0.0, cautious_score),
+        (f"{row}, triples alone, mean", 0.0, mean_score),
+    ):
         values = [
-            combined([scores[triple] for triple in each], one, weight)
-            if each
-            else commonsense.neutral
+            combined(pool([scores[triple] for triple in each]), one, weight)
             for each, one in zip(replies.triples, fits, strict=True)
         ]
-        signature = f"{title}|scorer:{scorer}|share:{weight}|{stamps}|on:{replies.stamp}"
+        signature = (
+            f"{title}|scorer:{scorer}|pool:{pool.__name__}|share:{weight}|{stamps}"
+            f"|on:{replies.stamp}"
+        )
         yield Column(title, values, counts, signature, f"{np.mean(counts):.1f} triples per reply")
 
 
@@ -204,11 +224,7 @@ def correlations(
 
 def floors(shop: Workshop, replies: Replies, name: str) -> list[Column]:
     """Return the values that read little or nothing: length, cosine, who wrote the reply."""
-    found = [
-        Column(metric, [0.0 if v is None else v for v in shop.metric_values(metric, name)],
-               signature=f"{shop.grader(metric)[1][metric]}|on:{replies.stamp}:{ASPECT}")
-        for metric in ("log_length", "cosine_last_turn")
-    ]  # fmt: skip
+    found = [baseline(shop, replies, name, metric) for metric in ("log_length", "cosine_last_turn")]
     lengths = [float(np.log(max(1, len(response.text)))) for response in replies.responses]
     found.append(Column("log_characters", lengths))
     if any(replies.machine) and not all(replies.machine):

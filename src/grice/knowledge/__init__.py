@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from grice.knowledge.extractor import CueExtractor
     from grice.knowledge.generative import GenerativeKnowledge, TailGenerator
     from grice.knowledge.lookup import StoredKnowledge
+    from grice.knowledge.patterns import PatternExtractor
     from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.regressors import Regressor
     from grice.knowledge.search import SearchExtractor
     from grice.knowledge.store import KnowledgeStore
     from grice.knowledge.union import KnowledgeUnion
+    from grice.knowledge.word_vectors import WordVectors
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder, SpanTagger
 
@@ -24,10 +27,13 @@ __all__ = [
     "open_file",
     "open_generative",
     "open_knowledge",
+    "open_patterns",
     "open_plausibility",
+    "open_regressor",
     "open_search",
     "open_store",
     "open_union",
+    "open_words",
 ]
 
 
@@ -36,6 +42,20 @@ def open_extractor(bundle: Bundle, tagger: SpanTagger) -> CueExtractor:
     from grice.knowledge.extractor import CueExtractor
 
     return CueExtractor(bundle, tagger)
+
+
+def open_patterns(tagger: SpanTagger) -> PatternExtractor:
+    """Return what reads triples by connectives, of a bundle of kind ``pattern-extractor``."""
+    from grice.knowledge.patterns import PatternExtractor
+
+    return PatternExtractor(tagger)
+
+
+def open_regressor(bundle: Bundle, encoder: Encoder) -> Regressor:
+    """Return what learned ratings, of a bundle of kind ``rating-regressor``."""
+    from grice.knowledge.regressors import Regressor
+
+    return Regressor(bundle, encoder)
 
 
 def open_plausibility(bundle: Bundle, encoder: Encoder) -> TripleHead:
@@ -102,6 +122,13 @@ def open_union(parts: Sequence[object]) -> KnowledgeUnion:
     if len(sources) < len(parts):
         raise BundleError("a union of knowledge may name bundles of knowledge only")
     return KnowledgeUnion(sources)
+
+
+def open_words(encoder: Encoder) -> WordVectors:
+    """Return an embedder that reads each word by itself, of a bundle of kind ``word-encoder``."""
+    from grice.knowledge.word_vectors import WordVectors
+
+    return WordVectors(encoder)
 
 
 def describe_file(path: Path) -> Bundle:

@@ -14,7 +14,14 @@ import numpy as np
 
 from grice.text.events import Mention, triple_texts
 from grice.text.verbs import base_form, is_verb, present
-from grice.text.wordlists import ADVERBS, DEGREES
+from grice.text.wordlists import (
+    ADVERBS,
+    AUXILIARIES,
+    DEGREES,
+    DETERMINERS,
+    PREPOSITIONS,
+    THINGS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.clauses import Said
     from grice.knowledge.extraction import Kind
-    from grice.text.events import PersonName
+    from grice.text.events import Event, PersonName
 
 __all__ = ["FEATURES", "Candidate", "allowed", "candidates", "features", "worded"]
 
@@ -65,8 +72,24 @@ def candidates(said: Sequence[Said], kinds: Sequence[Kind]) -> list[Candidate]:
         for candidate in (Candidate(*pair) for pair in permutations(said, 2))
         if (candidate.head.own or candidate.tail.own)
         and candidate.kind in kinds
-        and candidate.head.event.words != candidate.tail.event.words
+        and not _repeats(candidate)
     ]
+
+
+def _repeats(candidate: Candidate) -> bool:
+    """Say whether one of the events says nothing that the other does not."""
+    head, tail = (_content(said.event) for said in candidate)
+    return head <= tail or tail <= head
+
+
+def _content(event: Event) -> frozenset[str]:
+    """Return the base forms of the words that carry an event; all words if none does."""
+    words = [word.lower() for word in event.words if isinstance(word, str)]
+    carrying = frozenset(base_form(word) for word in words if word not in _LIGHT)
+    return carrying or frozenset(words)
+
+
+_LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS | {"not", "feels"}
 
 
 def allowed(candidate: Candidate, relation: str) -> bool:
@@ -78,8 +101,12 @@ def allowed(candidate: Candidate, relation: str) -> bool:
     head, tail = candidate
     if {"judged", "exclaimed"} & head.cues or not _mood_fits(head, tail, relation):
         return False
+    if _is_cut_off(head.event) or _is_cut_off(tail.event):
+        return False
     if relation in ABOUT_ANYONE:
         return True
+    if _is_of_property(tail.event):
+        return False
     if "thing" in {head.event.subject, tail.event.subject}:
         return head.event.subject == "thing"
     same = head.event.subject == tail.event.subject
@@ -87,10 +114,28 @@ def allowed(candidate: Candidate, relation: str) -> bool:
     return not (same and candidate.kind == "single") if relation.startswith("o") else same
 
 
+def _is_cut_off(event: Event) -> bool:
+    """Say whether an event lacks what its verb asks for: "all I need", "what did you get"."""
+    subject, *rest = event.words
+    return isinstance(subject, Mention) and len(rest) == 1 and rest[0] in _INCOMPLETE
+
+
+def _is_of_property(event: Event) -> bool:
+    """Say whether an event is about what somebody has: "my dog barks"."""
+    first = event.words[0] if event.words else ""
+    return isinstance(first, Mention) and first.possessive
+
+
+_INCOMPLETE = frozenset(
+    ("becomes", "brings", "does", "feels", "gets", "gives", "has", "is", "keeps", "lets", "likes",
+     "makes", "means", "needs", "puts", "says", "seems", "takes", "thinks", "tries", "wants")
+)  # fmt: skip
+
+
 def _mood_fits(head: Said, tail: Said, relation: str) -> bool:
     """Say whether a tail tells a mood where the relation asks for one, and only there."""
     if not relation.endswith("React"):
-        judges = "judged" in tail.cues and relation != "xAttr"
+        judges = "judged" in tail.cues
         likes = "liking" in tail.cues and relation.endswith("Want")
         return not judges and not likes and "exclaimed" not in tail.cues
     if not {"feeling", "liking"} & tail.cues or (head.own and not tail.own):

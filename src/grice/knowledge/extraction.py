@@ -103,6 +103,7 @@ class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         triples: At most one per relation, the most confident first.
         events: How many events the reply and the turn before it hold.
+        own: How many of them the reply says.
         reason: Why there is no triple; empty if there is one.
         flags: ``truncated`` if the reply or the turn before it was too long, or had too many
             events, to be read whole.
@@ -110,6 +111,7 @@ class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
 
     triples: tuple[ExtractedTriple, ...] = ()
     events: int = 0
+    own: int = 0
     reason: str = ""
     flags: tuple[str, ...] = ()
 

@@ -157,7 +157,8 @@ class CueExtractor:
         if reason is not None:
             return Extraction(reason=f"the reply {reason}")
         flags = ("truncated",) if cut else ()
-        if not any(item.own for item in said):
+        own = sum(item.own for item in said)
+        if not own:
             return Extraction(
                 events=len(said), reason="no event was found in the reply", flags=flags
             )
@@ -167,7 +168,7 @@ class CueExtractor:
             key=lambda triple: -triple.confidence,
         )
         reason = "" if chosen else "no two events are related"
-        return Extraction(tuple(chosen), len(said), reason, flags)
+        return Extraction(tuple(chosen), len(said), own, reason, flags)
 
     def _best(self, said: Sequence[Said], kinds: Sequence[Kind]) -> list[_Best]:
         pairs = candidates(said, kinds)

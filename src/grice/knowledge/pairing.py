@@ -108,7 +108,8 @@ class EventPairs:
             triples = _chosen(each, probabilities, self._typing.typed, threshold)
             reason = "" if triples else NOT_RELATED if events else NO_EVENT
             flags = ("truncated",) if shortened else ()
-            found.append(Extraction(tuple(triples), len(events), reason, flags))
+            own = sum(event.own for event in events)
+            found.append(Extraction(tuple(triples), len(events), own, reason, flags))
         return found
 
     def _said(

@@ -94,7 +94,7 @@ class PatternExtractor:
             }
             ordered = tuple(reversed(triples.values()))
             reason = "" if ordered else "no two events are joined by a word that relates them"
-            found.append(Extraction(ordered, len(reply) + len(before), reason))
+            found.append(Extraction(ordered, len(reply) + len(before), len(reply), reason))
         return found
 
 

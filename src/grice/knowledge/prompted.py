@@ -155,7 +155,7 @@ def _extraction(
     triples.sort(key=lambda triple: -triple.confidence)
     events = {event for triple in triples for event in (triple.head, triple.tail)}
     reason = "" if triples else "the model found no triple"
-    return Extraction(tuple(triples), len(events), reason)
+    return Extraction(tuple(triples), len(events), reason=reason)
 
 
 def _kind(written: Written, exchange: Exchange) -> Kind:

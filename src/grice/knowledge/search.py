@@ -164,7 +164,7 @@ class SearchExtractor:
                     found.setdefault(triple.relation, triple)
         ordered = tuple(found.values())
         reason = "" if ordered else "nothing that is known joins two words of it"
-        return Extraction(ordered, len(names), reason)
+        return Extraction(ordered, len(names), reason=reason)
 
     def _best(
         self, names: Sequence[str], own: Sequence[int], others: Sequence[int], kind: Kind

@@ -10,6 +10,7 @@ from disk.
 from __future__ import annotations
 
 import sqlite3
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import quote
@@ -118,6 +119,11 @@ class KnowledgeStore:
                 f"bundle {bundle.card.name!r}: heads.npy has the shape {self._heads.shape}, "
                 f"triples.sqlite has {count} heads of {self._axes.axes.shape[1]} coordinates"
             )
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The heads' coordinates in steps, as products need them; shape ``(heads, kept)``."""
+        return self._heads.astype(np.float32)
 
     @property
     def relations(self) -> tuple[str, ...]:
@@ -246,18 +252,20 @@ class KnowledgeStore:
     ) -> list[list[tuple[int, float]]]:
         """Return numbers of known heads with their similarities, best first."""
         vectors = encoded(texts, encoder)
-        rows = self._heads[among].astype(np.float32)
         found: list[list[tuple[int, float]]] = []
         for start in range(0, len(texts), QUERIES):
             asked = [self._axes.shorten(vectors[text]) for text in texts[start : start + QUERIES]]
+            # All heads, also those not among the wanted: to copy these out for every relation
+            # takes longer than to multiply the others along.
             with single_threaded():
-                shares = np.stack(asked) @ rows.T
+                shares = np.stack(asked) @ self._rows.T
             for query, share in zip(asked, shares, strict=True):
                 # BLAS rounds a product by its place among the others, so it only picks; what is
                 # picked is multiplied again, each row by itself.
-                picked = largest(share, 2 * count + SPARE)
-                exact = (rows[picked] * query).sum(axis=1, dtype=np.float64) * self._axes.scale
-                best = sorted(zip((-exact).tolist(), among[picked].tolist(), strict=True))
+                picked = among[largest(share[among], 2 * count + SPARE)]
+                exact = (self._rows[picked] * query).sum(axis=1, dtype=np.float64)
+                exact *= -self._axes.scale
+                best = sorted(zip(exact.tolist(), picked.tolist(), strict=True))
                 found.append([(number, -value) for value, number in best[:count]])
         return found
 

@@ -4,7 +4,8 @@ After ACCENT (Ghazarian et al., Findings of ACL 2023): read event triples from t
 turn before it, ask how well each agrees with what is known, and take the mean. ACCENT writes its
 triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
 extractor of our own reads them, and by default a small network fitted on known triples judges
-them. The paper's test and others are there by name.
+them. The paper's test and others are there by name, and so is its mean: by default a senseless
+triple weighs more than a sensible one, and few triples weigh less than many.
 
 What somebody says can also be out of place as a whole, which no triple shows: how well the reply
 fits what was said before has a stated share in the score, and stands among the evidence.
@@ -22,7 +23,7 @@ from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEviden
 from grice.runtime.protocols import Pair
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place, TripleExtractor
     from grice.knowledge.lookup import Shelf
@@ -55,7 +56,7 @@ MODELS = {
 
 @metric(
     "commonsense",
-    version="2",
+    version="3",
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models=MODELS,
@@ -63,7 +64,7 @@ MODELS = {
     neutral=NEUTRAL,
     default=True,
     example=Example(
-        ["What do you do?", "I just got fired because I made a mistake at work."], 0.5, 1.0
+        ["What do you do?", "I just got fired because I made a mistake at work."], 0.3, 1.0
     ),
 )
 def commonsense(
@@ -79,17 +80,19 @@ def commonsense(
         "calibrated", "cosine", "likelihood", "bert", "bert_sage", "kg_bert", "kg_bert_sage"
     ] = "calibrated",
     read: Literal["both", "single", "pair"] = "both",
-    most: int = 5,
+    pool: Literal["cautious", "mean"] = "cautious",
+    most: int = 4,
     tails: int = 10,
     share: float = 0.5,
 ) -> list[Judgement]:
     """Return how plausible the triples of events of each reply are, and how well it fits.
 
     A triple joins two events of the reply, or one of the reply and one of the turn before it.
-    The score is the mean of the triples' plausibilities, mixed with the probability that the
-    reply belongs to what was said before. The evidence is every triple with its place, its
-    plausibility and the most similar triple that is known, and how far the fit moved the score.
-    A reply in which no two events are related is not judged.
+    Their plausibilities are pooled and mixed with the probability that the reply belongs to what
+    was said before. The evidence is every triple with its place, its plausibility and the most
+    similar triple that is known, and how far the fit moved the score. A reply with an event that
+    is related to no other is judged by its fit, and as a reply of which little was read; one
+    without an event is not judged.
 
     It can tell replies that answer what was said from those that do not, and each triple can be
     read and checked. It does not know how the world works as people do: on replies that are on
@@ -101,15 +104,25 @@ def commonsense(
             with known tails; ``likelihood``, what the knowledge base says itself; or networks of
             the shape of ACCENT's baselines.
         read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
-        most: How many triples of a reply are judged, those read most surely.
+        pool: How triples are taken together: ``cautious``, their harmonic mean with two unread
+            ones of 0.3; or ``mean``, as in ACCENT.
+        most: How many triples of a reply are judged, those read most surely, and of the same two
+            events only one.
         tails: How many known tails ``cosine`` compares with.
         share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
     """
     # Imported here: what only names the metric needs no numpy.
-    from grice.knowledge.compatibility import Sources, as_knowledge_base, find_scorer, nearest_known
+    from grice.knowledge.compatibility import (
+        Sources,
+        as_knowledge_base,
+        cautious_score,
+        find_scorer,
+        mean_score,
+        nearest_known,
+    )
 
     found = [
-        msgspec.structs.replace(each, triples=each.triples[:most])
+        msgspec.structs.replace(each, triples=_surest(each.triples, most))
         for each in extractor.extract([_exchange(one) for one in responses], kinds=READ[read])
     ]
     distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
@@ -118,25 +131,25 @@ def commonsense(
     known = dict(zip(distinct, nearest, strict=True))
     values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
     fits = _fits(responses, found, relevance) if share else [None] * len(responses)
+    together = cautious_score if pool == "cautious" else mean_score
     return [
-        _judgement(_evidence(response, each, values, known), each, fit, share)
+        _judgement(_evidence(response, each, values, known), each, fit, share, together)
         for response, each, fit in zip(responses, found, fits, strict=True)
     ]
 
 
-def combined(plausibilities: Sequence[float], fit: float | None, share: float) -> float:
-    """Return the score of a reply: the mean of its triples, and a share for its fit.
+def combined(triples: float, fit: float | None, share: float) -> float:
+    """Return the score of a reply: that of its triples, and a share for its fit.
 
-    >>> combined([0.8, 0.6], 0.5, 0.5), combined([0.8, 0.6], None, 0.5)
+    >>> combined(0.7, 0.5, 0.5), combined(0.7, None, 0.5)
     (0.6, 0.7)
 
     Args:
-        plausibilities: Of the reply's triples, at least one.
+        triples: The plausibilities of the reply's triples, taken together.
         fit: How well the reply fits what was said before; None where nothing was said.
         share: Of the fit in the score, 0 to 1.
     """
-    mean = sum(plausibilities) / len(plausibilities)
-    return mean if fit is None else (1 - share) * mean + share * fit
+    return triples if fit is None else (1 - share) * triples + share * fit
 
 
 def _exchange(response: Response) -> Exchange:
@@ -148,6 +161,15 @@ def _exchange(response: Response) -> Exchange:
     )
 
 
+def _surest(triples: Sequence[ExtractedTriple], most: int) -> tuple[ExtractedTriple, ...]:
+    """Return the surest triples, each pair of events once: one of its relations is mostly right."""
+    found: dict[frozenset[Place | str], ExtractedTriple] = {}
+    for triple in triples:
+        ends = (triple.head_place or triple.head, triple.tail_place or triple.tail)
+        found.setdefault(frozenset(ends), triple)
+    return tuple(found.values())[:most]
+
+
 def _bare(triple: ExtractedTriple) -> Triple:
     return Triple(triple.head, triple.relation, triple.tail)
 
@@ -155,9 +177,9 @@ def _bare(triple: ExtractedTriple) -> Triple:
 def _fits(
     responses: Sequence[Response], found: Sequence[Extraction], relevance: PairClassifier
 ) -> list[float | None]:
-    """Return how well each reply with triples fits its history; None without a word of history."""
+    """Return how well each reply with events fits its history; None without a word of history."""
     asked = [
-        bool(each.triples) and any(turn.text.strip() for turn in response.history)
+        bool(each.triples or each.own) and any(turn.text.strip() for turn in response.history)
         for response, each in zip(responses, found, strict=True)
     ]
     pairs = [
@@ -195,15 +217,24 @@ def _span(place: Place | None, response: Response) -> Span | None:
 
 
 def _judgement(
-    triples: list[TripleEvidence], extraction: Extraction, fit: float | None, share: float
+    triples: list[TripleEvidence],
+    extraction: Extraction,
+    fit: float | None,
+    share: float,
+    together: Callable[[Sequence[float]], float],
 ) -> Judgement:
-    if not triples:
+    if not triples and fit is None:
         return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
-    plausibilities = [item.plausibility for item in triples]
-    value = combined(plausibilities, fit, share)
+    pooled = together([item.plausibility for item in triples])
+    value = combined(pooled, fit, share)
     evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
     if fit is not None:
-        evidence.append(FeatureEvidence(FIT, fit, value - combined(plausibilities, None, share)))
+        evidence.append(FeatureEvidence(FIT, fit, value - pooled))
+    return Judgement(value, "ok", _reason(triples, extraction), extraction.flags, tuple(evidence))
+
+
+def _reason(triples: list[TripleEvidence], extraction: Extraction) -> str:
+    if not triples:
+        return f"{extraction.reason}: judged by how it fits what was said before"
     least = min(triples, key=lambda item: item.plausibility).triple
-    reason = f"least plausible: {least.head} — {least.relation} — {least.tail}"
-    return Judgement(value, "ok", reason, extraction.flags, tuple(evidence))
+    return f"least plausible: {least.head} — {least.relation} — {least.tail}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from grice.metrics.declaration import Example, metric
+from grice.metrics.declaration import Example, Metric, metric
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair, PairClassifier, TextScorer
 
@@ -43,55 +43,34 @@ LEAST = 1e-6
 EXAMPLE = Example(["What do you do for a living?", "I teach maths at a school."], -8.0, 8.0)
 
 
-@metric(
-    "fed_appropriate",
-    version="1",
-    summary="Would someone answer that it makes sense? (a baseline, FED-appropriate)",
-    judges="response",
-    models=MODELS,
-    source=SOURCE,
-    low=-math.inf,
-    high=math.inf,
-    neutral=0.0,
-    example=EXAMPLE,
-)
-def fed_appropriate(
-    responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: int = 4
-) -> list[Judgement]:
-    """Return how much more probable approval is than "That makes no sense!" as the next turn.
+def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
+    @metric(
+        name,
+        version="1",
+        summary=f"Would someone answer that {asked}? (a baseline, {name.replace('fed_', 'FED-')})",
+        judges="response",
+        models=MODELS,
+        source=SOURCE,
+        low=-math.inf,
+        high=math.inf,
+        neutral=0.0,
+        example=EXAMPLE,
+    )
+    def judge(
+        responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: int = 4
+    ) -> list[Judgement]:
+        """Return how much more probable approval is than the opposite as the next turn.
 
-    The difference of mean log probabilities. ``model`` is a generator that scores texts, or the
-    shipped judge of what belongs together, which needs none.
+        The difference of mean log probabilities; what is said in either case stands among the
+        evidence. ``model`` is a generator that scores texts, or the shipped judge of what belongs
+        together, which needs none.
 
-    Args:
-        history: How many turns before the reply are read.
-    """
-    return _judged(responses, model, history, NO_SENSE)
+        Args:
+            history: How many turns before the reply are read.
+        """
+        return _judged(responses, model, history, negative)
 
-
-@metric(
-    "fed_understandable",
-    version="1",
-    summary="Would someone answer that they understand? (a baseline, FED-understandable)",
-    judges="response",
-    models=MODELS,
-    source=SOURCE,
-    low=-math.inf,
-    high=math.inf,
-    neutral=0.0,
-    example=EXAMPLE,
-)
-def fed_understandable(
-    responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: int = 4
-) -> list[Judgement]:
-    """Return how much more probable approval is than confusion as the next turn.
-
-    See :data:`fed_appropriate`.
-
-    Args:
-        history: How many turns before the reply are read.
-    """
-    return _judged(responses, model, history, NOT_UNDERSTOOD)
+    return judge
 
 
 def _judged(
@@ -136,3 +115,7 @@ def _log_probabilities(
         return model.log_probabilities(prompts, [text for _, text in asked])
     chances = model.classify([Pair(turns, text) for turns, text in asked])
     return [math.log(max(LEAST, chance)) for chance in chances]
+
+
+fed_appropriate = _declared("fed_appropriate", "it makes sense", NO_SENSE)
+fed_understandable = _declared("fed_understandable", "they understand", NOT_UNDERSTOOD)

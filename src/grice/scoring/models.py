@@ -154,6 +154,16 @@ class Models:
         tagger = self.open(_encoder(bundle.card.encoder))
         return open_extractor(bundle, tagger)  # type: ignore[arg-type]
 
+    def _open_patterns(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_patterns
+
+        return open_patterns(self.open(_encoder(bundle.card.encoder)))  # type: ignore[arg-type]
+
+    def _open_regressor(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_regressor
+
+        return open_regressor(bundle, self._encoder_of(bundle))
+
     def _open_span_head(self, bundle: Bundle) -> object:
         from grice.runtime.memo import MemoSpanTagger
         from grice.runtime.spans import SpanHead
@@ -167,6 +177,11 @@ class Models:
         from grice.knowledge import open_plausibility
 
         return open_plausibility(bundle, self._encoder_of(bundle))
+
+    def _open_words(self, bundle: Bundle) -> object:
+        from grice.knowledge import open_words
+
+        return open_words(self._encoder_of(bundle))
 
     def _open_context(self, bundle: Bundle) -> object:
         from grice.situated.models import open_context
@@ -212,12 +227,15 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "knowledge-file": Models._open_knowledge_file,
     "knowledge-union": Models._open_knowledge_union,
     "pair-head": Models._open_pair_head,
+    "pattern-extractor": Models._open_patterns,
+    "rating-regressor": Models._open_regressor,
     "reply-head": Models._open_reply_head,
     "search-extractor": Models._open_search,
     "span-head": Models._open_span_head,
     "thread-head": Models._open_thread_head,
     "triple-head": Models._open_triple_head,
     "triplet-heads": Models._open_triplet_heads,
+    "word-encoder": Models._open_words,
 }
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.evaluation.benches.deco import ABLATIONS, PAPER, SCORERS, WHOLE
+from grice.evaluation.benches.deco import ABLATIONS, BASELINES, EMBEDDERS, PAPER, SCORERS, WHOLE
 from grice.evaluation.replies import (
     Column,
+    baseline,
     correlations,
     differences,
     floors,
@@ -39,6 +40,16 @@ PRINTED = {
     "COMET (neural)": 0.05,
     "Sentence-BERT (paraphrase-MiniLM-L6-v2)": 0.22,
 }
+
+
+OTHERS = {
+    "commonsense_patterns": {"spearman": 0.0},
+    "fed_appropriate": {"pearson": -0.09, "spearman": -0.04},
+    "fed_understandable": {"pearson": -0.08, "spearman": -0.04},
+    "cross_encoder": {"pearson": -0.05, "spearman": -0.09},
+    "mlp_regressor": {"pearson": 0.17, "spearman": 0.16},
+}
+"""The paper's figures of the baselines."""
 
 
 def measure(shop: Workshop) -> Iterator[Row]:
@@ -72,5 +83,12 @@ def measure(shop: Workshop) -> Iterator[Row]:
                            scorer=name, share=0.0)  # fmt: skip
             shown = {"spearman": PRINTED[beside]} if beside else {}
             yield from correlations(other, replies, "ours", shown, beside)
+    for metric, (beside, _) in BASELINES.items():
+        column = baseline(shop, replies, SET, metric)
+        yield from correlations(column, replies, "floor", OTHERS.get(metric, {}), beside)
+    for name, reference in EMBEDDERS.items():
+        other = judged(shop, replies, f"commonsense, scorer cosine, embedder {name}, triples alone",
+                       scorer="cosine", share=0.0, embedder=reference)  # fmt: skip
+        yield from correlations(other, replies, "ours")
     for table in ("table 1", "table 5", "table 6"):
         yield from printed(table, f"{SET}:events")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from grice.evaluation.faithful import faithfulness
 from grice.evaluation.replies import (
     Column,
+    baseline,
     correlations,
     differences,
     floors,
@@ -42,11 +43,17 @@ SET = "deco_test"
 ON = f"{SET}:events"
 WHOLE_SET = "deco_all"
 """Training part and test: whether scores move as their evidence says needs no ratings."""
-EXTRACTORS = {
+BASELINES = {
     "commonsense_patterns": ("ASER extractor instead of T5", {"spearman": 0.14}),
     "commonsense_search": ("", {}),
+    "fed_appropriate": ("FED-appropriate", {"pearson": -0.16, "spearman": -0.10}),
+    "fed_understandable": ("FED-understandable", {"pearson": -0.12, "spearman": -0.07}),
+    "cross_encoder": ("Cross-encoder (BART)", {"pearson": 0.15, "spearman": 0.15}),
+    "mlp_regressor": ("MLP regressor", {"pearson": 0.11, "spearman": 0.01}),
 }
-"""Metrics with a baseline's triples; the paper did not score those that it found by search."""
+"""Metrics that are baselines, with the paper's row; it did not score triples found by search."""
+EMBEDDERS = {"words": "bundle:words"}
+"""Embedders other than the default that the scorer ``cosine`` is measured with."""
 WHOLE = "ACCENT whole"
 GOLD = "human (gold) tuples", {"pearson": 0.40, "spearman": 0.42}
 LIKELIHOOD = "COMET (neural)", {"pearson": 0.14, "spearman": 0.25}
@@ -82,11 +89,13 @@ def measure(shop: Workshop) -> Iterator[Row]:
     for row, (read, beside, published) in ABLATIONS.items():
         part = judged(shop, replies, row, read=read)
         yield from correlations(part, replies, "ours", {"spearman": published}, beside)
-    for metric, (beside, shown) in EXTRACTORS.items():
-        values = [0.0 if value is None else value for value in shop.metric_values(metric, SET)]
-        signature = f"{shop.grader(metric)[1][metric]}|on:{replies.stamp}:events"
-        column = Column(metric, values, signature=signature)
+    for metric, (beside, shown) in BASELINES.items():
+        column = baseline(shop, replies, SET, metric)
         yield from correlations(column, replies, "floor", shown, beside)
+    for name, reference in EMBEDDERS.items():
+        other = judged(shop, replies, f"commonsense, scorer cosine, embedder {name}, triples alone",
+                       scorer="cosine", share=0.0, embedder=reference)  # fmt: skip
+        yield from correlations(other, replies, "ours")
     for name in scorer_names():
         if name != default:
             beside, *figure = SCORERS.get(name, ("",))
