@@ -270,7 +270,9 @@ def test_added_knowledge_never_makes_what_is_known_less_alike(make, tmp_path, en
         after = StoredKnowledge(Stack(KnowledgeFile(own), base), encoder).best_known(said)
         for old, new in zip(before, after, strict=True):
             assert new.tail_similarity >= old.tail_similarity
-            assert new == old or new.source == "ann"
+            # Heads of the same words are equally near here; one that is added too comes first.
+            tied = new.head_similarity == old.head_similarity
+            assert new == old or tied or new.source == "ann"
 
 
 def test_what_is_taken_out_below_is_not_there_and_its_head_neither(stacked, path, encoder):

@@ -33,8 +33,9 @@ __all__ = [
     "nearest_rows",
 ]
 
-HEADS = 2
-"""Nearest heads that are looked at for a triple."""
+HEADS = 1
+"""Nearest heads that are looked at for a triple. Two do better by 0.002 of the area on the
+development part of CSKB Population and no better on DECO train, and cost as much again."""
 TAILS = 10
 """Tails a triple is compared with, as many as ACCENT has COMET write."""
 WIDE = 200

@@ -81,7 +81,7 @@ def commonsense(
     ] = "calibrated",
     read: Literal["both", "single", "pair"] = "both",
     pool: Literal["cautious", "mean"] = "cautious",
-    most: int = 4,
+    most: int = 3,
     tails: int = 10,
     share: float = 0.5,
 ) -> list[Judgement]:
