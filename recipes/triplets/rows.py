@@ -56,9 +56,10 @@ def main() -> None:
     for one in read_negatives(data / "cider" / "nli_frozen_negatives.tsv.gz"):
         fold, relation = cider.folds[one.dialogue], relations[one.relation]
         nli.append((pair(one.dialogue, one.head, one.tail), relation, 0, fold, int(one.train)))
-    context = []
+    context, found = [], []
     for dialogue, span in spans:
         place = locate(cider.layouts[dialogue].text, span)
+        found.append(place or (-1, -1))
         context.append(
             cider.alone[span] if place is None else cider.readings[dialogue].vector(place)
         )
@@ -68,6 +69,8 @@ def main() -> None:
         WORK / "rows.npz",
         context=np.stack(context).astype(np.float16),
         alone=np.stack([cider.alone[span] for _, span in spans]).astype(np.float16),
+        places=np.array(found),
+        names=np.array(names),
         dialogue=np.array([number[dialogue] for dialogue, _ in spans]),
         pairs=np.array(list(pairs)),
         structure=np.stack(features).astype(np.float16),

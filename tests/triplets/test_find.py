@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from grice.runtime.embedded import Hidden
 from grice.runtime.protocols import TaggedSpan
 from grice.triplets.answers import BINS, LONGEST, AnswerHead, best_spans, distance_bins, question
 from grice.triplets.drawing import draw_links, links_page
-from grice.triplets.find import Link, find_links
+from grice.triplets.find import Link, Wanted, find_all, find_links
 from grice.triplets.heads import LinkHead, LinkHeads, span_vectors
 from grice.triplets.models import TripletModels, open_folder
 from grice.triplets.reading import NEW, read_texts, stretches
@@ -45,13 +46,13 @@ class FakeEncoder:
 
 
 class FakeTagger:
-    """Takes every clause up to a mark for an event."""
+    """Takes every clause up to a mark, without a word that begins it, for an event."""
 
     def tag(self, texts):
         return [
             tuple(
                 TaggedSpan(text.index(part), text.index(part) + len(part), "event", 0.9)
-                for part in text.replace(",", ".").split(". ")
+                for part in re.split(r"[,.]\s*(?:because\s)?", text)
                 if part.strip()
             )
             for text in texts
@@ -78,7 +79,7 @@ def models(links_file):
     return TripletModels(
         LinkHeads([LinkHead(links_file)]),
         None,
-        -2.0,
+        -500.0,
         FakeEncoder(),
         tagger=lambda hidden: FakeTagger(),
     )
@@ -89,34 +90,49 @@ def bus():
     return Conversation(
         "bus",
         (
-            Turn("A", "I missed the bus because my wallet was lost."),
-            Turn("B", "You are late. The meeting room is empty"),
+            Turn("A", "I missed the early bus, because my wallet was lost."),
+            Turn("B", "You came home late. The meeting room was empty"),
         ),
     )
 
 
 def test_spans_point_at_the_words(bus, models):
-    found = find_links(bus, models, most=50)
+    found = find_links(bus, models, Wanted(most=50, each=50))
     assert found
     for one in found:
         for said, span in ((one.head, one.head_span), (one.tail, one.tail_span)):
             assert bus.turns[span.turn].text[span.start : span.end] == said
         assert 0 <= one.confidence <= 1
-    assert any(one.explicit for one in found)
     assert len({frozenset((one.head.lower(), one.tail.lower())) for one in found}) == len(found)
 
 
+def test_a_connective_makes_a_link_explicit_whatever_the_network_would_say(models):
+    talk = Conversation("x", (Turn("A", "I stayed at home, because I lost my wallet"),))
+    (one,) = [one for one in find_links(talk, models, Wanted(most=50)) if one.explicit]
+    assert (one.head, one.relation, one.tail) == ("lost my wallet", "Causes", "stayed at home")
+    bare = Conversation("x", (Turn("A", "I stayed at home. I lost my wallet"),))
+    assert not [one for one in find_links(bare, models, Wanted(most=50)) if one.explicit]
+
+
 def test_bounds_hold(bus, models):
-    assert len(find_links(bus, models, most=1)) == 1
-    assert all(one.confidence >= 0.8 for one in find_links(bus, models, least=0.8))
-    assert all(one.explicit for one in find_links(bus, models, implicit=False))
+    assert len(find_links(bus, models, Wanted(most=1))) == 1
+    assert all(one.confidence >= 0.8 for one in find_links(bus, models, Wanted(least=0.8)))
+    assert not find_links(bus, models._replace(level=500.0))
+    assert all(one.explicit for one in find_links(bus, models, Wanted(implicit=False)))
     (some, *_) = find_links(bus, models)
-    only = find_links(bus, models, relations=[some.relation], most=50)
+    only = find_links(bus, models, Wanted(relations=frozenset({some.relation}), most=50))
     assert {one.relation for one in only} == {some.relation}
     with pytest.raises(InputError, match="1 or more"):
-        find_links(bus, models, most=0)
+        find_links(bus, models, Wanted(most=0))
     with pytest.raises(InputError, match="no tagger"):
         find_links(bus, models._replace(tagger=None))
+
+
+def test_conversations_read_together_have_the_links_they_have_alone(bus, models):
+    empty = Conversation("empty", ())
+    several = [bus, empty, *[bus] * 9]
+    alone = find_links(bus, models)
+    assert list(find_all(several, models)) == [alone, [], *[alone] * 9]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +176,7 @@ def test_events_lose_their_subject_and_marks(bus):
     joined = join_turns(bus)
     found = spot(joined, FakeTagger().tag)
     said = {joined.text[one.place[0] : one.place[1]]: one.event for one in found}
-    assert said["missed the bus because my wallet was lost"]
+    assert said["my wallet was lost"]
     assert said["meeting room"] is False
     assert things("!!!") == []
 

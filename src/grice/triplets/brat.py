@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import RecordError
-from grice.triplets.files import Problem, check, known_relations
+from grice.errors import InputError, RecordError
+from grice.triplets.files import Problem, ReadDialogues, check, known_relations
 from grice.triplets.records import Annotated, Dialogue
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
 
     from grice.triplets.files import Invalid
     from grice.triplets.records import Place
 
-__all__ = ["from_brat", "to_brat"]
+__all__ = ["from_brat", "read_brat", "to_brat", "write_brat"]
 
 
 def to_brat(dialogue: Dialogue) -> tuple[str, str]:
@@ -116,3 +117,49 @@ def from_brat(
         else:
             problems.append(Problem(name, index, wrong))
     return Dialogue(name, "", None, text[: max(0, beyond)], tuple(kept)), problems
+
+
+def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
+    """Return the dialogues of a folder of ``ID.txt`` with ``ID.ann``, by name.
+
+    Source and fold of a dialogue have no place in brat's files and come back empty.
+
+    Args:
+        folder: The folder.
+        invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
+
+    Raises:
+        InputError: If there is no annotation, or a text is missing or cannot be read.
+        RecordError: As :func:`from_brat` does.
+    """
+    found = ReadDialogues([], [])
+    for path in sorted(folder.glob("*.ann")):
+        try:
+            text = path.with_suffix(".txt").read_bytes().decode()
+            annotation = path.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} and its .txt cannot be read: {error}") from None
+        dialogue, problems = from_brat(path.stem, text, annotation, invalid=invalid)
+        found.dialogues.append(dialogue)
+        found.problems.extend(problems)
+    if not found.dialogues:
+        raise InputError(f"{folder}: no .ann file; brat keeps ID.ann beside ID.txt")
+    return found
+
+
+def write_brat(folder: Path, dialogues: Iterable[Dialogue]) -> None:
+    """Write ``ID.txt`` and ``ID.ann`` of each dialogue into a folder, which is made.
+
+    Raises:
+        InputError: If an id cannot name a file, or nothing can be written there.
+    """
+    for one in dialogues:
+        if not one.id or set(one.id) & set("/\\\0"):
+            raise InputError(f"the id {one.id!r} cannot name a file")
+        text, annotation = to_brat(one)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{one.id}.txt").write_bytes(text.encode())
+            (folder / f"{one.id}.ann").write_bytes(annotation.encode())
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written: {error}") from None

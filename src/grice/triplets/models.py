@@ -9,7 +9,9 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.triplets.answers import AnswerHead
+from grice.triplets.connectives import Nouns
 from grice.triplets.heads import LinkHead, LinkHeads
+from grice.triplets.rereading import Rereader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +54,11 @@ class TripletModels(NamedTuple):
         rerank: What the numbers of a link count beside those of an answer's ends.
         levels: Log odds of each relation that only few pairs of everyday talk are above.
         tagger: Gives a tagger of events for token states; None where none is needed.
+        rereader: A fine-tuned encoder that reads a text again for each head; None if there is none.
+        shares: What its numbers count beside those of ``links``: sure, good tail, which relation.
+        counted: What a good tail, and a sure link, count beside the log probability of an answer.
+        nouns: What nouns name, for connectives such as "in".
+        alone: Which relation two spans stand in, read without their conversation; None if unknown.
     """
 
     links: LinkHeads
@@ -61,6 +68,11 @@ class TripletModels(NamedTuple):
     rerank: float = 0.0
     levels: tuple[float, ...] = ()
     tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], EventTagger] | None = None
+    rereader: Rereader | None = None
+    shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    counted: tuple[float, float] = (0.0, 0.0)
+    nouns: Nouns = Nouns()
+    alone: LinkHead | None = None
 
 
 class EventTagger(Protocol):
@@ -73,6 +85,8 @@ class EventTagger(Protocol):
 class _Settings(msgspec.Struct):
     level: float
     rerank: float = 0.0
+    shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    counted: tuple[float, float] = (0.0, 0.0)
 
 
 def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> TripletModels:
@@ -100,13 +114,24 @@ def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> Tripl
             f"per relation, are needed"
         )
     found = tuple(float(str(one)) for one in levels)
-    return TripletModels(links, answers, float(level), encoder, levels=found, tagger=tagger)
+    return TripletModels(
+        links, answers, float(level), encoder, levels=found, tagger=tagger, nouns=_nouns(bundle)
+    )
+
+
+def _nouns(bundle: Bundle) -> Nouns:
+    """Return the nouns of a bundle: a line of words for each kind, in the order of the fields."""
+    if "nouns.txt" not in bundle.card.files:
+        return Nouns()
+    lines = bundle.path("nouns.txt").read_text("utf-8").splitlines()
+    return Nouns(*(frozenset(line.split()) for line in lines))
 
 
 def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     """Return the models a recipe left in a folder: arrays, and ``settings.json``.
 
-    Every ``links*.npz`` is a head; their numbers are averaged.
+    Every ``links*.npz`` is a head; their numbers are averaged. ``rereader.npz`` comes with the
+    bundle ``encoder`` of its lower layers.
 
     Raises:
         BundleError: If something is missing.
@@ -114,8 +139,23 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     try:
         settings = msgspec.json.decode((folder / "settings.json").read_bytes(), type=_Settings)
         links = LinkHeads([LinkHead(path) for path in sorted(folder.glob("links*.npz"))])
-        found = folder / "answers.npz"
+        found, alone = folder / "answers.npz", folder / "alone.npz"
         answers = AnswerHead(found) if found.exists() else None
+        apart = LinkHead(alone) if alone.exists() else None
+        rereader = _open_rereader(folder) if (folder / "rereader.npz").exists() else None
     except (OSError, IndexError, msgspec.MsgspecError) as error:
         raise BundleError(f"{folder}: no heads of triplets: {error}") from None
-    return TripletModels(links, answers, settings.level, encoder, settings.rerank)
+    return TripletModels(
+        links, answers, settings.level, encoder, settings.rerank, rereader=rereader,
+        shares=settings.shares, counted=settings.counted, alone=apart,
+    )  # fmt: skip
+
+
+def _open_rereader(folder: Path) -> Rereader:
+    from grice.runtime.bundle import open_bundle
+    from grice.runtime.embedded import EmbeddedEncoder
+
+    lower = EmbeddedEncoder(open_bundle(folder / "encoder"), mode="exact", threads=1)
+    return Rereader(
+        folder / "rereader.npz", lambda texts: [states for states, _ in lower.hidden(texts)]
+    )

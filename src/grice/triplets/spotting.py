@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.runtime.embedded import Hidden
 from grice.text.lexicon import look_up
-from grice.text.wordlists import ADVERBS, DETERMINERS, NOT_VERBS, PREPOSITIONS
+from grice.text.wordlists import (
+    ADVERBS,
+    AUXILIARIES,
+    BE,
+    DEGREES,
+    DETERMINERS,
+    INDEFINITE,
+    NOT_VERBS,
+    PREPOSITIONS,
+    QUESTIONS,
+    THINGS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,10 +30,16 @@ if TYPE_CHECKING:
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Place
 
-__all__ = ["Joined", "Spotted", "join_turns", "slices", "spot", "things"]
+__all__ = ["Joined", "Spotted", "join_turns", "says_much", "slices", "spot", "things"]
 
 LEAST = 0.35
 """How sure the tagger is at least of an event."""
+
+LONGEST_EVENT = 14
+"""Words of an event that is linked; a longer one holds several."""
+
+LONG_WORD = 6
+"""Letters of an event of one word."""
 
 MOST = 5
 """Words of a thing; a longer run is a list or no English."""
@@ -31,9 +48,24 @@ _WORD = re.compile(r"[A-Za-z][\w'-]*|\d[\w.,%]*|[^\w\s]")
 _SAY_NOTHING = """
 thing things something anything nothing everything one ones way lot lots kind sort bit time times
 today tonight yesterday tomorrow hi hello hey ok okay yes yeah no oh well thanks bye sir please
-right sure stuff guy guys people day days year years wow mr mrs
+right sure stuff guy guys people day days year years wow mr mrs lol haha ha ouch plus hmm omg btw
+happens happened something
+"""
+_NAMES_NOTHING = """
+i you he she we they me him her us them not to and or but if so that's thats its it's i'm don't dont
+didn't didnt can't theyve youve weve ive although though think know see say guess
+get got go like just do one two first all
 """
 _EMPTY = frozenset(_SAY_NOTHING.split())
+_LIGHT = (
+    _EMPTY | ADVERBS | AUXILIARIES | BE | DEGREES | DETERMINERS | INDEFINITE | PREPOSITIONS
+    | QUESTIONS | THINGS
+    | frozenset(_NAMES_NOTHING.split())
+)  # fmt: skip
+"""Words that name neither what happens nor who or what it happens to."""
+_ASKS = re.compile(r"(?:do|does|did|are|is|was|were|have|has|can|could|would|will)\s+(?:i|you|we|"
+                   r"they|he|she|it|that|this|there|the)\b|(?:what|how|why|who|where)\b",
+                   re.IGNORECASE)  # fmt: skip
 
 
 class Joined(NamedTuple):
@@ -95,13 +127,27 @@ def spot(
     for start, text, events in zip(joined.starts, turns, tag(turns), strict=True):
         for one in events:
             place = _trimmed(text, one.start, one.end)
-            # One word, such as "like", says too little to be linked.
-            if one.confidence >= LEAST and " " in text[slice(*place)]:
+            # A short word, such as "like", says too little to be linked; "overslept" does not.
+            said = text[slice(*place)]
+            if one.confidence >= LEAST and (" " in said or len(said) >= LONG_WORD):
                 found[start + place[0], start + place[1]] = True
         for a, b in things(text):
             found.setdefault((start + a, start + b), False)
     order = sorted(found, key=lambda place: (place[0], -place[1]))
     return [Spotted(place, found[place]) for place in order]
+
+
+def says_much(text: str, spotted: Spotted) -> bool:
+    """Return whether a stretch says enough to be linked: an event that is no question, a thing.
+
+    >>> says_much("was it", Spotted((0, 6), True))
+    False
+    """
+    said = text[slice(*spotted.place)]
+    words = [word for word in re.findall(r"[\w'’-]+", said.lower()) if word not in _LIGHT]
+    if not spotted.event:
+        return bool(words)
+    return bool(words) and len(said.split()) <= LONGEST_EVENT and not _ASKS.match(said)
 
 
 def _trimmed(text: str, start: int, end: int) -> Place:

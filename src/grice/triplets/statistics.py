@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from grice.triplets.records import Dialogue
 
-__all__ = ["PRINTED", "Counted", "compare_counts", "count", "turn_starts"]
+__all__ = ["PRINTED", "Counted", "Value", "compare_counts", "count", "turn_starts"]
 
 Value: TypeAlias = int | float | tuple[int, ...]
 

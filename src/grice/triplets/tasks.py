@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from grice.records import Triple
 from grice.triplets.answers import best_spans
-from grice.triplets.heads import span_vectors
+from grice.triplets.heads import Sides, span_vectors
 from grice.triplets.reading import read_texts
 from grice.triplets.structure import layout_of
 
@@ -16,10 +18,10 @@ if TYPE_CHECKING:
     from grice.triplets.choices import Choice
     from grice.triplets.cider import Cider, Question
     from grice.triplets.files import Negative
-    from grice.triplets.heads import Sides
     from grice.triplets.models import TripletModels
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Item, Place
+    from grice.triplets.rereading import Rereading
     from grice.triplets.structure import Layout
 
 __all__ = ["TaskAnswers", "answer_tasks", "rerank_spans"]
@@ -38,12 +40,14 @@ class TaskAnswers(NamedTuple):
         entailed: Log odds that a dialogue entails a triplet (spans without blanks around them).
         options: Index of the chosen option of each item of task 3, by its id.
         relations: Relation of head and tail in a dialogue.
+        apart: The same by models that do not see the dialogue; empty without such.
         spans: Answer to each head and relation in a dialogue; empty without a head for answers.
     """
 
     entailed: dict[tuple[str, Triple], float]
     options: dict[str, int]
     relations: dict[tuple[str, str, str], str]
+    apart: dict[tuple[str, str, str], str]
     spans: dict[tuple[str, str, str], str]
 
 
@@ -72,7 +76,7 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TripletModels
     for question in cider.questions():
         if question.item.dialogue in questions:
             questions[question.item.dialogue].append(question)
-    found = TaskAnswers({}, {}, {}, {})
+    found = TaskAnswers({}, {}, {}, {}, {})
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
         readings = read_texts([cider.text(name) for name in block], models.encoder.hidden)
@@ -108,7 +112,16 @@ def _answer(
         both=models.links.both,
     )  # fmt: skip
     numbers = models.links(sides, list(pairs))
+    again = None if models.rereader is None else models.rereader.read(reading.text, sides)
+    if again is not None:
+        share = np.asarray(models.shares, np.float32)[:, None]
+        numbers = (1 - share) * numbers + share * again.links(list(pairs))
     relations = models.links.relations
+    apart = {}
+    if models.alone is not None:
+        apart = _relations_apart({(one.head, one.tail) for one in triples} & {
+            (head, tail) for dialogue, head, tail in gold if dialogue == name}, models)  # fmt: skip
+    found.apart.update({(name, *sides_of): said for sides_of, said in apart.items()})
     for one, row in zip(triples, of_triples, strict=True):
         place = models.links.index(one.relation)
         found.entailed[name, one] = float(numbers[row, ENTAILED, place])
@@ -118,8 +131,49 @@ def _answer(
     for choice, rows in zip(choices, of_choices, strict=True):
         place = models.links.index(choice.relation)
         found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
-    if models.answers is not None:
+    if again is not None:
+        _reread_questions(name, again, sides, questions, models, found)
+    elif models.answers is not None:
         _answer_questions(name, reading, sides, questions, models, found)
+
+
+def _relations_apart(
+    pairs: Collection[tuple[str, str]], models: TripletModels
+) -> dict[tuple[str, str], str]:
+    """Return the relation of each head and tail by what they say on their own."""
+    listed = list(dict.fromkeys(side for pair in sorted(pairs) for side in pair))
+    if models.alone is None or not listed:
+        return {}
+    sides = Sides(
+        layout_of(""), listed, [None] * len(listed), np.asarray(models.encoder.encode(listed))
+    )
+    places = [(listed.index(head), listed.index(tail)) for head, tail in pairs]
+    best = models.alone(sides, places)[:, RELATION].argmax(axis=1)
+    return {
+        pair: models.alone.relations[one] for pair, one in zip(pairs, best.tolist(), strict=True)
+    }
+
+
+def _reread_questions(
+    name: str,
+    again: Rereading,
+    sides: Sides,
+    questions: Sequence[Question],
+    models: TripletModels,
+    found: TaskAnswers,
+) -> None:
+    good, sure = models.counted
+    for one in questions:
+        key = name, one.item.head.strip(), one.item.relation
+        if key in found.spans:
+            continue
+        head = list(sides.spans).index(key[1])
+        answers = again.answers(head, key[2], count=CANDIDATES)
+        total = [
+            x.score + float(good * x.numbers[OPTION] + sure * x.numbers[ENTAILED]) for x in answers
+        ]
+        best = answers[total.index(max(total))].place
+        found.spans[key] = sides.layout.text[slice(*best)]
 
 
 def _answer_questions(

@@ -1,8 +1,13 @@
-"""``grice triplets``: the commonsense links of your conversations, as JSON lines or drawn."""
+"""``grice triplets``: the commonsense links of your conversations, as JSON lines or drawn.
+
+``grice triplets stats`` counts annotated links, ``grice triplets convert`` brings them from and to
+brat's stand-off files. A file of conversations with one of these names is ``./stats``.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,17 +15,24 @@ from grice.cli._options import _positive as positive
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from grice.records import Conversation
     from grice.triplets.models import TripletModels
+    from grice.triplets.records import Dialogue
+    from grice.triplets.statistics import Value
 
 HELP = "explicit and implicit commonsense links between the words of a conversation"
 
 MODEL = "bundle:triplets"
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments."""
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments: those of links, or those of the action that is named first."""
+    named = [word for word in words if not word.startswith("-")][1:2]
+    if named in (["stats"], ["convert"]):
+        _configure_annotated(parser, named[0])
+        return
     parser.add_argument("files", nargs="+", metavar="FILE", help="your conversations")
     parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
     parser.add_argument(
@@ -45,6 +57,25 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
 
 
+def _configure_annotated(parser: argparse.ArgumentParser, action: str) -> None:
+    parser.add_argument("action", choices=(action,), help="count, or bring from and to brat")
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE",
+        help="CIDER's JSON lines, gzipped or not, or a folder of brat's .txt and .ann files",
+    )  # fmt: skip
+    parser.add_argument(
+        "--invalid", choices=("refuse", "skip"), default="refuse",
+        help="a triplet that cannot be ends the command (default), or is named and left out",
+    )  # fmt: skip
+    if action == "stats":
+        parser.add_argument("--json", action="store_true", help="print JSON lines")
+        return
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="OUT",
+        help="a name that ends in .jsonl or .jsonl.gz, or a folder for brat's files",
+    )  # fmt: skip
+
+
 def _share(text: str) -> float:
     from argparse import ArgumentTypeError
 
@@ -59,6 +90,8 @@ def _share(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print or write a line per link; the exit status is 2 if records could not be read."""
+    if "action" in arguments:
+        return _stats(arguments) if arguments.action == "stats" else _convert(arguments)
     from typing import cast
 
     from grice.cli._options import cache_folder
@@ -70,25 +103,35 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.records import to_json
     from grice.scoring.models import Models, default_workers
     from grice.triplets.drawing import links_page
-    from grice.triplets.find import find_links
+    from grice.triplets.find import Wanted, find_all
 
     for name in arguments.relation:
         load_schema("cider")[name]
+    wanted = Wanted(
+        least=arguments.least, most=arguments.most, implicit=not arguments.explicit,
+        relations=frozenset(arguments.relation),
+    )  # fmt: skip
     models = Models(mode="exact", workers=default_workers(), cache=cache_folder())
-    broken = 0
+    broken = silent = 0
     shown = []
     lines: list[bytes] = []
-    try:
-        heads = cast("TripletModels", models.open(arguments.model))
+
+    def readable() -> Iterator[Conversation]:
+        nonlocal broken
         for record in conversations(arguments.files, arguments.format):
             if isinstance(record, RecordError):
                 broken += 1
                 warn(str(record))
-                continue
-            links = find_links(
-                record, heads, least=arguments.least, most=arguments.most,
-                implicit=not arguments.explicit, relations=arguments.relation,
-            )  # fmt: skip
+            else:
+                read.append(record)
+                yield record
+
+    read: deque[Conversation] = deque()
+    try:
+        heads = cast("TripletModels", models.open(arguments.model))
+        for links in find_all(readable(), heads, wanted):
+            record = read.popleft()
+            silent += not links
             for link in links:
                 line = to_json(link) + "\n"
                 if arguments.output is None:
@@ -99,8 +142,75 @@ def run(arguments: argparse.Namespace) -> int:
                 shown.append((record, links))
     finally:
         models.close()
+    if silent:
+        warn(f"{silent} conversations have no link that is sure enough")
     if arguments.output is not None:
         write_lines(arguments.output, lines)
     if arguments.html is not None:
         write_text(arguments.html, links_page(shown))
     return 2 if broken else 0
+
+
+def _annotated(arguments: argparse.Namespace) -> tuple[list[Dialogue], int]:
+    """Return the annotated dialogues of all files, and how many triplets were left out."""
+    from grice.cli._terminal import warn
+    from grice.triplets.brat import read_brat
+    from grice.triplets.files import read_dialogues
+
+    found: list[Dialogue] = []
+    left_out = 0
+    for path in arguments.files:
+        read = read_brat if path.is_dir() else read_dialogues
+        dialogues, problems = read(path, invalid=arguments.invalid)
+        found += dialogues
+        left_out += len(problems)
+        for problem in problems:
+            warn(f"{path}: {problem}")
+    return found, left_out
+
+
+def _stats(arguments: argparse.Namespace) -> int:
+    """Print every count beside the printed one; the exit status is 2 if triplets were left out."""
+    import msgspec
+
+    from grice.cli._tables import print_lines, print_table
+    from grice.triplets.statistics import compare_counts
+
+    dialogues, left_out = _annotated(arguments)
+    counted = compare_counts(dialogues)
+    if arguments.json:
+        lines = (msgspec.json.encode(one._asdict()).decode() for one in counted)
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        return 2 if left_out else 0
+    marks = {None: "", True: "yes", False: "no"}
+    print_table(
+        ("count", "found", "CIDER's paper", "same"),
+        [(one.name, _shown(one.found), _shown(one.printed), marks[one.same]) for one in counted],
+    )
+    print_lines(f"{one.name}: {one.why}" for one in counted if one.why)
+    return 2 if left_out else 0
+
+
+def _shown(value: Value | None) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, tuple):
+        return "/".join(map(str, value))
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    """Write annotated dialogues in the other form; the exit status is 2 if some were left out."""
+    from grice.cli._terminal import warn
+    from grice.triplets.brat import write_brat
+    from grice.triplets.files import write_dialogues
+
+    dialogues, left_out = _annotated(arguments)
+    out: Path = arguments.output
+    if out.name.endswith((".jsonl", ".jsonl.gz")):
+        write_dialogues(out, dialogues)
+    else:
+        write_brat(out, dialogues)
+    triplets = sum(len(one.triplets) for one in dialogues)
+    warn(f"{out}: {len(dialogues)} dialogues, {triplets} triplets")
+    return 2 if left_out else 0

@@ -1,0 +1,246 @@
+"""A text read again for each head: the last layer of a fine-tuned encoder, in numpy.
+
+The lower layers read a text once. For a head span, a vector is added to the states of its tokens
+and the last layer runs: each token's state then knows what it would be the tail of. Links and
+answers are read off these states.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.errors import BundleError
+from grice.knowledge.schema import load_schema
+from grice.runtime.blas import single_threaded
+from grice.triplets.answers import LONGEST, distance_bins
+from grice.triplets.reading import TextReading
+from grice.triplets.structure import STRUCTURE, structure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.runtime.embedded import Hidden
+    from grice.triplets.heads import Sides
+    from grice.triplets.records import Place
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["Answer", "Rereader", "Rereading"]
+
+HEADS = 12
+"""Heads of attention of the layer."""
+TINY = 1e-12
+"""What BERT adds to a variance."""
+
+
+class Answer(NamedTuple):
+    """A stretch that may be the tail.
+
+    Attributes:
+        score: Log probability among all short stretches of the text.
+        place: Where it stands.
+        numbers: How sure the link is, how good the tail is among several, and which relation it
+            is, of the relation asked for.
+    """
+
+    score: float
+    place: Place
+    numbers: Array
+
+
+class Rereader:
+    """The last layer with the networks on its states.
+
+    Args:
+        path: An ``.npz`` with the arrays of the layer and of the networks.
+        hidden: Gives the states of the lower layers, of every token of each text.
+
+    Raises:
+        BundleError: If arrays are missing or do not fit the relations of CIDER.
+    """
+
+    def __init__(self, path: Path, hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> None:
+        with np.load(path, allow_pickle=False) as arrays:
+            self.weights = {name: arrays[name].astype(np.float32) for name in arrays.files}
+        self.relations = tuple(load_schema("cider").relations)
+        self._hidden = hidden
+        w = self.weights
+        try:
+            fits = (
+                w["hidden_weight"].shape[0] == 3 * w["head_weight"].shape[1] + STRUCTURE
+                and w["out_weight"].shape[1] == 3 * len(self.relations)
+                and w["length"].shape == (LONGEST,)
+                and w["marker"].shape == w["query_bias"].shape
+            )
+        except KeyError as error:
+            raise BundleError(f"{path}: there is no array {error}") from None
+        if not fits:
+            raise BundleError(f"{path}: the arrays do not fit each other")
+
+    def read(self, text: str, sides: Sides) -> Rereading:
+        """Return a text with its spans, read by the lower layers."""
+        return Rereading(self, self._hidden([text])[0], text, sides)
+
+    def layer(self, states: Array) -> Array:
+        """Return the states behind the last layer, of one text, ``(tokens, 384)``."""
+        w = self.weights
+        size = states.shape[1] // HEADS
+
+        def split(name: str) -> Array:
+            found = states @ w[f"{name}_weight"] + w[f"{name}_bias"]
+            return np.asarray(found.reshape(len(states), HEADS, size).transpose(1, 0, 2))
+
+        query, key, value = split("query"), split("key"), split("value")
+        scores = query @ key.transpose(0, 2, 1) / np.float32(size**0.5)
+        scores = np.exp(scores - scores.max(axis=2, keepdims=True))
+        scores /= scores.sum(axis=2, keepdims=True)
+        seen = (scores @ value).transpose(1, 0, 2).reshape(states.shape)
+        states = self._normal(states + seen @ w["seen_weight"] + w["seen_bias"], "seen")
+        wide = _gelu(states @ w["wide_weight"] + w["wide_bias"])
+        return self._normal(states + wide @ w["narrow_weight"] + w["narrow_bias"], "narrow")
+
+    def _normal(self, states: Array, name: str) -> Array:
+        centred = states - states.mean(axis=1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(TINY))
+        found = centred / spread * self.weights[f"{name}_scale"] + self.weights[f"{name}_shift"]
+        return np.asarray(found, np.float32)
+
+
+class Rereading:
+    """One text, read again for a head when the head is asked about.
+
+    Args:
+        rereader: The layer and the networks.
+        hidden: States and places of every token, the first and the last of which stand for no
+            text.
+        text: The text.
+        sides: Its layout and spans.
+    """
+
+    def __init__(self, rereader: Rereader, hidden: Hidden, text: str, sides: Sides) -> None:
+        offsets = np.asarray(hidden.offsets, np.int64).reshape(-1, 2)
+        self._rereader, self._sides, self._text = rereader, sides, text
+        self._states = np.asarray(hidden.states, np.float32)
+        self._starts, self._ends = offsets[:, 0], offsets[:, 1]
+        self._inner = TextReading(text, self._states[1:-1], self._starts[1:-1], self._ends[1:-1])
+        self._known: dict[int, tuple[Array, Array]] = {}
+
+    def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
+        """Return the numbers of pairs of spans, as :class:`LinkHead` does."""
+        sides = self._sides
+        found = np.zeros((len(pairs), 3, len(self._rereader.relations)), np.float32)
+        with single_threaded():
+            for row, (head, tail) in enumerate(pairs):
+                numbers = structure(
+                    sides.layout, sides.spans[head], sides.spans[tail], sides.places[head],
+                    sides.places[tail],
+                )  # fmt: skip
+                states, vector = self._head(head)
+                tails = _span(states, *self._tokens(sides.places[tail]))
+                found[row] = self._network(vector, tails, numbers)
+        return found
+
+    def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
+        """Return the best answers to a head span and a relation, best first.
+
+        Args:
+            head: Number of the head among the spans.
+            relation: One of the 31 relations.
+            count: How many.
+        """
+        w, name = self._rereader.weights, self._rereader.relations.index(relation)
+        sides = self._sides
+        with single_threaded():
+            states, vector = self._head(head)
+            whole = TextReading(self._text, states, self._starts, self._ends)
+            query = vector @ w["asked_weight"] + w["asked_bias"] + w["relation_weight"][name]
+            factor = vector @ w["askedfactor_weight"] + w["askedfactor_bias"]
+            factor = factor + w["relationfactor_weight"][name]
+            bins = distance_bins(whole, sides.places[head])
+            added = states @ w["token_weight"] + w["token_bias"] + query
+            added = np.maximum(added + w["distance_weight"][bins], 0)
+            times = (states @ w["factor_weight"] + w["factor_bias"]) * factor
+            ends = np.concatenate([added, times], axis=1) @ w["ends_weight"] + w["ends_bias"]
+            left = states @ w["left_weight"] + w["left_bias"]
+            right = states @ w["right_weight"] + w["right_bias"]
+            scores = ends[:, :1] + _ahead(ends[:, 1], 0.0) + w["length"]
+            rank = np.float32(left.shape[1] ** 0.5)
+            for long in range(min(LONGEST, len(states))):
+                products = (left[: len(left) - long] * right[long:]).sum(axis=1)
+                scores[: len(left) - long, long] += products / rank
+            held = np.ones(len(states), np.float32)
+            held[[0, -1]] = 0
+            scores[(_ahead(held, 0.0) == 0) | (held == 0)[:, None]] = -np.inf
+            flat = scores.ravel()
+            top = float(flat.max())
+            total = top + float(np.log(np.exp(flat - top).sum()))
+            found = []
+            for at in np.argsort(-flat, kind="stable")[:count]:
+                if not np.isfinite(flat[at]):
+                    break
+                first, end = int(at) // LONGEST, int(at) // LONGEST + int(at) % LONGEST + 1
+                place = int(self._starts[first]), int(self._ends[end - 1])
+                numbers = structure(
+                    sides.layout, sides.spans[head], self._text[slice(*place)],
+                    sides.places[head], place,
+                )  # fmt: skip
+                said = self._network(vector, _span(states, first, end), numbers)[:, name]
+                found.append(Answer(float(flat[at]) - total, place, said))
+        return found
+
+    def _head(self, head: int) -> tuple[Array, Array]:
+        """Return the states of the text read for a head, and the head's vector."""
+        if head not in self._known:
+            first, end = self._tokens(self._sides.places[head])
+            marked = self._states.copy()
+            marked[first:end] += self._rereader.weights["marker"]
+            states = self._rereader.layer(marked)
+            self._known[head] = states, _span(states, first, end)
+        return self._known[head]
+
+    def _tokens(self, place: Place | None) -> tuple[int, int]:
+        """Return first token and the one behind; of a span that is not there, the whole text's."""
+        if place is None:
+            return 0, 1
+        first, end = self._inner.tokens(place)
+        return first + 1, max(first + 1, end) + 1
+
+    def _network(self, head: Array, tail: Array, numbers: Array) -> Array:
+        w = self._rereader.weights
+        a, b = head @ w["head_weight"] + w["head_bias"], tail @ w["tail_weight"] + w["tail_bias"]
+        joined = np.concatenate([a, b, a * b, numbers])
+        row = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
+        found = row @ w["out_weight"] + w["out_bias"]
+        return np.asarray(found.reshape(3, -1), np.float32)
+
+
+def _span(states: Array, first: int, end: int) -> Array:
+    """Return first, last and mean state of a span."""
+    size = max(1, end - first)
+    mean = states[first:end].sum(axis=0) / np.float32(size)
+    return np.concatenate([states[min(first, len(states) - 1)], states[max(0, end - 1)], mean])
+
+
+def _ahead(values: Array, missing: float) -> Array:
+    """Return of each place the values of it and those behind, ``(places, LONGEST)``."""
+    padded = np.concatenate([values, np.full(LONGEST - 1, missing, np.float32)])
+    return np.lib.stride_tricks.sliding_window_view(padded, LONGEST).copy()
+
+
+def _gelu(values: Array) -> Array:
+    """Return each value times the share of a normal distribution below it.
+
+    The error function is approximated to 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26).
+    """
+    size = np.abs(values) * np.float32(0.5**0.5)
+    t = 1 / (1 + np.float32(0.3275911) * size)
+    series = np.zeros_like(t)
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        series = (series + np.float32(factor)) * t
+    erf = np.sign(values) * (1 - series * np.exp(-size * size))
+    return np.asarray(values * np.float32(0.5) * (1 + erf), np.float32)

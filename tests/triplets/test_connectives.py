@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from grice.records import Conversation, Turn
+from grice.triplets.connectives import RELATIONS, Nouns, said_links
+from grice.triplets.spotting import Spotted, join_turns, says_much
+
+NOUNS = Nouns(frozenset({"room", "city"}), frozenset({"party", "cat"}), frozenset({"knife"}))
+
+
+def said(text, *stretches):
+    """Return what the connectives of a turn say; a stretch with a mark before it is a thing."""
+    joined = join_turns(Conversation("x", (Turn("", text),)))
+    places = []
+    for one in stretches:
+        bare = one.removeprefix("*")
+        start = text.index(bare)
+        places.append(Spotted((start, start + len(bare)), not one.startswith("*")))
+    found = said_links(joined, places, NOUNS)
+    names = [one.removeprefix("*") for one in stretches]
+    return [(names[one.head], one.relation, names[one.tail]) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "stretches", "wanted"),
+    [
+        ("I stayed home because it was raining", ("stayed home", "was raining"),
+         ("was raining", "Causes", "stayed home")),
+        ("It was raining, so I stayed home", ("was raining", "stayed home"),
+         ("was raining", "Causes", "stayed home")),
+        ("It rained hard so I want to go", ("rained hard", "want to go"),
+         ("rained hard", "CausesDesire", "want to go")),
+        ("I called her to say sorry", ("called her", "say sorry"),
+         ("called her", "MotivatedByGoal", "say sorry")),
+        ("We can go if you are ready", ("can go", "are ready"),
+         ("can go", "HasPrerequisite", "are ready")),
+        ("I ate lunch after I went home", ("ate lunch", "went home"),
+         ("went home", "Before", "ate lunch")),
+        ("I want to go but I can't drive", ("want to go", "can't drive"),
+         ("want to go", "ObstructedBy", "can't drive")),
+        ("The cats in the room", ("*cats", "*room"), ("cats", "AtLocation", "room")),
+        ("The cat in Boston", ("*cat", "*Boston"), ("cat", "AtLocation", "Boston")),
+        ("a knife to cut bread", ("*knife", "cut bread"), ("knife", "UsedFor", "cut bread")),
+        ("We went out in the morning", ("went out", "*morning"),
+         ("went out", "HappensIn", "morning")),
+        ("My boss is a genius", ("*boss", "*genius"), ("boss", "IsA", "genius")),
+    ],
+)  # fmt: skip
+def test_a_connective_says_how_two_stretches_are_linked(text, stretches, wanted):
+    assert said(text, *stretches) == [wanted]
+    assert wanted[1] in RELATIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "stretches"),
+    [
+        ("I stayed home. Because it was raining", ("stayed home", "was raining")),
+        ("I like tea but coffee is good", ("like tea", "is good")),
+        ("I gave money to Save the Children", ("gave money", "Save the Children")),
+        ("The difference in lives", ("*difference", "*lives")),
+        ("It is a party and a cat", ("*party", "*cat")),
+        ("I stayed home, as everybody in town knows, because it rained hard",
+         ("stayed home", "rained hard")),
+        ("A movie is a little", ("*movie", "*little")),
+    ],
+)  # fmt: skip
+def test_other_words_say_nothing(text, stretches):
+    assert said(text, *stretches) == []
+
+
+def test_neighbours_are_of_one_turn():
+    talk = Conversation("x", (Turn("A", "I stayed home"), Turn("B", "because it rained hard")))
+    joined = join_turns(talk)
+    at = [joined.text.index(one) for one in ("stayed home", "rained hard")]
+    spotted = [Spotted((start, start + 11), event=True) for start in at]
+    assert list(said_links(joined, spotted, NOUNS)) == []
+
+
+def test_questions_and_empty_words_are_not_linked():
+    for text, event, wanted in (
+        ("did you see that game", True, False), ("that is so", True, False),
+        ("missed the bus", True, True), ("lol", False, False), ("old bus", False, True),
+        (" ".join(["word"] * 15), True, False),
+    ):  # fmt: skip
+        assert says_much(text, Spotted((0, len(text)), event)) is wanted, text
