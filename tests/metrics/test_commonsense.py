@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from grice.knowledge.clauses import EVENTS
 from grice.knowledge.compatibility import cautious_score, mean_score, scorer_names
 from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
-from grice.knowledge.pairing import EVENTS, EventPairs
+from grice.knowledge.pairing import EventPairs
 from grice.metrics.commonsense import FIT, combined, commonsense
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
 from grice.runtime.protocols import TaggedSpan

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from grice.knowledge.extraction import Kind
     from grice.text.events import Event, PersonName
 
-__all__ = ["FEATURES", "Candidate", "allowed", "candidates", "features", "worded"]
+__all__ = ["ABOUT_ANYONE", "FEATURES", "Candidate", "allowed", "candidates", "features", "worded"]
 
 ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runt
 
 import msgspec
 
+from grice.errors import InputError, did_you_mean
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,6 +24,7 @@ __all__ = [
     "Kind",
     "Place",
     "TripleExtractor",
+    "check_kinds",
 ]
 
 Kind: TypeAlias = Literal["single", "pair"]
@@ -44,6 +47,17 @@ RELATIONS = (
     "HinderedBy",
 )
 """ACCENT's relations, in the order of its released code."""
+
+
+def check_kinds(kinds: Sequence[str]) -> None:
+    """Refuse a kind of triple there is not.
+
+    Raises:
+        InputError: If there is one among them.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(f"no triples of kind {kind!r}{did_you_mean(kind, KINDS)}")
 
 
 class Exchange(NamedTuple):

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError, InputError, did_you_mean
+from grice.errors import BundleError, did_you_mean
 from grice.knowledge.candidates import FEATURES, allowed, candidates, features, worded
 from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction
+from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
 from grice.runtime.blas import single_threaded
 from grice.runtime.heads import sigmoid
 from grice.text.lexicon import look_up
@@ -134,9 +134,7 @@ class CueExtractor:
         Raises:
             InputError: For a kind there is not.
         """
-        unknown = next((kind for kind in kinds if kind not in KINDS), None)
-        if unknown is not None:
-            raise InputError(f"no triples of kind {unknown!r}{did_you_mean(unknown, KINDS)}")
+        check_kinds(kinds)
         bound = self.least if least is None else least
         return [
             self._read(exchange, said, cut, kinds, bound)

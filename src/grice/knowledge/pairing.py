@@ -9,7 +9,9 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from grice.knowledge.extraction import KINDS, ExtractedTriple, Extraction, Place
+from grice.knowledge.candidates import ABOUT_ANYONE
+from grice.knowledge.clauses import CHARACTERS, EVENTS
+from grice.knowledge.extraction import KINDS, ExtractedTriple, Extraction, Place, check_kinds
 from grice.text.events import Event, read_events, triple_texts
 
 if TYPE_CHECKING:
@@ -18,20 +20,10 @@ if TYPE_CHECKING:
     from grice.knowledge.extraction import Exchange, Kind
     from grice.runtime.protocols import SpanTagger, TaggedSpan
 
-__all__ = ["CHARACTERS", "EVENTS", "EventPairs", "Typing"]
-
-EVENTS = 8
-"""Most events read per turn, the surest ones; pairs grow with the square."""
-
-CHARACTERS = 3000
-"""Characters read of a turn, from its beginning: more than anybody says at once."""
+__all__ = ["EventPairs", "Typing"]
 
 BELIEVED = 0.1
 """Probability from which a relation between two events is believed."""
-
-ABOUT_ANYONE = ("isAfter", "HasSubEvent", "HinderedBy")
-"""Relations whose tail may be about anyone or anything; x-relations have a tail about PersonX,
-o-relations one about PersonY."""
 
 NO_EVENT = "no event was found"
 NOT_RELATED = "no two events are related"
@@ -98,6 +90,7 @@ class EventPairs:
         least: float | None = None,
     ) -> list[Extraction]:
         """Return what each reply holds; see the protocol."""
+        check_kinds(kinds)
         said, cut = self._said(exchanges, with_previous="pair" in kinds)
         candidates = [[one for one in _candidates(events) if one.kind in kinds] for events in said]
         pairs = list(dict.fromkeys((c.head, c.tail) for each in candidates for c in each))

@@ -12,7 +12,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from grice.knowledge.extraction import KINDS, ExtractedTriple, Extraction, Place
+from grice.knowledge.extraction import KINDS, ExtractedTriple, Extraction, Place, check_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,6 +81,7 @@ class PatternExtractor:
 
         Every triple has the confidence 0.5, so that a larger ``least`` leaves none.
         """
+        check_kinds(kinds)
         texts = list(dict.fromkeys(text for one in exchanges for text in (one.reply, one.previous)))
         spans = dict(zip(texts, self._tagger.tag(texts), strict=True))
         found = []

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError, ModelError, did_you_mean
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction
+from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
 from grice.knowledge.schema import load_schema
 from grice.text.script import unreadable
 
@@ -108,9 +108,7 @@ class PromptedExtractor:
         least: float | None = None,
     ) -> list[Extraction]:
         """Return what each reply holds, all relations of all replies in one call."""
-        unknown = next((kind for kind in kinds if kind not in KINDS), None)
-        if unknown is not None:
-            raise InputError(f"no triples of kind {unknown!r}{did_you_mean(unknown, KINDS)}")
+        check_kinds(kinds)
         reasons = [unreadable(exchange.reply) for exchange in exchanges]
         asked = [exchange for exchange, why in zip(exchanges, reasons, strict=True) if why is None]
         prompts = [prompt(exchange, relation) for exchange in asked for relation in RELATIONS]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction
+from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
 from grice.text.contractions import written_out
 from grice.text.verbs import base_form
 from grice.text.wordlists import (
@@ -147,6 +147,7 @@ class SearchExtractor:
 
         Every triple has the confidence 0.5, so that a larger ``least`` leaves none.
         """
+        check_kinds(kinds)
         return [
             Extraction() if least is not None and least > CONFIDENCE else self._read(one, kinds)
             for one in exchanges
