@@ -1,40 +1,39 @@
 """Puts the research heads of each fold where ``grice bench cider`` looks for them.
 
-PYTHONPATH=src:. python -m recipes.triplets.pack_research
+PYTHONPATH=src:. python -m recipes.triplets.pack_research --model all-MiniLM-L6-v2
 
-All heads of a fold are averaged. The level from which on a triplet counts as entailed is the best
-one on the dialogues of the training folds that validate.
+The frozen heads of a fold are averaged, and the fine-tuned network with them. The level from which
+on a triplet counts as entailed is the best one on the dialogues of the training folds that
+validate.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import shutil
-from collections.abc import Callable
+import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from recipes.triplets.data import WORK, load
-from recipes.triplets.data import Cider as Kept
+import torch
+from ctranslate2.converters import TransformersConverter
+from recipes.triplets.data import WORK
+from recipes.triplets.joint_network import Joint, Settings
 from recipes.triplets.links import macro_f1
+from torch import nn
+from transformers import BertModel
+from transformers.utils import logging
 
-from grice.triplets.answers import best_spans
-from grice.triplets.cider import Cider, load_cider
+from grice.runtime.bundle import file_sha256
 from grice.triplets.heads import SCALE
-from grice.triplets.models import TripletModels, open_folder
-from grice.triplets.scores import score_spans
-from grice.triplets.structure import locate
-from grice.triplets.tasks import CANDIDATES, rerank_spans
 
-WEIGHTS = (0.0, 0.5, 1.0, 1.5)
-
-
-class Alone(NamedTuple):
-    """Stands for the encoder where every vector is at hand."""
-
-    encode: Callable[[list[str]], list[np.ndarray]] | None
+SHARES = (0.5, 0.5, 0.5)
+"""What the joint network counts beside the frozen heads: entailed, option, relation."""
+COUNTED = (1.0, 1.0)
+"""What its option and entailment count beside the log probability of an answer."""
+RERANK = 0.5
+"""What the frozen heads count beside both. All were chosen on the validating part of fold 1."""
 
 
 def outputs(path: Path, kept: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
@@ -51,36 +50,88 @@ def outputs(path: Path, kept: dict[str, np.ndarray], rows: np.ndarray) -> np.nda
     return (hidden @ w["out_weight"] + w["out_bias"]).reshape(len(rows), 3, -1)
 
 
-def best_rerank(cider: Cider, kept: Kept, fold: int, models: TripletModels) -> float:
-    """Return what links should count for answers, by F1 on validating dialogues."""
-    names = sorted({one.dialogue for one in cider.items})
-    chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
-    held = {n for n, flag in zip(names, chosen, strict=True) if flag and cider.folds[n] != fold}
-    asked = [one for one in cider.questions() if one.item.dialogue in held]
-    answers = models.answers
-    said: dict[float, list[str]] = {weight: [] for weight in WEIGHTS}
+def blended(frozen: np.ndarray, fold: int, rows: np.ndarray) -> np.ndarray:
+    """Return the log odds of rows of NLI by frozen heads and the joint network."""
+    with np.load(WORK / f"joint_{fold}_0.npz") as kept:
+        known = dict(zip(kept["nli"].tolist(), kept["odds"].tolist(), strict=True))
+    joint = np.array([known[row] for row in rows.tolist()])
+    return (1 - SHARES[0]) * frozen + SHARES[0] * joint
 
-    def alone(texts: list[str]) -> list[np.ndarray]:
-        return [kept.alone[text] for text in texts]
 
-    for one in asked:
-        reading = kept.readings[one.item.dialogue]
-        reading = reading._replace(states=reading.states.astype(np.float32))
-        head, relation = one.item.head.strip(), one.item.relation
-        at, layout = locate(reading.text, head), kept.layouts[one.item.dialogue]
-        logits = answers(reading, answers.head_vector(reading, head, at, alone), relation, at)
-        best = best_spans(reading, logits, answers.length, count=CANDIDATES)
-        for weight in WEIGHTS:
-            tried = models._replace(rerank=weight, encoder=Alone(alone))
-            place = rerank_spans(reading, layout, head, at, relation, best, tried)
-            said[weight].append(reading.text[place[0] : place[1]])
-    golds = [[one.valid[0]] for one in asked]
-    return max(WEIGHTS, key=lambda weight: score_spans(golds, said[weight]).f1)
+def export(fold: int, model: Path, out: Path) -> None:
+    """Write the lower layers as a bundle of kind encoder, and the rest as arrays."""
+    state = torch.load(WORK / f"joint_{fold}_0_best.pt")
+    net = Joint(BertModel.from_pretrained(model, add_pooling_layer=False), Settings())
+    net.load_state_dict(state)
+    layers = net.encoder.encoder.layer
+    (last,) = layers[-net.settings.again :]
+    np.savez_compressed(out / "rereader.npz", **arrays(net, last))
+    lower = BertModel.from_pretrained(model)
+    lower.load_state_dict(
+        {k.removeprefix("encoder."): v for k, v in state.items() if k.startswith("encoder.")},
+        strict=False,
+    )
+    lower.encoder.layer = lower.encoder.layer[: -net.settings.again]
+    lower.config.num_hidden_layers = len(lower.encoder.layer)
+    bundle = out / "encoder"
+    with tempfile.TemporaryDirectory() as folder:
+        saved, made = Path(folder) / "saved", Path(folder) / "made"
+        lower.save_pretrained(saved)
+        for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+            shutil.copy(model / name, saved)
+        TransformersConverter(str(saved)).convert(str(made), quantization="int8")
+        shutil.copytree(made, bundle)
+    shutil.copy(model / "tokenizer.json", bundle)
+    sums = [f'"{path.name}" = "{file_sha256(path)}"\n' for path in sorted(bundle.iterdir())]
+    (bundle / "card.toml").write_text(ENCODER.format(fold=fold) + "".join(sums), "utf-8")
+
+
+ENCODER = """name = "cider-lower-{fold}"
+kind = "encoder"
+version = "1"
+summary = "All but the last layer of all-MiniLM-L6-v2, fine-tuned on CIDER without fold {fold}."
+licence = "research only"
+inputs = "a text of up to 512 word pieces"
+outputs = "states of its tokens"
+
+[training]
+data = ["CIDER, four folds (research)"]
+excluded = "fold {fold}"
+command = "PYTHONPATH=src:. python -m recipes.triplets.joint --fold {fold}"
+
+[settings]
+max_tokens = 512
+dimensions = 384
+
+[files]
+"""
+
+
+def arrays(net: Joint, layer: nn.Module) -> dict[str, np.ndarray]:
+    """Return last layer and networks as :class:`~grice.triplets.rereading.Rereader` reads them."""
+    attention, found = layer.attention, {}
+    linear = {
+        "query": attention.self.query, "key": attention.self.key, "value": attention.self.value,
+        "seen": attention.output.dense, "wide": layer.intermediate.dense,
+        "narrow": layer.output.dense, "head": net.head, "tail": net.tail, "hidden": net.hidden,
+        "out": net.out, "token": net.token, "factor": net.factor, "asked": net.query,
+        "askedfactor": net.queryfactor, "ends": net.ends, "left": net.left, "right": net.right,
+    }  # fmt: skip
+    for name, part in linear.items():
+        found[f"{name}_weight"], found[f"{name}_bias"] = part.weight.T, part.bias
+    for name in ("relation", "relationfactor", "distance"):
+        found[f"{name}_weight"] = getattr(net, name).weight
+    for name, part in (("seen", attention.output), ("narrow", layer.output)):
+        found[f"{name}_scale"], found[f"{name}_shift"] = part.LayerNorm.weight, part.LayerNorm.bias
+    found |= {"marker": net.marker, "length": net.length}
+    return {name: value.detach().numpy().astype(np.float16) for name, value in found.items()}
 
 
 def main() -> None:
-    data = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    cider, everything = load_cider(data / "cider"), load(data)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", type=Path, required=True, help="all-MiniLM-L6-v2 in torch")
+    model = parser.parse_args().model
+    logging.set_verbosity_error()
     kept = dict(np.load(WORK / "rows.npz"))
     nli = kept["nli"]
     of = kept["dialogue"][kept["pairs"][nli[:, 0], 0]]
@@ -92,20 +143,16 @@ def main() -> None:
         found = sorted([*WORK.glob(f"links_{fold}_*.npz"), *WORK.glob(f"links_both_{fold}_*.npz")])
         for place, path in enumerate(found):
             shutil.copy(path, out / f"links_{place}.npz")
-        rows = nli[(nli[:, 3] != fold) & validates[of]]
-        mean = np.mean([outputs(path, kept, rows[:, 0]) for path in found], axis=0)
-        odds = mean[np.arange(len(rows)), 0, rows[:, 1]]
+        shutil.copy(WORK / f"links_alone_{fold}_0.npz", out / "alone.npz")
+        export(fold, model, out)
+        rows = np.flatnonzero((nli[:, 3] != fold) & validates[of])
+        mean = np.mean([outputs(path, kept, nli[rows, 0]) for path in found], axis=0)
+        odds = blended(mean[np.arange(len(rows)), 0, nli[rows, 1]], fold, rows)
         levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
-        level = max(levels, key=lambda one: macro_f1(rows[:, 2] == 1, odds > one))
-        answers = WORK / f"answers_{fold}_0.npz"
-        if answers.exists():
-            shutil.copy(answers, out / "answers.npz")
-        (out / "settings.json").write_text(json.dumps({"level": float(level)}))
-        rerank = best_rerank(cider, everything, fold, open_folder(out, Alone(None)))
-        (out / "settings.json").write_text(json.dumps({"level": float(level), "rerank": rerank}))
-        print(
-            fold, len(found), "heads, level", round(float(level), 3), "rerank", rerank, flush=True
-        )
+        level = max(levels, key=lambda one: macro_f1(nli[rows, 2] == 1, odds > one))
+        settings = {"level": float(level), "rerank": RERANK, "shares": SHARES, "counted": COUNTED}
+        (out / "settings.json").write_text(json.dumps(settings))
+        print(fold, len(found), "frozen heads, level", round(float(level), 3), flush=True)
 
 
 if __name__ == "__main__":

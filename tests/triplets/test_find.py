@@ -12,7 +12,7 @@ from grice.errors import BundleError, InputError
 from grice.records import Conversation, Span, Turn
 from grice.runtime.embedded import Hidden
 from grice.runtime.protocols import TaggedSpan
-from grice.triplets.answers import BINS, LONGEST, AnswerHead, best_spans, distance_bins, question
+from grice.triplets.answers import BINS, distance_bins, question
 from grice.triplets.drawing import draw_links, links_page
 from grice.triplets.find import Link, Wanted, find_all, find_links
 from grice.triplets.heads import LinkHead, LinkHeads, span_vectors
@@ -78,7 +78,6 @@ def links_file(tmp_path):
 def models(links_file):
     return TripletModels(
         LinkHeads([LinkHead(links_file)]),
-        None,
         -500.0,
         FakeEncoder(),
         tagger=lambda hidden: FakeTagger(),
@@ -223,42 +222,14 @@ def test_arrays_that_do_not_fit_are_refused(links_file, tmp_path):
         open_folder(tmp_path / "nowhere", FakeEncoder())
 
 
-def test_answers_stay_within_a_sentence_and_a_length():
+def test_distances_and_questions():
     text = "You missed the bus . You are late ."
     reading = read_texts([text], FakeEncoder().hidden)[0]
-    logits = np.zeros((len(reading.starts), 2), np.float32)
-    logits[1, 0], logits[3, 1], logits[7, 1] = 5, 3, 4
-    (score, place), *rest = best_spans(reading, logits, np.zeros(LONGEST, np.float32), count=4)
-    assert text[place[0] : place[1]] == "missed the bus"
-    assert score == 8
-    assert all(one[0] <= score for one in rest)
     bins = distance_bins(reading, locate(text, "the bus"))
     assert set(bins[2:4]) == {BINS - 2}
     assert set(distance_bins(reading, None)) == {BINS - 1}
     assert question("missed the bus", "Causes") == "What does 'missed the bus' cause?"
     assert question("x", "NotCauses") == ""
-
-
-def test_an_answer_head_reads_its_file(tmp_path):
-    draw = np.random.default_rng(0)
-    shapes = {
-        "token_weight": (4, WIDTH), "token_bias": (4,), "factor_weight": (4, WIDTH),
-        "factor_bias": (4,), "query_weight": (4, 2 * WIDTH), "query_bias": (4,),
-        "queryfactor_weight": (4, 2 * WIDTH), "queryfactor_bias": (4,),
-        "relation_weight": (31, 4), "relationfactor_weight": (31, 4),
-        "distance_weight": (BINS, 4), "out_weight": (2, 8), "out_bias": (2,),
-        "length": (LONGEST,),
-    }  # fmt: skip
-    np.savez(tmp_path / "a.npz", **{name: draw.normal(size=one) for name, one in shapes.items()})
-    head = AnswerHead(tmp_path / "a.npz")
-    text = "You missed the bus . You are late ."
-    reading = read_texts([text], FakeEncoder().hidden)[0]
-    place = locate(text, "the bus")
-    vector = head.head_vector(reading, "the bus", place, FakeEncoder().encode)
-    logits = head(reading, vector, "Causes", place)
-    assert logits.shape == (9, 2)
-    assert not np.array_equal(logits, head(reading, vector, "IsA", place))
-    assert head.length.shape == (LONGEST,)
 
 
 def link(**changes):

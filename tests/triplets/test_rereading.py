@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
+from grice.records import Triple
 from grice.runtime.embedded import Hidden
 from grice.triplets.answers import BINS, LONGEST
-from grice.triplets.heads import Sides
+from grice.triplets.cider import Cider
+from grice.triplets.files import Negative
+from grice.triplets.heads import LinkHead, LinkHeads, Sides
+from grice.triplets.models import TripletModels
+from grice.triplets.records import Dialogue, Item
 from grice.triplets.rereading import Rereader
 from grice.triplets.structure import STRUCTURE, layout_of, locate
+from grice.triplets.tasks import answer_tasks
 
 SIZE, WIDE, WIDTH, HIDDEN, READER, RANK = 24, 48, 6, 10, 8, 4
 TEXT = "I missed the bus . Now I am late for work ."
@@ -122,3 +128,53 @@ def test_arrays_that_are_missing_or_do_not_fit_are_refused(tmp_path):
     np.savez(tmp_path / "b.npz", **kept)
     with pytest.raises(BundleError, match="no array 'marker'"):
         Rereader(tmp_path / "b.npz", hidden)
+
+
+class WordStates:
+    """States of each text's words, without marks around them; and a vector of a text."""
+
+    identity = "words"
+
+    def hidden(self, texts):
+        return [Hidden(one.states[1:-1], one.offsets[1:-1]) for one in hidden(texts)]
+
+    def encode(self, texts):
+        return [one.states.sum(axis=0) for one in hidden(texts)]
+
+
+def link_head(path):
+    draw = np.random.default_rng(2)
+    shapes = {"head": (SIZE, WIDTH), "tail": (SIZE, WIDTH),
+              "hidden": (3 * WIDTH + STRUCTURE, HIDDEN), "out": (HIDDEN, 93)}  # fmt: skip
+    kept = {f"{name}_weight": draw.normal(size=shape) for name, shape in shapes.items()}
+    kept |= {f"{name}_bias": draw.normal(size=shape[1]) for name, shape in shapes.items()}
+    np.savez(path, **kept)
+    return LinkHead(path)
+
+
+def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, tmp_path):
+    options = ("late", "work", "the bus", "Now")
+    item = Item("d", 0, "missed the bus ", "Causes", "late", "", "", (0, TEXT.index("late")),
+                options, options, 0)  # fmt: skip
+    reverse = Negative("d", 0, "reverse", "late", "Causes", "missed the bus", True)
+    dialogue = Dialogue("d", "", 1, TEXT, (), TEXT, "")
+    cider = Cider({"d": dialogue}, [item], {"d": 1}, [reverse])
+    head = link_head(tmp_path / "links.npz")
+    models = TripletModels(LinkHeads([head]), 0.0, WordStates(), rereader=rereader)
+    found = answer_tasks(cider, ["d"], models)
+    triple = Triple("missed the bus", "Causes", "late")
+    assert set(found.entailed) == {("d", triple), ("d", Triple("late", "Causes", "missed the bus"))}
+    assert found.spans.keys() == {("d", "missed the bus", "Causes")}
+    assert all(said in TEXT for said in found.spans.values())
+    assert found.apart == {}
+
+    def entailed(share):
+        shared = models._replace(shares=(share, share, share), alone=head)
+        said = answer_tasks(cider, ["d"], shared)
+        assert said.apart.keys() == {("d", "missed the bus", "late")}
+        return said.entailed["d", triple]
+
+    assert entailed(0.5) == pytest.approx((entailed(0.0) + entailed(1.0)) / 2, rel=1e-4)
+    assert entailed(0.0) != entailed(1.0)
+    first = answer_tasks(cider, ["d"], models._replace(counted=(100.0, 0.0))).spans
+    assert first != answer_tasks(cider, ["d"], models._replace(counted=(-100.0, 0.0))).spans

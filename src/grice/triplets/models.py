@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
-from grice.triplets.answers import AnswerHead
 from grice.triplets.connectives import Nouns
 from grice.triplets.heads import LinkHead, LinkHeads
 from grice.triplets.rereading import Rereader
@@ -48,7 +47,6 @@ class TripletModels(NamedTuple):
 
     Attributes:
         links: Which spans are linked, and how.
-        answers: Where an answer stands; None if the folder has no such head.
         level: Log odds from which on a triplet counts as entailed.
         encoder: What they read.
         rerank: What the numbers of a link count beside those of an answer's ends.
@@ -62,7 +60,6 @@ class TripletModels(NamedTuple):
     """
 
     links: LinkHeads
-    answers: AnswerHead | None
     level: float
     encoder: TripletEncoder
     rerank: float = 0.0
@@ -93,7 +90,7 @@ def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> Tripl
     """Return the models of a bundle of kind ``triplet-heads``.
 
     Args:
-        bundle: The opened bundle, with ``links.npz`` and perhaps ``answers.npz``.
+        bundle: The opened bundle, with ``links.npz`` and perhaps ``nouns.txt``.
         encoder: The encoder the heads were fitted on.
         events: The bundle of kind ``span-head`` whose events links are looked for between.
     """
@@ -102,7 +99,6 @@ def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> Tripl
     def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> EventTagger:
         return SpanHead(events.card.settings, events.folder, hidden, events.digest)
 
-    answers = AnswerHead(bundle.path("answers.npz")) if "answers.npz" in bundle.card.files else None
     level = bundle.card.settings.get("level")
     if not isinstance(level, int | float):
         raise BundleError(f"{bundle.folder / 'card.toml'}: settings.level: a number is needed")
@@ -115,7 +111,7 @@ def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> Tripl
         )
     found = tuple(float(str(one)) for one in levels)
     return TripletModels(
-        links, answers, float(level), encoder, levels=found, tagger=tagger, nouns=_nouns(bundle)
+        links, float(level), encoder, levels=found, tagger=tagger, nouns=_nouns(bundle)
     )
 
 
@@ -139,14 +135,13 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     try:
         settings = msgspec.json.decode((folder / "settings.json").read_bytes(), type=_Settings)
         links = LinkHeads([LinkHead(path) for path in sorted(folder.glob("links*.npz"))])
-        found, alone = folder / "answers.npz", folder / "alone.npz"
-        answers = AnswerHead(found) if found.exists() else None
+        alone = folder / "alone.npz"
         apart = LinkHead(alone) if alone.exists() else None
         rereader = _open_rereader(folder) if (folder / "rereader.npz").exists() else None
     except (OSError, IndexError, msgspec.MsgspecError) as error:
         raise BundleError(f"{folder}: no heads of triplets: {error}") from None
     return TripletModels(
-        links, answers, settings.level, encoder, settings.rerank, rereader=rereader,
+        links, settings.level, encoder, settings.rerank, rereader=rereader,
         shares=settings.shares, counted=settings.counted, alone=apart,
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.records import Triple
-from grice.triplets.answers import best_spans
 from grice.triplets.heads import Sides, span_vectors
 from grice.triplets.reading import read_texts
 from grice.triplets.structure import layout_of
@@ -28,7 +27,7 @@ __all__ = ["TaskAnswers", "answer_tasks", "rerank_spans"]
 
 ENTAILED, OPTION, RELATION = range(3)
 CANDIDATES = 40
-"""Answers that are looked at as tails of a link; seven in ten hold the right one."""
+"""Answers that are looked at as tails of a link."""
 BLOCK = 32
 """Dialogues whose token states are held at once."""
 
@@ -41,7 +40,7 @@ class TaskAnswers(NamedTuple):
         options: Index of the chosen option of each item of task 3, by its id.
         relations: Relation of head and tail in a dialogue.
         apart: The same by models that do not see the dialogue; empty without such.
-        spans: Answer to each head and relation in a dialogue; empty without a head for answers.
+        spans: Answer to each head and relation in a dialogue; empty without a rereader.
     """
 
     entailed: dict[tuple[str, Triple], float]
@@ -132,9 +131,7 @@ def _answer(
         place = models.links.index(choice.relation)
         found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
     if again is not None:
-        _reread_questions(name, again, sides, questions, models, found)
-    elif models.answers is not None:
-        _answer_questions(name, reading, sides, questions, models, found)
+        _answer_questions(name, reading, again, sides, questions, models, found)
 
 
 def _relations_apart(
@@ -154,8 +151,9 @@ def _relations_apart(
     }
 
 
-def _reread_questions(
+def _answer_questions(
     name: str,
+    reading: TextReading,
     again: Rereading,
     sides: Sides,
     questions: Sequence[Question],
@@ -168,35 +166,14 @@ def _reread_questions(
         if key in found.spans:
             continue
         head = list(sides.spans).index(key[1])
-        answers = again.answers(head, key[2], count=CANDIDATES)
-        total = [
-            x.score + float(good * x.numbers[OPTION] + sure * x.numbers[ENTAILED]) for x in answers
+        weighed = [
+            (x.score + float(good * x.numbers[OPTION] + sure * x.numbers[ENTAILED]), x.place)
+            for x in again.answers(head, key[2], count=CANDIDATES)
         ]
-        best = answers[total.index(max(total))].place
-        found.spans[key] = sides.layout.text[slice(*best)]
-
-
-def _answer_questions(
-    name: str,
-    reading: TextReading,
-    sides: Sides,
-    questions: Sequence[Question],
-    models: TripletModels,
-    found: TaskAnswers,
-) -> None:
-    head_of = models.answers
-    if head_of is None or not len(reading.starts):
-        return
-    for one in questions:
-        head, relation = one.item.head.strip(), one.item.relation
-        if (name, head, relation) in found.spans:
-            continue
-        at = sides.places[list(sides.spans).index(head)]
-        vector = head_of.head_vector(reading, head, at, models.encoder.encode)
-        logits = head_of(reading, vector, relation, at)
-        best = best_spans(reading, logits, head_of.length, count=CANDIDATES)
-        place = rerank_spans(reading, sides.layout, head, at, relation, best, models)
-        found.spans[name, head, relation] = reading.text[place[0] : place[1]]
+        best = sorted(weighed, reverse=True)
+        at = sides.places[head]
+        place = rerank_spans(reading, sides.layout, key[1], at, key[2], best, models)
+        found.spans[key] = reading.text[slice(*place)]
 
 
 def rerank_spans(
