@@ -21,6 +21,7 @@ from grice.evaluation.replies import (
     systems,
 )
 from grice.evaluation.rows import find_task
+from grice.knowledge.compatibility import cautious_score
 from grice.records import KnownTail, Triple
 from grice.scoring.models import Models
 
@@ -177,10 +178,14 @@ def test_replies_come_with_ratings_writers_and_peoples_triples(tmp_path):
 def test_gold_tuples_are_judged_with_and_without_the_fit_of_the_reply(tmp_path):
     shop = Shop(tmp_path)
     found = read_replies(shop, "deco_test")
-    whole, alone = gold_columns(shop, found, "gold tuples", "calibrated", share=0.5)
-    assert list(whole.values) == [0.5] + [0.5, 0.5] * 4
-    assert list(alone.values) == [0.5, 0.75] * 4 + [0.5]
+    columns = list(gold_columns(shop, found, "gold tuples", "calibrated", share=0.5))
+    whole, alone, mean = columns
+    one, none = cautious_score([0.75]), cautious_score([])
+    assert list(whole.values) == [(none + 0.25) / 2, (one + 0.25) / 2] * 4 + [(none + 0.25) / 2]
+    assert list(alone.values) == [none, one] * 4 + [none]
+    assert list(mean.values) == [0.5, 0.75] * 4 + [0.5]
     assert alone.row == "gold tuples, triples alone"
+    assert len({column.signature for column in columns}) == 3
     assert list(alone.counts) == [0, 1] * 4 + [0]
 
 
