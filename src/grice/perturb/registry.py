@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from importlib import metadata
 
 import grice.perturb
@@ -26,6 +27,11 @@ def find_perturbations() -> dict[str, Perturbation]:
     Raises:
         InputError: If an installed one cannot be loaded or takes a name that is taken.
     """
+    return dict(_found())
+
+
+@cache  # looking through all installed packages takes longer than breaking a conversation
+def _found() -> dict[str, Perturbation]:
     found: dict[str, Perturbation] = {}
     for module in pkgutil.iter_modules(grice.perturb.__path__):
         if not module.name.startswith("_") and module.name not in _MACHINERY:
