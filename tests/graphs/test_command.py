@@ -57,6 +57,16 @@ def test_score_prints_system_and_baselines(files, capsys):
     assert "nonsense, polarity" in capsys.readouterr().out
 
 
+def test_score_by_shape_gives_each_part_of_the_gold_graphs(files, capsys):
+    assert main(["graph", "score", *files, "--by", "shape", "--gate", "none", "--json"]) == 0
+    found = {(row["part"], row["measure"]): row for row in rows(capsys)}
+    assert {part for part, _ in found} == {"depth 1 to 3", "linear"}
+    assert found["linear", "sa"]["value"] == 1
+    assert found["linear", "sa"]["n"] == 2
+    assert main(["graph", "score", *files, "--by", "shape"]) == 0
+    assert "depth 1 to 3" in capsys.readouterr().out
+
+
 def test_repair_says_what_it_changed(files, capsys):
     assert main(["graph", "repair", *files, "--json"]) == 0
     second = rows(capsys)[1]

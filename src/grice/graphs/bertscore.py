@@ -13,14 +13,20 @@ if TYPE_CHECKING:
 __all__ = ["bert_likeness"]
 
 
-def bert_likeness() -> Callable[[str, str], float]:
+def bert_likeness(
+    model: str | None = None, layers: int | None = None
+) -> Callable[[str, str], float]:
     """Return BERTScore F1 of two facts, as the official script takes it.
 
-    Language ``en``, neither idf nor rescaling. A pair is computed when it is first asked for.
+    Neither idf nor rescaling. A pair is computed when it is first asked for.
 
+    Args:
+        model: A name the package knows, or a folder of a model of transformers; by default that
+            of the language ``en``, as in the official script.
+        layers: Which layer's vectors are compared; needed for a folder.
 
     Raises:
-        GriceError: If bert-score is not installed.
+        GriceError: If bert-score is not installed, or cannot load the model.
     """
     try:
         package = import_module("bert_score")
@@ -28,7 +34,17 @@ def bert_likeness() -> Callable[[str, str], float]:
         raise GriceError(
             "g_bertscore needs bert-score, which is not installed: pip install bert-score"
         ) from error
-    scorer = package.BERTScorer(lang="en")
+    try:
+        scorer = (
+            package.BERTScorer(lang="en")
+            if model is None
+            else package.BERTScorer(model_type=model, num_layers=layers)
+        )
+    except (AssertionError, KeyError, OSError, ValueError) as error:
+        raise GriceError(
+            f"bert-score cannot load {model or 'its model for English'}: {error}; a folder needs "
+            "the number of the layer too"
+        ) from error
     known: dict[tuple[str, str], float] = {}
 
     def alike(predicted: str, gold: str) -> float:

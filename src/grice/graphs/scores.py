@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
 
-__all__ = ["Gate", "Judge", "Row", "SampleScore", "score_sample", "score_table"]
+__all__ = [
+    "Gate",
+    "Judge",
+    "Row",
+    "SampleScore",
+    "score_sample",
+    "score_samples",
+    "score_table",
+]
 
 Gate: TypeAlias = Literal["paper", "structure", "none"]
 """What a sample must pass for its graph to be compared: ``paper`` stance and structure,
@@ -155,6 +163,29 @@ def _facts(graph: Graph) -> list[str]:
     return [f"{edge.head}; {edge.relation}; {edge.tail}" for edge in graph.edges]
 
 
+def score_samples(
+    samples: Sequence[Sample],
+    answers: Mapping[str, Prediction],
+    *,
+    rules: RuleSet = "released",
+    gate: Gate = "paper",
+    likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
+    judge: Judge | None = None,
+) -> list[SampleScore]:
+    """Return the scores of each sample, in order; every one needs an answer of its id."""
+    scores = [
+        score_sample(sample, answers[sample.id], rules=rules, gate=gate, likeness=likeness)
+        for sample in samples
+    ]
+    if judge is None:
+        return scores
+    said = judge(samples, answers)
+    return [
+        msgspec.structs.replace(score, values={**score.values, **said[score.id]})
+        for score in scores
+    ]
+
+
 def score_table(
     samples: Sequence[Sample],
     predictions: Sequence[Prediction],
@@ -192,16 +223,9 @@ def score_table(
     rows = []
     for row, answer in _systems(name).items():
         given = {sample.id: answer(sample, answers[sample.id]) for sample in answered}
-        scores = [
-            score_sample(sample, given[sample.id], rules=rules, gate=gate, likeness=likeness)
-            for sample in answered
-        ]
-        if judge is not None:
-            said = judge(answered, given)
-            scores = [
-                msgspec.structs.replace(score, values={**score.values, **said[score.id]})
-                for score in scores
-            ]
+        scores = score_samples(
+            answered, given, rules=rules, gate=gate, likeness=likeness, judge=judge
+        )
         rows.append(_row(row, answered, scores, len(samples) - len(answered)))
     return rows
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from grice.graphs.judges import GraphJudges
-    from grice.graphs.samples import Sample
+    from grice.graphs.samples import Prediction, Sample
     from grice.graphs.scores import Judge, Row
 
 HELP = "check, score, repair, draw, count or generate explanation graphs"
@@ -67,6 +67,18 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             action.add_argument(
                 "--bertscore", action="store_true",
                 help="also g_bertscore: needs the package bert-score and its model",
+            )  # fmt: skip
+            action.add_argument(
+                "--bertscore-model", metavar="MODEL",
+                help="a model that bert-score knows, or a folder; default: that of English",
+            )  # fmt: skip
+            action.add_argument(
+                "--bertscore-layer", metavar="N", type=int,
+                help="whose vectors are compared; needed for a folder",
+            )  # fmt: skip
+            action.add_argument(
+                "--by", choices=("shape",),
+                help="the system alone, by depth and linearity of the gold graph",
             )  # fmt: skip
             action.add_argument(
                 "--judges", action="store_true",
@@ -162,7 +174,11 @@ def _score(arguments: argparse.Namespace) -> int:
     if arguments.bertscore:
         from grice.graphs.bertscore import bert_likeness
 
-        likeness["g_bertscore"] = bert_likeness()
+        likeness["g_bertscore"] = bert_likeness(
+            arguments.bertscore_model, arguments.bertscore_layer
+        )
+    if arguments.by == "shape":
+        return _score_by_shape(arguments, samples, predictions, likeness)
     with _judge(arguments) as judge:
         rows = score_table(
             samples, predictions, name=arguments.predictions.name, rules=arguments.rules,
@@ -180,6 +196,46 @@ def _score(arguments: argparse.Namespace) -> int:
                              "rules": arguments.rules, "gate": arguments.gate})  # fmt: skip
     if not arguments.json:
         _print_rows(rows, arguments)
+    return 0
+
+
+def _score_by_shape(
+    arguments: argparse.Namespace, samples: Sequence[Sample], predictions: Sequence[Prediction],
+    likeness: Mapping[str, Callable[[str, str], float]],
+) -> int:  # fmt: skip
+    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.errors import InputError
+    from grice.graphs.analysis import by_shape
+    from grice.graphs.scores import score_samples
+
+    answers = {one.id: one for one in predictions}
+    answered = [sample for sample in samples if sample.id in answers]
+    if not answered:
+        raise InputError("no sample has a prediction")
+    with _judge(arguments) as judge:
+        scores = score_samples(
+            answered, answers, rules=arguments.rules, gate=arguments.gate, likeness=likeness,
+            judge=judge,
+        )  # fmt: skip
+    parts = by_shape(answered, scores)
+    if arguments.json:
+        for part, measures in parts.items():
+            for measure, found in measures.items():
+                _print_json({"row": arguments.predictions.name, "part": part, "measure": measure,
+                             "value": found.value, "low": found.low, "high": found.high,
+                             "n": found.n, "rules": arguments.rules,
+                             "gate": arguments.gate})  # fmt: skip
+        return 0
+    print_lines([f"{arguments.predictions.name}; rules {arguments.rules}, gate {arguments.gate}; "
+                 "means with 95 % intervals"], style="bold")  # fmt: skip
+    for measure in MEASURES:
+        if measure in scores[0].values:
+            shown = ((part, measures[measure]) for part, measures in parts.items())
+            print_table(
+                (measure, "value", "95 %", "n"),
+                [(part, number(found.value), bounds(found), f"{found.n:,}")
+                 for part, found in shown],
+            )  # fmt: skip
     return 0
 
 
