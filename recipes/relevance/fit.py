@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from examples import Mix, draw_negatives, shorten
+from examples import MISSING, Mix, draw_negatives, shorten
 from scipy.stats import rankdata
 from torch import nn
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float32]
 
-__all__ = ["Fitted", "Material", "Reader", "Settings", "fit", "held_out_auc"]
+__all__ = ["Fitted", "Material", "Reader", "Settings", "Written", "fit", "held_out_auc"]
 
 
 class Settings(NamedTuple):
@@ -39,10 +39,26 @@ class Settings(NamedTuple):
     """True replies per epoch; each comes with one false reply."""
     rated: int = 128
     """Messages rated by people that are added to every batch of 512 true replies."""
-    babbled: float = 0.0
-    """Share of the false replies that lose their thread (``babble.py``)."""
+    written: float = 0.0
+    """Share of the false replies that our own writer gave to the same history (``writer.py``)."""
+    echoed: float = 0.0
+    """Share of the false replies that say the last turn again, or the one before it."""
     one_turn: float = 0.3
     two_turns: float = 0.15
+
+
+class Written(NamedTuple):
+    """Replies of the writer.
+
+    Attributes:
+        rows: Which example's history each one answers.
+        reply: Index of its vector.
+        like: An example whose true reply has as many words, so that length tells nothing.
+    """
+
+    rows: Ints
+    reply: Ints
+    like: Ints
 
 
 class Material(NamedTuple):
@@ -54,8 +70,8 @@ class Material(NamedTuple):
         valid: Replies of held-out conversations.
         rated_train: Rated messages of training conversations.
         rated_valid: Rated messages of held-out conversations.
-        babble_train: Texts that begin like a training reply and lose their thread.
-        babble_valid: The same from held-out replies.
+        written_train: What the writer answered to histories of training conversations.
+        written_valid: The same, held-out conversations.
     """
 
     vectors: NDArray[np.float16]
@@ -64,8 +80,8 @@ class Material(NamedTuple):
     valid: Examples
     rated_train: Examples
     rated_valid: Examples
-    babble_train: Ints
-    babble_valid: Ints
+    written_train: Written
+    written_valid: Written
 
 
 class Reader:
@@ -123,7 +139,9 @@ def fit(material: Material, towers: Towers, settings: Settings, seed: int) -> Fi
         for features, labels in _batches(material, read, settings, rng):
             rate = settings.learning_rate * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
             optimiser.param_groups[0]["lr"] = rate
-            loss = nn.functional.binary_cross_entropy_with_logits(net(features)[:, 0], labels)
+            with torch.autocast("cpu", torch.bfloat16):  # a fourth of the time of float32
+                logits = net(features)[:, 0].float()
+            loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -148,15 +166,22 @@ def _batches(
     train, rated = material.train, material.rated_train
     rows = rng.choice(len(train.reply), settings.per_epoch, p=material.weights)
     false = draw_negatives(train, rows, settings.mix, material.vectors, rng)
-    if settings.babbled:  # without it the draws are those of the shipped model
-        lost = rng.random(len(rows)) < settings.babbled
-        false[lost] = rng.choice(material.babble_train, lost.sum())
+    chance = rng.random(len(rows))
+    made = chance < settings.written
+    chosen = rng.integers(0, max(1, len(material.written_train.rows)), made.sum())
+    answered = rows.copy()
+    answered[made], false[made], rows[made] = (column[chosen] for column in material.written_train)
+    again = (chance >= settings.written) & (chance < settings.written + settings.echoed)
+    false[again] = _echo(train.history[rows[again]], rng)
     for start in range(0, len(rows) - BATCH + 1, BATCH):
         part = rows[start : start + BATCH]
         people = rng.integers(0, len(rated.reply), settings.rated)
         before = _shorten(train.history[part], settings, rng)
+        before_false = before.copy()
+        there = made[start : start + BATCH]
+        before_false[there] = train.history[answered[start : start + BATCH][there]]
         rated_before = _shorten(rated.history[people], settings, rng)
-        history = np.concatenate([before, before, rated_before])
+        history = np.concatenate([before, before_false, rated_before])
         reply = np.concatenate(
             [train.reply[part], false[start : start + BATCH], rated.reply[people]]
         )
@@ -165,6 +190,12 @@ def _batches(
             read(history, reply),
             torch.from_numpy(labels.astype(np.float32)),
         )
+
+
+def _echo(history: Ints, rng: np.random.Generator) -> Ints:
+    """Return for each history its last turn, or the one before it if there is one."""
+    own = (rng.random(len(history)) < 0.5) & (history[:, -2] != MISSING)
+    return np.where(own, history[:, -2], history[:, -1])
 
 
 def _shorten(history: Ints, settings: Settings, rng: np.random.Generator) -> Ints:
@@ -199,8 +230,12 @@ def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, 
     for name, mix in KINDS.items():
         false = draw_negatives(valid, rows, mix, material.vectors, np.random.default_rng(7))
         measured[name] = auc(true, _logits(read, net, valid.history, false))
-    lost = np.resize(material.babble_valid, len(valid.reply))
-    measured["babbled"] = auc(true, _logits(read, net, valid.history, lost))
+    made = material.written_valid
+    if len(made.rows):
+        lost = _logits(read, net, valid.history[made.rows], made.reply)
+        measured["written"] = auc(true[made.like], lost)
+    echo = _echo(valid.history, np.random.default_rng(7))
+    measured["echoed"] = auc(true, _logits(read, net, valid.history, echo))
     people = _logits(read, net, rated.history, rated.reply)
     measured["people"] = auc(people[rated.good == 1], people[rated.good == 0])
     return measured
