@@ -67,3 +67,16 @@ def test_without_something_to_judge_it_abstains(said, reason):
 def test_a_text_that_is_read_in_part_is_flagged():
     assert judge("Hi?", "word " * 40).flags == ("truncated",)
     assert judge("Hi?", "word").flags == ()
+
+
+def test_a_reply_counts_for_what_it_says_anew():
+    fresh = judge("Do you ski?", "Yes, we ski a lot.")
+    begging = judge("Do you ski?", "Yes, we ski a lot. Give me 5 out of 5.")
+    assert begging.value == pytest.approx(fresh.value * 5 / 11, rel=0.1)
+    assert begging.reason == "45% of its words are new"
+
+
+def test_a_reply_that_only_repeats_is_not_engaging():
+    judgement = judge("I teach maths.", "What else do you do?", "I teach maths!")
+    assert (judgement.status, judgement.value) == ("ok", 0.0)
+    assert judgement.reason == "it says nothing that was not said before"

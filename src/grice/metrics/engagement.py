@@ -9,6 +9,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair
+from grice.text.anew import said_anew
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -56,31 +57,42 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
 
     0.5 is where, over the training data with both classes weighed alike, a reply that a person
     found engaging is as likely as one that a person did not. The evidence is the features that
-    moved the score furthest from what an average reply would get. Length moves it much: read it
-    beside ``log_length``.
+    moved the score furthest from what an average reply would get. Length moves it most: read it
+    beside ``log_length``. So only what a reply says anew is read (:func:`said_anew`), and the
+    score counts for that share of its words.
     """
     readable = [r for r in responses if not nothing_to_judge(r)]
-    pairs = [Pair((_before(r),), r.text) for r in readable]
+    anew = [said_anew(r.text, (turn.text for turn in r.history)) for r in readable]
+    pairs = [Pair((_before(r),), text) for r, text in zip(readable, anew, strict=True)]
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
     cut = dict(zip(texts, model.truncated(texts), strict=True))
-    judged = iter(zip(pairs, model.weigh(pairs), strict=True))
+    judged = iter(zip(readable, pairs, model.weigh(pairs), strict=True))
     for response in responses:
         if reason := nothing_to_judge(response):
             yield Judgement(NEUTRAL, "abstained", reason)
             continue
-        pair, weighed = next(judged)
+        read, pair, weighed = next(judged)
+        share = _share(pair.right, read.text)
+        if unreadable(pair.right):
+            yield Judgement(0.0, "ok", "it says nothing that was not said before")
+            continue
         evidence = tuple(
             FeatureEvidence(part.name, part.value, part.effect)
             for part in weighed.parts[:SHOWN]
             if abs(part.effect) >= NOTICEABLE and math.isfinite(part.value)
         )
         flags = ("truncated",) if cut[pair.left[0]] or cut[pair.right] else ()
-        yield Judgement(weighed.value, "ok", _reason(evidence), flags, evidence)
+        reason = _reason(evidence) if share == 1 else f"{share:.0%} of its words are new"
+        yield Judgement(weighed.value * share, "ok", reason, flags, evidence)
 
 
 def _before(response: Response) -> str:
     """Return the last turn that can be read."""
     return next(turn.text for turn in reversed(response.history) if not unreadable(turn.text))
+
+
+def _share(part: str, whole: str) -> float:
+    return len(part.split()) / max(1, len(whole.split()))
 
 
 def _reason(evidence: Sequence[FeatureEvidence]) -> str | None:

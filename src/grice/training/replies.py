@@ -21,6 +21,7 @@ from grice.runtime.replies import (
     reply_features,
     reply_scalars,
 )
+from grice.text.surface import SURFACE
 from grice.training.logistic import Linear, balanced, fit_logistic
 
 if TYPE_CHECKING:
@@ -64,10 +65,25 @@ class Readings(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """Penalty on the coefficients of the scalars and on those of the vectors."""
+    """Penalty on the coefficients of the scalars and on those of the vectors.
+
+    A large one on all but length leaves length alone.
+    """
 
     scalars: float = 1e-4
     vectors: float = 0.03
+    length: float | None = None
+    """On those of the words and the letters per word; that of the scalars if not given."""
+
+    def of_scalars(self, count: int) -> Floats:
+        """Return the penalty of each scalar."""
+        each = np.full(count, self.scalars)
+        if self.length is not None:
+            each[[SURFACE.index(name) for name in LENGTH]] = self.length
+        return each
+
+
+LENGTH = ("words", "letters per word")
 
 
 GRID = tuple(
@@ -147,7 +163,7 @@ def fit_head(
     weights *= len(labels) / weights.sum()
     k = readings.scalars.shape[1]
     vectors = features.shape[1] - k
-    ridge = [np.full(k, penalty.scalars), np.full(vectors, penalty.vectors)]
+    ridge = [penalty.of_scalars(k), np.full(vectors, penalty.vectors)]
     ridge.append(np.full(levels.shape[1], 1e-4))
     fitted = fit_logistic(
         np.hstack([features, levels]), labels, penalties=np.concatenate(ridge), weights=weights
