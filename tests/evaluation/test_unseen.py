@@ -9,8 +9,14 @@ import pytest
 
 from grice.evaluation.convai import Chat, pairs_of, split_of
 from grice.evaluation.rated_replies import blended
-from grice.evaluation.unseen import aggregated, by_features, by_head, transferred
-from grice.training.replies import Penalty
+from grice.evaluation.unseen import (
+    aggregated,
+    by_conversation,
+    by_features,
+    by_head,
+    transferred,
+)
+from grice.training.replies import Penalty, read_replies
 
 TURNS = ("a", "b", "c", "d", "e")
 
@@ -62,13 +68,32 @@ def talks(seed, tell):
     return found
 
 
-@pytest.mark.parametrize("judge", ["head", "features"])
+JUDGES = {
+    "pair": lambda data, chats: by_head(data, read_replies(data.pairs, Letters()), Penalty()),
+    "conversation": lambda data, chats: by_conversation(
+        data, chats, read_replies(data.pairs, Letters()), Penalty(scalars=0.1)
+    ),
+    "features": lambda data, chats: by_features(data),
+}
+
+
+@pytest.mark.parametrize("judge", JUDGES)
 def test_what_tells_conversations_is_learned_and_nothing_else(judge):
     for tell in (True, False):
-        data = transferred(talks(3, tell), "corrected")
-        said = by_head(data, Letters(), Penalty()) if judge == "head" else by_features(data)
+        chats = talks(3, tell)
+        data = transferred(chats, "corrected")
+        said = JUDGES[judge](data, chats)
         right = float(((said >= 0.5) == (data.labels == 1)).mean())
         assert right > 0.85 if tell else 0.3 < right < 0.7
+
+
+def test_a_conversation_shows_in_each_of_its_pairs():
+    short = [chat(i, 1, 1, ("cab dab", "fad") * 2) for i in range(30)]
+    longer = [chat(30 + i, 5, 5, ("cab dab", "fad") * 5) for i in range(30)]
+    chats = short + longer
+    data = transferred(chats, "corrected")
+    said = JUDGES["conversation"](data, chats)
+    assert ((said >= 0.5) == (data.labels == 1)).all()
 
 
 def test_values_of_pairs_become_one_of_the_conversation():

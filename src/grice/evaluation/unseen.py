@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from itertools import pairwise
@@ -11,9 +12,10 @@ import numpy as np
 
 from grice.runtime.heads import sigmoid
 from grice.runtime.protocols import Pair
+from grice.runtime.replies import Scale, reply_features
 from grice.text.surface import surface
 from grice.training.logistic import balanced, fit_logistic
-from grice.training.replies import Penalty, fit_head, read_replies
+from grice.training.replies import Penalty, Readings, fit_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,12 +23,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.evaluation.convai import Chat, Labels
-    from grice.runtime.protocols import Encoder
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
-__all__ = ["Transferred", "aggregated", "by_features", "by_head", "transferred"]
+__all__ = [
+    "Transferred",
+    "aggregated",
+    "by_conversation",
+    "by_features",
+    "by_head",
+    "transferred",
+]
 
 FOLDS = 5
 WORDS = re.compile(r"[a-z0-9']+")
@@ -64,14 +72,72 @@ def transferred(chats: Sequence[Chat], labels: Labels) -> Transferred:
     return Transferred(pairs, np.array(truth), where, where % FOLDS)
 
 
-def by_head(data: Transferred, encoder: Encoder, penalty: Penalty) -> Floats:
+def by_head(data: Transferred, readings: Readings, penalty: Penalty) -> Floats:
     """Return the probability of each pair, from a head that did not see its conversation."""
-    readings = read_replies(data.pairs, encoder)
 
     def judged(kept: Rows, out: Rows) -> Floats:
         return fit_head(readings.at(kept), data.labels[kept], penalty)(readings.at(out))
 
     return _unseen(data, judged)
+
+
+def by_conversation(
+    data: Transferred, chats: Sequence[Chat], readings: Readings, penalty: Penalty
+) -> Floats:
+    """Return the same from the pair and from the conversation around it.
+
+    Of the conversation are read where the pair stands, how long it is, and of each speaker how
+    much, how evenly, how variously and how often asking: :func:`_around`.
+    """
+    whole = np.array([_around(chat.turns) for chat in chats])[data.chats]
+    starts = np.searchsorted(data.chats, data.chats)
+    place = np.log1p(np.arange(len(data.chats)) - starts)
+    around = np.column_stack([place, whole])
+    around = (around - around.mean(axis=0)) / np.maximum(around.std(axis=0), 1e-6)
+
+    def judged(kept: Rows, out: Rows) -> Floats:
+        scale = Scale.of(readings.scalars[kept])
+
+        def read(rows: Rows) -> Floats:
+            some = readings.at(rows)
+            alone = reply_features(scale(some.scalars), some.last, some.reply)
+            return np.hstack([around[rows].astype(np.float32), alone])
+
+        numbers = around.shape[1] + readings.scalars.shape[1]
+        features = read(kept)
+        ridge = np.full(features.shape[1], penalty.vectors)
+        ridge[:numbers] = penalty.scalars
+        labels = data.labels[kept]
+        fitted = fit_logistic(features, labels, penalties=ridge, weights=balanced(labels))
+        return fitted(read(out))
+
+    return _unseen(data, judged)
+
+
+def _around(turns: Sequence[str]) -> list[float]:
+    """Return length and words of a conversation, then of each speaker, the terser one first."""
+    said = [turn.lower().split() for turn in turns]
+    terse, wordy = sorted((_manner(said[::2]), _manner(said[1::2])))
+    words = sum(map(len, said))
+    few = float(len(turns) < FEW)
+    return [math.log(len(turns)), few, math.log1p(words), *terse, *wordy, wordy[0] - terse[0]]
+
+
+def _manner(said: Sequence[Sequence[str]]) -> list[float]:
+    """Return log mean words, log spread, different words and turns, and share that asks."""
+    lengths = [len(words) for words in said]
+    everything = [word for words in said for word in words]
+    return [
+        math.log1p(float(np.mean(lengths))),
+        math.log1p(float(np.std(lengths))),
+        len(set(everything)) / max(1, len(everything)),
+        sum(any("?" in word for word in words) for words in said) / len(said),
+        len({tuple(words) for words in said}) / len(said),
+    ]
+
+
+FEW = 6
+"""Turns below which a conversation has hardly begun."""
 
 
 def by_features(data: Transferred) -> Floats:
