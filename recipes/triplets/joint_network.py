@@ -80,9 +80,7 @@ class Joint(nn.Module):
         between = layers[self.settings.frozen : len(layers) - self.settings.again]
         return self._through(between, states, mask)
 
-    def reread(
-        self, states: torch.Tensor, mask: torch.Tensor, heads: torch.Tensor
-    ) -> torch.Tensor:
+    def reread(self, states: torch.Tensor, mask: torch.Tensor, heads: torch.Tensor) -> torch.Tensor:
         """Return the states that the last layers make for each head.
 
         Args:

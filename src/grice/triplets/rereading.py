@@ -134,15 +134,15 @@ class Rereading:
         """Return the numbers of pairs of spans, as :class:`LinkHead` does."""
         sides = self._sides
         found = np.zeros((len(pairs), 3, len(self._rereader.relations)), np.float32)
+        by_head: dict[int, list[int]] = {}
+        for row, (head, _) in enumerate(pairs):
+            by_head.setdefault(head, []).append(row)
         with single_threaded():
-            for row, (head, tail) in enumerate(pairs):
-                numbers = structure(
-                    sides.layout, sides.spans[head], sides.spans[tail], sides.places[head],
-                    sides.places[tail],
-                )  # fmt: skip
-                states, vector = self._head(head)
-                tails = _span(states, *self._tokens(sides.places[tail]))
-                found[row] = self._network(vector, tails, numbers)
+            for head, rows in by_head.items():
+                tails = [pairs[row][1] for row in rows]
+                places = [self._tokens(sides.places[tail]) for tail in tails]
+                numbers = [self._numbers(head, sides.spans[t], sides.places[t]) for t in tails]
+                found[rows] = self._network(head, places, numbers)
         return found
 
     def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
@@ -179,19 +179,20 @@ class Rereading:
             flat = scores.ravel()
             top = float(flat.max())
             total = top + float(np.log(np.exp(flat - top).sum()))
-            found = []
-            for at in np.argsort(-flat, kind="stable")[:count]:
-                if not np.isfinite(flat[at]):
-                    break
-                first, end = int(at) // LONGEST, int(at) // LONGEST + int(at) % LONGEST + 1
-                place = int(self._starts[first]), int(self._ends[end - 1])
-                numbers = structure(
-                    sides.layout, sides.spans[head], self._text[slice(*place)],
-                    sides.places[head], place,
-                )  # fmt: skip
-                said = self._network(vector, _span(states, first, end), numbers)[:, name]
-                found.append(Answer(float(flat[at]) - total, place, said))
-        return found
+            listed = [int(at) for at in np.argsort(-flat, kind="stable")[:count]]
+            listed = [at for at in listed if np.isfinite(flat[at])]
+            taken = [(at // LONGEST, at // LONGEST + at % LONGEST + 1) for at in listed]
+            places = [(int(self._starts[a]), int(self._ends[b - 1])) for a, b in taken]
+            numbers = [self._numbers(head, self._text[slice(*place)], place) for place in places]
+            said = self._network(head, taken, numbers)[:, :, name]
+        return [
+            Answer(float(flat[at]) - total, place, row)
+            for at, place, row in zip(listed, places, said, strict=True)
+        ]
+
+    def _numbers(self, head: int, tail: str, place: Place | None) -> Array:
+        sides = self._sides
+        return structure(sides.layout, sides.spans[head], tail, sides.places[head], place)
 
     def _head(self, head: int) -> tuple[Array, Array]:
         """Return the states of the text read for a head, and the head's vector."""
@@ -210,13 +211,22 @@ class Rereading:
         first, end = self._inner.tokens(place)
         return first + 1, max(first + 1, end) + 1
 
-    def _network(self, head: Array, tail: Array, numbers: Array) -> Array:
+    def _network(
+        self, head: int, tails: Sequence[tuple[int, int]], numbers: Sequence[Array]
+    ) -> Array:
+        """Return the numbers of a head with some stretches of tokens, ``(tails, 3, relations)``."""
         w = self._rereader.weights
-        a, b = head @ w["head_weight"] + w["head_bias"], tail @ w["tail_weight"] + w["tail_bias"]
-        joined = np.concatenate([a, b, a * b, numbers])
-        row = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
-        found = row @ w["out_weight"] + w["out_bias"]
-        return np.asarray(found.reshape(3, -1), np.float32)
+        states, vector = self._head(head)
+        rows = np.stack([_span(states, first, end) for first, end in tails])
+        first = vector @ w["head_weight"] + w["head_bias"]
+        second = rows @ w["tail_weight"] + w["tail_bias"]
+        joined = np.concatenate(
+            [np.broadcast_to(first, second.shape), second, first * second, np.stack(numbers)],
+            axis=1,
+        )
+        hidden = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
+        found = hidden @ w["out_weight"] + w["out_bias"]
+        return np.asarray(found.reshape(len(rows), 3, -1), np.float32)
 
 
 def _span(states: Array, first: int, end: int) -> Array:
