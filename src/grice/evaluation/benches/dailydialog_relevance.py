@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.evaluation.rated_replies import SETS, floor_rows, our_rows, printed_rows, test_row
+from grice.evaluation.datasets import known_sets
+from grice.evaluation.measures import measured
+from grice.evaluation.published import load_bench
+from grice.evaluation.rated_replies import (
+    SETS,
+    blended,
+    floor_rows,
+    our_rows,
+    printed_rows,
+    test_row,
+)
+from grice.evaluation.rows import Row
+from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.evaluation.rows import Row
     from grice.evaluation.workshop import Workshop
 
 __all__ = ["PAPER", "TITLE", "measure"]
@@ -27,6 +38,12 @@ SYSTEMS = (
     "MLP BERT(max) + Ctx_RUBER",
 )
 BOTH = ("relevance", "engagement")
+WAYS = {"relevance": BOTH[:1], "relevance+engagement": BOTH}
+ANCHORS = "anchors"
+NO_SYSTEM = ("cosine with", "one judge")
+"""Beginnings of the rows of that bench that are floors and ceilings."""
+OWN = ("predictive_engagement_dd",)
+"""Measured in rows of their own."""
 RELEVANCE, MEAN = "record:released.ctx_ruber_unref", "MLP BERT(mean) + Ctx_RUBER"
 BLEND = "record:released.eng_mean+released.ctx_ruber_unref"
 
@@ -42,3 +59,53 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from our_rows(shop, "relevance+engagement", BOTH, label, beside=MEAN)
         yield from test_row(shop, "relevance+engagement", BOTH, label, against=BLEND, called=MEAN)
         yield from floor_rows(shop, label)
+    yield from _other_sets(shop)
+
+
+def _other_sets(shop: Workshop) -> Iterator[Row]:
+    """Yield our figures on the other rated sets of replies, and on how many the best is reached."""
+    reached: dict[str, list[bool]] = {name: [] for name in WAYS}
+    for on, system, best in _best_published(shop):
+        name, _, aspect = on.partition(":")
+        for way, metrics in WAYS.items():
+            values = blended([shop.metric_values(metric, name) for metric in metrics])
+            found = measured("spearman", values, shop.rated(name), aspect)
+            reached[way].append(found.value >= best)
+            warned = "; ".join(filter(None, (shop.trained(metric, on) for metric in metrics)))
+            signature = "+".join(shop.grader(metric)[1][metric] for metric in metrics)
+            yield Row(
+                row=f"{way} {on}",
+                measure="spearman",
+                found=found,
+                kind="ours",
+                published=best,
+                beside=f"{system}, the best published",
+                why=warned,
+                signature=f"{signature}|on:{shop.rated(name).stamp}",
+            )
+    for way, each in reached.items():
+        bare = Estimate(float(sum(each)), None, None, 0.95, len(each), "a count has no interval")
+        yield Row(
+            row=f"{way}, other rated sets",
+            measure="sets at the best published figure",
+            found=bare,
+            kind="ours",
+            why="sets of single replies at hand for which a figure of a metric is published",
+        )
+
+
+def _best_published(shop: Workshop) -> Iterator[tuple[str, str, float]]:
+    """Yield set and aspect, the best published system and its Spearman correlation."""
+    for table in load_bench(ANCHORS).tables:
+        [column] = table.heads()
+        name = column.on.partition(":")[0]
+        known = known_sets().get(name)
+        systems = {
+            system: cells[0].value
+            for system, cells in table.body().items()
+            if cells[0] is not None and not system.startswith(NO_SYSTEM)
+        }
+        here = known is not None and known.level == "turn" and name not in (*OWN, *shop.missing)
+        if here and systems and column.measure == "spearman":
+            best = max(systems, key=lambda system: systems[system])
+            yield column.on, best, systems[best]
