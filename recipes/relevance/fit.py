@@ -139,9 +139,7 @@ def fit(material: Material, towers: Towers, settings: Settings, seed: int) -> Fi
         for features, labels in _batches(material, read, settings, rng):
             rate = settings.learning_rate * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
             optimiser.param_groups[0]["lr"] = rate
-            with torch.autocast("cpu", torch.bfloat16):  # a fourth of the time of float32
-                logits = net(features)[:, 0].float()
-            loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
+            loss = nn.functional.binary_cross_entropy_with_logits(net(features)[:, 0], labels)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -166,20 +164,15 @@ def _batches(
     train, rated = material.train, material.rated_train
     rows = rng.choice(len(train.reply), settings.per_epoch, p=material.weights)
     false = draw_negatives(train, rows, settings.mix, material.vectors, rng)
-    chance = rng.random(len(rows))
-    made = chance < settings.written
-    chosen = rng.integers(0, max(1, len(material.written_train.rows)), made.sum())
-    answered = rows.copy()
-    answered[made], false[made], rows[made] = (column[chosen] for column in material.written_train)
-    again = (chance >= settings.written) & (chance < settings.written + settings.echoed)
-    false[again] = _echo(train.history[rows[again]], rng)
+    asked = rows
+    if settings.written or settings.echoed:  # else the draws are those of the shipped model
+        rows, asked, false = _machine_made(material, rows, false, settings, rng)
     for start in range(0, len(rows) - BATCH + 1, BATCH):
         part = rows[start : start + BATCH]
         people = rng.integers(0, len(rated.reply), settings.rated)
         before = _shorten(train.history[part], settings, rng)
-        before_false = before.copy()
-        there = made[start : start + BATCH]
-        before_false[there] = train.history[answered[start : start + BATCH][there]]
+        others = asked[start : start + BATCH]
+        before_false = np.where((others == part)[:, None], before, train.history[others])
         rated_before = _shorten(rated.history[people], settings, rng)
         history = np.concatenate([before, before_false, rated_before])
         reply = np.concatenate(
@@ -190,6 +183,25 @@ def _batches(
             read(history, reply),
             torch.from_numpy(labels.astype(np.float32)),
         )
+
+
+def _machine_made(
+    material: Material, rows: Ints, false: Ints, settings: Settings, rng: np.random.Generator
+) -> tuple[Ints, Ints, Ints]:
+    """Put written and echoed replies among the false ones.
+
+    Returned are the examples with the true replies, those with the histories of the false ones,
+    and the false replies.
+    """
+    rows, asked, false = rows.copy(), rows.copy(), false.copy()
+    chance = rng.random(len(rows))
+    made = chance < settings.written
+    written = material.written_train
+    chosen = rng.integers(0, len(written.rows), made.sum())
+    asked[made], false[made], rows[made] = (column[chosen] for column in written)
+    again = (chance >= settings.written) & (chance < settings.written + settings.echoed)
+    false[again] = _echo(material.train.history[rows[again]], rng)
+    return rows, asked, false
 
 
 def _echo(history: Ints, rng: np.random.Generator) -> Ints:
