@@ -2,7 +2,7 @@
 
 PYTHONPATH=src:. python -m recipes.triplets.pack_research --model all-MiniLM-L6-v2
 
-The frozen heads of a fold are averaged, and the fine-tuned network with them. The level from which
+The frozen heads of a fold are averaged, and the fine-tuned networks with them. The level from which
 on a triplet counts as entailed is the best one on the dialogues of the training folds that
 validate.
 """
@@ -51,16 +51,19 @@ def outputs(path: Path, kept: dict[str, np.ndarray], rows: np.ndarray) -> np.nda
 
 
 def blended(frozen: np.ndarray, fold: int, rows: np.ndarray) -> np.ndarray:
-    """Return the log odds of rows of NLI by frozen heads and the joint network."""
-    with np.load(WORK / f"joint_{fold}_0.npz") as kept:
-        known = dict(zip(kept["nli"].tolist(), kept["odds"].tolist(), strict=True))
-    joint = np.array([known[row] for row in rows.tolist()])
-    return (1 - SHARES[0]) * frozen + SHARES[0] * joint
+    """Return the log odds of rows of NLI by frozen heads and the joint networks."""
+    joint = []
+    for path in sorted(WORK.glob(f"joint_{fold}_[0-9].npz")):
+        with np.load(path) as kept:
+            known = dict(zip(kept["nli"].tolist(), kept["odds"].tolist(), strict=True))
+        joint.append([known[row] for row in rows.tolist()])
+    return (1 - SHARES[0]) * frozen + SHARES[0] * np.mean(joint, axis=0)
 
 
-def export(fold: int, model: Path, out: Path) -> None:
+def export(weights: Path, model: Path, out: Path) -> None:
     """Write the lower layers as a bundle of kind encoder, and the rest as arrays."""
-    state = torch.load(WORK / f"joint_{fold}_0_best.pt")
+    out.mkdir()
+    state = torch.load(weights)
     net = Joint(BertModel.from_pretrained(model, add_pooling_layer=False), Settings())
     net.load_state_dict(state)
     layers = net.encoder.encoder.layer
@@ -83,7 +86,9 @@ def export(fold: int, model: Path, out: Path) -> None:
         shutil.copytree(made, bundle)
     shutil.copy(model / "tokenizer.json", bundle)
     sums = [f'"{path.name}" = "{file_sha256(path)}"\n' for path in sorted(bundle.iterdir())]
-    (bundle / "card.toml").write_text(ENCODER.format(fold=fold) + "".join(sums), "utf-8")
+    (bundle / "card.toml").write_text(
+        ENCODER.format(fold=weights.name.split("_")[1]) + "".join(sums), "utf-8"
+    )
 
 
 ENCODER = """name = "cider-lower-{fold}"
@@ -144,7 +149,8 @@ def main() -> None:
         for place, path in enumerate(found):
             shutil.copy(path, out / f"links_{place}.npz")
         shutil.copy(WORK / f"links_alone_{fold}_0.npz", out / "alone.npz")
-        export(fold, model, out)
+        for weights in sorted(WORK.glob(f"joint_{fold}_[0-9]_best.pt")):
+            export(weights, model, out / f"rereader_{weights.name.split('_')[2]}")
         rows = np.flatnonzero((nli[:, 3] != fold) & validates[of])
         mean = np.mean([outputs(path, kept, nli[rows, 0]) for path in found], axis=0)
         odds = blended(mean[np.arange(len(rows)), 0, nli[rows, 1]], fold, rows)

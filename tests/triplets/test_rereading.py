@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
+from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.runtime.embedded import Hidden
 from grice.triplets.answers import BINS, LONGEST
@@ -12,7 +13,7 @@ from grice.triplets.files import Negative
 from grice.triplets.heads import LinkHead, LinkHeads, Sides
 from grice.triplets.models import TripletModels
 from grice.triplets.records import Dialogue, Item
-from grice.triplets.rereading import Rereader
+from grice.triplets.rereading import Rereader, Rereaders
 from grice.triplets.structure import STRUCTURE, layout_of, locate
 from grice.triplets.tasks import answer_tasks
 
@@ -65,7 +66,7 @@ def rereader(tmp_path):
 def reading(rereader):
     spans = ["missed the bus", "late", "tired"]
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((3, 1)))
-    return rereader.read(TEXT, sides)
+    return Rereaders([rereader]).read(TEXT, sides)
 
 
 def test_answers_are_stretches_of_the_text_best_first(reading):
@@ -90,8 +91,24 @@ def test_a_pair_is_judged_alike_among_others(reading):
     assert not np.allclose(several[0], several[1])
     answer = next(one for one in reading.answers(0, "Causes", count=500)
                   if one.place == locate(TEXT, "late"))  # fmt: skip
-    place = reading._rereader.relations.index("Causes")
+    place = list(load_schema("cider").relations).index("Causes")
     assert several[0][:, place] == pytest.approx(answer.numbers, abs=1e-5)
+
+
+def test_several_say_the_mean(rereader, tmp_path):
+    other = {name: value * 0.5 for name, value in arrays().items()}
+    np.savez(tmp_path / "other.npz", **other)
+    second = Rereader(tmp_path / "other.npz", hidden)
+    spans = ["missed the bus", "late"]
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    one, two, both = (Rereaders(r).read(TEXT, sides)
+                      for r in ([rereader], [second], [rereader, second]))  # fmt: skip
+    mean = (one.links([(0, 1)]) + two.links([(0, 1)])) / 2
+    assert both.links([(0, 1)]) == pytest.approx(mean, abs=1e-6)
+    scores = [{x.place: x.score for x in r.answers(0, "Causes", count=500)}
+              for r in (one, two, both)]  # fmt: skip
+    for place, score in scores[2].items():
+        assert score == pytest.approx((scores[0][place] + scores[1][place]) / 2, abs=1e-4)
 
 
 def test_the_layer_is_that_of_bert(rereader):
@@ -160,7 +177,7 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, t
     dialogue = Dialogue("d", "", 1, TEXT, (), TEXT, "")
     cider = Cider({"d": dialogue}, [item], {"d": 1}, [reverse])
     head = link_head(tmp_path / "links.npz")
-    models = TripletModels(LinkHeads([head]), 0.0, WordStates(), rereader=rereader)
+    models = TripletModels(LinkHeads([head]), 0.0, WordStates(), rereader=Rereaders([rereader]))
     found = answer_tasks(cider, ["d"], models)
     triple = Triple("missed the bus", "Causes", "late")
     assert set(found.entailed) == {("d", triple), ("d", Triple("late", "Causes", "missed the bus"))}

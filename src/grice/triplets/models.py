@@ -10,7 +10,7 @@ import numpy as np
 from grice.errors import BundleError
 from grice.triplets.connectives import Nouns
 from grice.triplets.heads import LinkHead, LinkHeads
-from grice.triplets.rereading import Rereader
+from grice.triplets.rereading import Rereader, Rereaders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class TripletModels(NamedTuple):
         rerank: What the numbers of a link count beside those of an answer's ends.
         levels: Log odds of each relation that only few pairs of everyday talk are above.
         tagger: Gives a tagger of events for token states; None where none is needed.
-        rereader: A fine-tuned encoder that reads a text again for each head; None if there is none.
+        rereader: Fine-tuned encoders that read a text again for each head; None if there is none.
         shares: What its numbers count beside those of ``links``: sure, good tail, which relation.
         counted: What a good tail, and a sure link, count beside the log probability of an answer.
         nouns: What nouns name, for connectives such as "in".
@@ -65,7 +65,7 @@ class TripletModels(NamedTuple):
     rerank: float = 0.0
     levels: tuple[float, ...] = ()
     tagger: Callable[[Callable[[Sequence[str]], Sequence[Hidden]]], EventTagger] | None = None
-    rereader: Rereader | None = None
+    rereader: Rereaders | None = None
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
     nouns: Nouns = Nouns()
@@ -126,8 +126,8 @@ def _nouns(bundle: Bundle) -> Nouns:
 def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     """Return the models a recipe left in a folder: arrays, and ``settings.json``.
 
-    Every ``links*.npz`` is a head; their numbers are averaged. ``rereader.npz`` comes with the
-    bundle ``encoder`` of its lower layers.
+    Every ``links*.npz`` is a head; their numbers are averaged. Every folder ``rereader*`` has
+    ``rereader.npz`` and the bundle ``encoder`` of its lower layers; they are averaged too.
 
     Raises:
         BundleError: If something is missing.
@@ -137,11 +137,12 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
         links = LinkHeads([LinkHead(path) for path in sorted(folder.glob("links*.npz"))])
         alone = folder / "alone.npz"
         apart = LinkHead(alone) if alone.exists() else None
-        rereader = _open_rereader(folder) if (folder / "rereader.npz").exists() else None
+        readers = [_open_rereader(one) for one in sorted(folder.glob("rereader*"))]
     except (OSError, IndexError, msgspec.MsgspecError) as error:
         raise BundleError(f"{folder}: no heads of triplets: {error}") from None
     return TripletModels(
-        links, settings.level, encoder, settings.rerank, rereader=rereader,
+        links, settings.level, encoder, settings.rerank,
+        rereader=Rereaders(readers) if readers else None,
         shares=settings.shares, counted=settings.counted, alone=apart,
     )  # fmt: skip
 

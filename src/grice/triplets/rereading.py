@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Answer", "Rereader", "Rereading"]
+__all__ = ["Answer", "Rereader", "Rereaders", "Rereading", "Rereadings"]
 
 HEADS = 12
 """Heads of attention of the layer."""
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
     """A stretch that may be the tail.
 
     Attributes:
-        score: Log probability among all short stretches of the text.
+        score: Log probability among all short stretches of the text, a mean over networks.
         place: Where it stands.
         numbers: How sure the link is, how good the tail is among several, and which relation it
             is, of the relation asked for.
@@ -129,6 +129,7 @@ class Rereading:
         self._starts, self._ends = offsets[:, 0], offsets[:, 1]
         self._inner = TextReading(text, self._states[1:-1], self._starts[1:-1], self._ends[1:-1])
         self._known: dict[int, tuple[Array, Array]] = {}
+        self.relations = rereader.relations
 
     def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the numbers of pairs of spans, as :class:`LinkHead` does."""
@@ -145,50 +146,52 @@ class Rereading:
                 found[rows] = self._network(head, places, numbers)
         return found
 
-    def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
-        """Return the best answers to a head span and a relation, best first.
+    def chances(self, head: int, relation: str) -> Array:
+        """Return log probabilities of the short stretches, ``(tokens, LONGEST)``.
+
+        Each row holds the stretches that begin with a token, by how many more they have.
 
         Args:
             head: Number of the head among the spans.
             relation: One of the 31 relations.
-            count: How many.
         """
         w, name = self._rereader.weights, self._rereader.relations.index(relation)
-        sides = self._sides
         with single_threaded():
             states, vector = self._head(head)
             whole = TextReading(self._text, states, self._starts, self._ends)
             query = vector @ w["asked_weight"] + w["asked_bias"] + w["relation_weight"][name]
             factor = vector @ w["askedfactor_weight"] + w["askedfactor_bias"]
             factor = factor + w["relationfactor_weight"][name]
-            bins = distance_bins(whole, sides.places[head])
+            bins = distance_bins(whole, self._sides.places[head])
             added = states @ w["token_weight"] + w["token_bias"] + query
             added = np.maximum(added + w["distance_weight"][bins], 0)
             times = (states @ w["factor_weight"] + w["factor_bias"]) * factor
             ends = np.concatenate([added, times], axis=1) @ w["ends_weight"] + w["ends_bias"]
             left = states @ w["left_weight"] + w["left_bias"]
             right = states @ w["right_weight"] + w["right_bias"]
-            scores = ends[:, :1] + _ahead(ends[:, 1], 0.0) + w["length"]
-            rank = np.float32(left.shape[1] ** 0.5)
-            for long in range(min(LONGEST, len(states))):
-                products = (left[: len(left) - long] * right[long:]).sum(axis=1)
-                scores[: len(left) - long, long] += products / rank
-            held = np.ones(len(states), np.float32)
-            held[[0, -1]] = 0
-            scores[(_ahead(held, 0.0) == 0) | (held == 0)[:, None]] = -np.inf
-            flat = scores.ravel()
-            top = float(flat.max())
-            total = top + float(np.log(np.exp(flat - top).sum()))
-            listed = [int(at) for at in np.argsort(-flat, kind="stable")[:count]]
-            listed = [at for at in listed if np.isfinite(flat[at])]
-            taken = [(at // LONGEST, at // LONGEST + at % LONGEST + 1) for at in listed]
-            places = [(int(self._starts[a]), int(self._ends[b - 1])) for a, b in taken]
-            numbers = [self._numbers(head, self._text[slice(*place)], place) for place in places]
-            said = self._network(head, taken, numbers)[:, :, name]
-        return [
-            Answer(float(flat[at]) - total, place, row)
-            for at, place, row in zip(listed, places, said, strict=True)
+        scores = ends[:, :1] + _ahead(ends[:, 1], 0.0) + w["length"]
+        rank = np.float32(left.shape[1] ** 0.5)
+        for long in range(min(LONGEST, len(states))):
+            products = (left[: len(left) - long] * right[long:]).sum(axis=1)
+            scores[: len(left) - long, long] += products / rank
+        held = np.ones(len(states), np.float32)
+        held[[0, -1]] = 0
+        scores[(_ahead(held, 0.0) == 0) | (held == 0)[:, None]] = -np.inf
+        top = scores.max()
+        return np.asarray(scores - top - np.log(np.exp(scores - top).sum()), np.float32)
+
+    def tails(self, head: int, taken: Sequence[tuple[int, int]]) -> Array:
+        """Return the numbers of a head with stretches of tokens, ``(tails, 3, relations)``."""
+        numbers = [
+            self._numbers(head, self._text[slice(*place)], place)
+            for place in map(self.place, taken)
         ]
+        with single_threaded():
+            return self._network(head, taken, numbers)
+
+    def place(self, taken: tuple[int, int]) -> Place:
+        """Return where a stretch of tokens stands in the text."""
+        return int(self._starts[taken[0]]), int(self._ends[taken[1] - 1])
 
     def _numbers(self, head: int, tail: str, place: Place | None) -> Array:
         sides = self._sides
@@ -227,6 +230,52 @@ class Rereading:
         hidden = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
         found = hidden @ w["out_weight"] + w["out_bias"]
         return np.asarray(found.reshape(len(rows), 3, -1), np.float32)
+
+
+class Rereaders:
+    """Several networks as one: the mean of what they say.
+
+    Args:
+        readers: One or more, on encoders that part a text into the same tokens.
+    """
+
+    def __init__(self, readers: Sequence[Rereader]) -> None:
+        self._readers = tuple(readers)
+
+    def read(self, text: str, sides: Sides) -> Rereadings:
+        """Return a text with its spans, read by each."""
+        return Rereadings([one.read(text, sides) for one in self._readers])
+
+
+class Rereadings:
+    """One text, read by several networks."""
+
+    def __init__(self, readings: Sequence[Rereading]) -> None:
+        self._readings = tuple(readings)
+
+    def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
+        """Return the mean numbers of pairs of spans, as :class:`LinkHead` does."""
+        return np.asarray(np.mean([one.links(pairs) for one in self._readings], axis=0))
+
+    def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
+        """Return the best answers to a head span and a relation, best first.
+
+        Args:
+            head: Number of the head among the spans.
+            relation: One of the 31 relations.
+            count: How many.
+        """
+        first = self._readings[0]
+        name = first.relations.index(relation)
+        flat = np.mean([one.chances(head, relation) for one in self._readings], axis=0).ravel()
+        listed = [int(at) for at in np.argsort(-flat, kind="stable")[:count]]
+        listed = [at for at in listed if np.isfinite(flat[at])]
+        taken = [(at // LONGEST, at // LONGEST + at % LONGEST + 1) for at in listed]
+        said = np.mean([one.tails(head, taken) for one in self._readings], axis=0)[:, :, name]
+        return [
+            Answer(float(flat[at]), first.place(tokens), row)
+            for at, tokens, row in zip(listed, taken, said, strict=True)
+        ]
 
 
 def _span(states: Array, first: int, end: int) -> Array:

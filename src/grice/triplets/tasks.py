@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grice.triplets.models import TripletModels
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Item, Place
-    from grice.triplets.rereading import Rereading
+    from grice.triplets.rereading import Rereadings
     from grice.triplets.structure import Layout
 
 __all__ = ["TaskAnswers", "answer_tasks", "rerank_spans"]
@@ -154,7 +154,7 @@ def _relations_apart(
 def _answer_questions(
     name: str,
     reading: TextReading,
-    again: Rereading,
+    again: Rereadings,
     sides: Sides,
     questions: Sequence[Question],
     models: TripletModels,
