@@ -12,7 +12,7 @@ from grice.graphs.wording import fact_text
 from grice.records import Triple
 from grice.runtime.bundle import file_sha256
 
-FILES = ("concepts.txt", "facts.npz", "judges.npz", "links.npz")
+FILES = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "judges.npz", "links.npz")
 
 
 def write_card(
@@ -33,11 +33,11 @@ def write_card(
         "data = [",
         '  "ExplaGraphs train, graph versions and perturbed negatives (Saha et al. 2021; MIT, '
         f'CC BY-SA 4.0): {len(found)} rows",',
-        '  "ConceptNet-100K train (CC BY-SA 4.0), Open English WordNet antonyms and synonyms '
-        f'(CC BY 4.0): {len(known)} facts",',
+        '  "ConceptNet-100K train (CC BY-SA 4.0), ATOMIC-2020 (CC BY 4.0), Open English WordNet '
+        f'antonyms and synonyms (CC BY 4.0): {len(known)} facts",',
         "]",
-        'selection = ["train topics held out (k-means of beliefs), five folds", "weights of '
-        'substance: fitted on two halves of the topics, each judged by a form of the other"]',
+        'selection = ["train topics held out (k-means of beliefs), five folds", "generator and '
+        'substance: taught on two folds each, apart; looked at on the fifth"]',
         f'excluded = "rows with a belief or argument of dev or test: {dropped}; failed versions '
         'equal to the final graph: 197"',
         'command = "PYTHONPATH=src python -m recipes.graphs.train"',

@@ -38,6 +38,25 @@ CONCEPTNET = {
     "UsedFor": "used for",
 }
 """Relations of ConceptNet-100K that the task has too."""
+ATOMIC = {
+    "AtLocation": "at location",
+    "CapableOf": "capable of",
+    "Causes": "causes",
+    "Desires": "desires",
+    "HasProperty": "has property",
+    "HasSubEvent": "has subevent",
+    "MadeUpOf": "made of",
+    "NotDesires": "not desires",
+    "ObjectUse": "used for",
+}
+"""Relations of ATOMIC-2020 that the task has too."""
+
+
+VERBS = "are|can|could|did|do|does|has|have|is|may|might|must|should|was|were|will|would"
+DENIED = re.compile(rf"\b({VERBS}) not\b|\b({VERBS}|ca|wo)n['’]t\b|\bcannot\b", re.IGNORECASE)
+SAID = re.compile(
+    r"\b(are|can|could|did|do|does|is|may|might|must|should|was|were|will|would)\b", re.IGNORECASE
+)
 
 
 class Instance(NamedTuple):
@@ -68,6 +87,19 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
 def normalise(text: str) -> str:
     """Return letters and digits in lower case."""
     return re.sub(r"[\W_]+", "", text.lower())
+
+
+def denied(belief: str) -> str | None:
+    """Return the opposite belief: a ``not`` put behind its first verb, or taken away.
+
+    None if no verb is found. What supports a belief counters this one.
+    """
+    found = DENIED.search(belief)
+    if found is None:
+        said = SAID.search(belief)
+        return None if said is None else f"{belief[: said.end()]} not{belief[said.end() :]}"
+    verb = found[1] or {"ca": "can", "wo": "will"}.get((found[2] or "ca").lower(), found[2])
+    return belief[: found.start()] + verb + belief[found.end() :]
 
 
 def parse(text: str) -> Graph:
@@ -135,6 +167,19 @@ def conceptnet(data: Path) -> list[Triple]:
         ]
 
 
+def atomic(data: Path) -> list[Triple]:
+    """Return the train triples of ATOMIC-2020 under relations of the task."""
+    path = data / "atomic" / "atomic2020_sample.tsv.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        next(lines)
+        parts = (line.rstrip("\n").split("\t") for line in lines)
+        return [
+            Triple(head.strip(), ATOMIC[relation], tail.strip())
+            for head, relation, tail, _, split in parts
+            if split == "train" and relation in ATOMIC and head.strip() and tail.strip()
+        ]
+
+
 def opposites(data: Path) -> list[Triple]:
     """Return WordNet's antonyms and pairs of synonyms."""
     found = []
@@ -167,6 +212,30 @@ def chains(found: list[Instance]) -> dict[str, Graph]:
             facts = (Triple(a, draws.choice(used), b) for a, b in pairwise(picked))
             made[one.id] = Graph(tuple(facts))
     return made
+
+
+def moved(found: list[Instance]) -> list[tuple[Instance, Graph]]:
+    """Return each gold graph with its concepts moved about: links and relations stay."""
+    draws = random.Random(11)
+    made = []
+    for one in found:
+        concepts = list(one.graph.concepts)
+        other = concepts[:]
+        for _ in range(9):
+            draws.shuffle(other)
+            if sum(a == b for a, b in zip(concepts, other, strict=True)) < 2:
+                break
+        new = dict(zip(concepts, other, strict=True))
+        facts = (Triple(new[e.head], e.relation, new[e.tail]) for e in one.graph.edges)
+        made.append((one, Graph(tuple(facts))))
+    return made
+
+
+def swapped(found: list[Instance]) -> list[tuple[Instance, Graph]]:
+    """Return texts with the gold graph of another belief."""
+    draws = random.Random(12)
+    others = ((one, draws.choice(found)) for one in found)
+    return [(one, other.graph) for one, other in others if one.belief != other.belief]
 
 
 def nonsense(found: list[Instance]) -> dict[str, Graph]:

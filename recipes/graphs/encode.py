@@ -13,10 +13,13 @@ from pathlib import Path
 
 import numpy as np
 from recipes.graphs.data import (
+    atomic,
     chains,
     conceptnet,
+    denied,
     external_concepts,
     instances,
+    moved,
     nonsense,
     opposites,
 )
@@ -37,11 +40,11 @@ def encoder() -> EmbeddedEncoder:
 
 
 def lexical(data: Path) -> list[Triple]:
-    """Return ConceptNet with WordNet's antonyms and as many synonyms as are learned from."""
+    """Return ConceptNet and ATOMIC with WordNet's antonyms and as many synonyms as are used."""
     pairs = opposites(data)
     synonyms = [one for one in pairs if one.relation == "synonym of"]
     rest = [one for one in pairs if one.relation != "synonym of"]
-    return conceptnet(data) + rest + random.Random(0).sample(synonyms, SYNONYMS)
+    return conceptnet(data) + atomic(data) + rest + random.Random(0).sample(synonyms, SYNONYMS)
 
 
 def flipped(graph: Graph) -> list[Triple]:
@@ -71,14 +74,16 @@ def main() -> None:
         for graph in (one.graph, *(g for g, _ in one.versions), *(g for g, _ in one.perturbed))
     ]
     wanted = [*texts, *external_concepts(found)]
+    wanted += [text for one in found if (text := denied(one.belief)) is not None]
     wanted += [concept for graph in graphs for concept in graph.concepts]
     wanted += [fact_text(fact) for graph in graphs for fact in graph.edges]
     wanted += [fact_text(fact) for one in found for fact in flipped(one.graph)]
     kept = Vectors(WORK / "vectors")
     kept.add(wanted, engine)
     kept.add([phrase for text in texts for phrase in phrases(text)], engine)
-    empty = [*chains(found).values(), *nonsense(found).values()]
+    empty = [*chains(found).values(), *nonsense(found).values(), *(g for _, g in moved(found))]
     kept.add([text for graph in empty for text in graph.concepts], engine)
+    kept.add([fact_text(fact) for graph in empty for fact in graph.edges], engine)
     kept.add([side for fact in lexical(data) for side in (fact.head, fact.tail)], engine)
 
 

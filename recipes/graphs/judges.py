@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
-from recipes.graphs.data import Instance, judged_graphs
+from recipes.graphs.data import Instance, denied, judged_graphs
 from recipes.graphs.kernel import fit_kernel, scores
 from scipy.optimize import minimize
 
@@ -23,8 +23,9 @@ from grice.graphs.wording import opposite
 from grice.records import Triple
 
 LABELS = {"support": 0, "counter": 1, "incorrect": 2}
-WEIGHTS = {"judged": 1.0, "unverified": 0.7, "perturbed": 0.2, "flipped": 0.2}
-SECA = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1536}
+OPPOSITE = {"support": "counter", "counter": "support", "incorrect": "incorrect"}
+WEIGHTS = {"judged": 1.0, "unverified": 0.7, "perturbed": 0.2, "flipped": 0.2, "denied": 0.3}
+SECA = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 3072}
 EA = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1024}
 STANCE = {"share": 0.3, "width": 0.3, "ridge": 2.0, "features": 1024}
 
@@ -61,7 +62,8 @@ def meaning_examples(found: list[Instance], fold: dict[str, int]) -> list[Exampl
     """Return graphs with verdicts, and beside them wrong ones that were made.
 
     A flipped graph denies one fact of a gold graph: it is wrong whatever its number of
-    negations says, so that counting them does not pass.
+    negations says, so that counting them does not pass. Under the denied belief a graph explains
+    the other stance.
     """
     draws = random.Random(1)
     examples = [
@@ -69,6 +71,12 @@ def meaning_examples(found: list[Instance], fold: dict[str, int]) -> list[Exampl
                 fold[one.instance.belief])
         for one in judged_graphs(found)
     ]  # fmt: skip
+    for one in judged_graphs(found):
+        other = denied(one.instance.belief)
+        if other is not None:
+            label = LABELS[OPPOSITE[one.label]]
+            reading = Reading(other, None, one.graph)
+            examples.append(Example(reading, label, "denied", fold[one.instance.belief]))
     for one in found:
         place = fold[one.belief]
         if one.versions[-1][1] == "unknown":

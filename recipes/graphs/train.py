@@ -1,7 +1,8 @@
-"""Trains everything in the bundle ``graphs`` and writes its card.
+"""Fits the judges, joins all that the bundle ``graphs`` holds, and writes its card.
 
 PYTHONPATH=src python -m recipes.graphs.encode --data ../shared/data      (once)
 PYTHONPATH=src python -m recipes.graphs.validate --data ../shared/data
+PYTHONPATH=src python -m recipes.graphs.substance --data ../shared/data
 PYTHONPATH=src python -m recipes.graphs.train --data ../shared/data
 """
 
@@ -10,14 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import torch
 from recipes.graphs.card import write_card
-from recipes.graphs.data import Instance, external_concepts, instances
+from recipes.graphs.data import instances
 from recipes.graphs.encode import lexical
-from recipes.graphs.facts import fit_facts
 from recipes.graphs.judges import (
     EA,
     SECA,
@@ -30,39 +31,12 @@ from recipes.graphs.judges import (
     stance_examples,
 )
 from recipes.graphs.space import WORK, Kept, make_space, topic_folds
-from recipes.graphs.substance import area
-from scipy.optimize import minimize
 
 from grice.graphs.features import Features
-from grice.graphs.generate import phrase_row
-from grice.graphs.wording import phrases
 
 OUT = Path("src/grice/data/bundles/graphs")
-VOCABULARY = 1200
-
-
-def chosen_phrases(found: list[Instance], features: Features) -> np.ndarray:
-    """Return weights by which a phrase of a text looks like a concept people choose."""
-    rows, goal = [], []
-    for one in found:
-        chosen = set(one.graph.concepts)
-        for text in (one.belief, one.argument):
-            other = one.argument if text is one.belief else one.belief
-            for phrase in phrases(text):
-                rows.append(phrase_row(phrase, text, other, features))
-                goal.append(phrase in chosen)
-    made, labels = np.array(rows), np.array(goal, float)
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        out = made @ flat
-        slope = (1 / (1 + np.exp(-out)) - labels) / len(labels)
-        value = (np.logaddexp(0, out) - labels * out).mean() + 1e-4 * (flat**2).sum()
-        return value, made.T @ slope + 2e-4 * flat
-
-    weights = minimize(loss, np.zeros(made.shape[1]), jac=True).x
-    print(f"phrases: {labels.mean():.3f} are concepts, AUC on train "
-          f"{area((made @ weights)[labels == 1], (made @ weights)[labels == 0]):.3f}")  # fmt: skip
-    return weights.astype(np.float32)
+FITTED = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "links.npz")
+"""What ``substance.py`` left in the work folder as it ships."""
 
 
 def main() -> None:
@@ -92,18 +66,18 @@ def main() -> None:
             offset = best_offset(held_out(rows, settings, classes, 0)[judged], rows.labels[judged])
             arrays["meaning_bias"] = arrays["meaning_bias"] + np.array([0, 0, offset], np.float32)
         print(f"{name}: {len(rows.labels)} rows", flush=True)
-    arrays["phrases"] = chosen_phrases(found, features)
-    known = lexical(arguments.data)
-    empty = json.loads((WORK / "substance.json").read_text())
-    arrays["substance"] = np.array(empty["weights"], np.float32)
+    with np.load(WORK / "substance.npz", allow_pickle=False) as fitted:
+        arrays |= dict(fitted)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    fit_facts(kept, found, known, seed=0).save(arguments.out / "facts.npz")
-    fit_facts(kept, found, known, seed=1).save(arguments.out / "links.npz")
     np.savez_compressed(arguments.out / "judges.npz", allow_pickle=False, **arrays)
-    words = [word for word, _ in external_concepts(found).most_common(VOCABULARY)]
-    (arguments.out / "concepts.txt").write_text("\n".join(words) + "\n", "utf-8")
-    judged = json.loads((WORK / "judges.json").read_text())
-    write_card(arguments.out, found, known, dropped, judged + empty["figures"])
+    for name in FITTED:
+        shutil.copyfile(WORK / name, arguments.out / name)
+    figures = [
+        figure
+        for name in ("judges.json", "substance.json")
+        for figure in json.loads((WORK / name).read_text())
+    ]
+    write_card(arguments.out, found, lexical(arguments.data), dropped, figures)
 
 
 if __name__ == "__main__":

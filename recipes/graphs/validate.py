@@ -62,7 +62,7 @@ def meaning(examples: list[Example], features: Features) -> list[Figure]:
     figures = [figure(on, "3-way accuracy, floor: TF-IDF", words, some)]
     agrees = np.zeros(len(examples), bool)
     agrees[accepted] = parity_agrees(_some(examples, accepted))
-    made = rows.kinds != "unverified"
+    made = ~np.isin(rows.kinds, ("unverified", "denied"))
     every = _some(examples, made)
     floor = recall_values(tfidf_held_out(every, 3), rows.labels[made])
     both = "judged and made graphs, held-out topics"

@@ -56,6 +56,18 @@ def test_answers_do_not_depend_on_neighbours_or_case(judges):
     )
 
 
+def test_no_order_of_the_facts_matters(judges):
+    edges = graph(GOOD).edges
+    orders = [Graph(edges), Graph(edges[::-1]), Graph((edges[1], edges[0], edges[2]))]
+    readings = [Reading(BELIEF, ARGUMENT, one) for one in orders]
+    for answers in (
+        [found.value for found in judges.substances(readings)],
+        [found.support for found in judges.meanings([(BELIEF, one) for one in orders])],
+        [margin for _, margin in judges.stances_with_graphs(readings)],
+    ):
+        assert answers == pytest.approx([answers[0]] * 3, abs=1e-5)
+
+
 @pytest.mark.parametrize("text", ["", "(a; is a; b)", "(; is a; b)", "(a; is a; b)(b; is a; a)",
                                   "(a; resembles; b)", "(a; is a; a)"])  # fmt: skip
 def test_odd_graphs_get_an_answer(judges, text):

@@ -3,19 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grice.graphs.graph import Graph
 from grice.graphs.reader import read_graph
-from grice.graphs.substance import (
-    fact_logits,
-    substance_parts,
-    substance_value,
-)
+from grice.graphs.substance import fact_logits, substance_parts
 from grice.graphs.wording import relation_names
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
 
 BELIEF, ARGUMENT = "Zoos should be banned.", "Animals suffer."
-WEIGHTS = np.array([1, 1, 1, -1, -1], np.float32)
 
 
 def graph(text):
@@ -23,7 +17,7 @@ def graph(text):
 
 
 def parts(text, plausible):
-    return substance_parts(graph(text), BELIEF, ARGUMENT, np.array(plausible, np.float32))
+    return substance_parts(BELIEF, ARGUMENT, graph(text), np.array(plausible, np.float32))
 
 
 def test_the_connection_is_the_weakest_fact_of_the_best_path():
@@ -38,19 +32,11 @@ def test_without_a_path_nothing_is_connected():
     assert parts("(place; is a; being)", [0.9])[2] == 0
 
 
-def test_a_graph_without_facts_has_no_substance():
-    found = substance_value(Graph(()), BELIEF, ARGUMENT, np.zeros(0, np.float32), WEIGHTS)
-    assert found == (0.0, (), 0.0)
-
-
-def test_more_plausible_facts_give_more_substance():
-    text = graph("(zoos; causes; harm)(harm; part of; animals)")
-    values = [
-        substance_value(text, BELIEF, ARGUMENT, np.array([a, b], np.float32), WEIGHTS).value
-        for a, b in ((0.1, 0.1), (0.9, 0.1), (0.9, 0.9))
-    ]
-    assert values == sorted(values)
-    assert 0 < values[0] < values[-1] < 1
+def test_parts_are_mean_least_connection_and_share_of_doubtful_facts():
+    found = parts("(zoos; causes; harm)(harm; part of; animals)", [0.9, 0.3])
+    assert found.tolist() == pytest.approx([0.6, 0.3, 0.3, 0.5])
+    hidden = substance_parts(BELIEF, None, graph("(zoos; is a; place)"), np.ones(1, np.float32))
+    assert hidden.tolist() == [1, 1, 0, 0]
 
 
 def test_an_unknown_relation_scores_as_the_worst_known_one():
@@ -63,3 +49,20 @@ def test_an_unknown_relation_scores_as_the_worst_known_one():
     vectors = {"a": np.zeros(2, np.float32), "b": np.ones(2, np.float32)}
     facts = [Triple("a", relation_names()[5], "b"), Triple("a", "resembles", "b")]
     assert fact_logits(form, vectors, facts).tolist() == [1, -4]
+
+
+def test_a_grid_is_every_head_with_every_tail_and_no_pair_minds_the_others():
+    draws = np.random.default_rng(0)
+    heads, tails = (draws.standard_normal((n, 7)).astype(np.float32) for n in (3, 4))
+    form = Bilinear(
+        *(draws.standard_normal((7, 2 + 3 * 2)).astype(np.float32) for _ in "ht"),
+        **{name: draws.standard_normal(3).astype(np.float32)
+           for name in ("cosine", "scale", "bias")},
+        shared=2,
+    )  # fmt: skip
+    found = form.grid(heads, tails)
+    assert found.shape == (3, 4, 3)
+    for i in range(3):
+        np.testing.assert_allclose(found[i], form(np.repeat(heads[i : i + 1], 4, axis=0), tails),
+                                   rtol=1e-4, atol=1e-4)  # fmt: skip
+    assert (form.grid(heads[1:2], tails[2:3])[0, 0] == found[1, 2]).all()

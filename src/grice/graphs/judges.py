@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from grice.graphs.cases import Cases
 from grice.graphs.features import Features, Reading, Space, texts_of
+from grice.graphs.generate import Maker
 from grice.graphs.graph import Graph
 from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
-from grice.graphs.substance import (
-    Substance,
-    fact_logits,
-    substance_value,
-)
+from grice.graphs.substance import Substance, fact_logits, substance_parts
 from grice.knowledge.plausibility import Bilinear
 from grice.runtime.heads import sigmoid
 
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.graphs.samples import Stance
-    from grice.records import Triple
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder, Vector
 
@@ -78,11 +75,18 @@ class GraphJudges:
         self._stance = KernelHead.load(kept, "stance")
         self._edges = KernelHead.load(kept, "edges")
         self._meaning = KernelHead.load(kept, "meaning")
-        self._weights = kept["substance"]
-        self.phrases: Array = kept["phrases"]
+        self._choice = KernelHead.load(kept, "choice")
+        self._substance = KernelHead.load(kept, "substance")
+        self._scale: Array = kept["substance_scale"]
         self._facts = Bilinear.load(bundle.path("facts.npz"))
-        self.links = Bilinear.load(bundle.path("links.npz"))
-        self.concepts = tuple(bundle.path("concepts.txt").read_text("utf-8").split("\n")[:-1])
+        words = bundle.path("concepts.txt").read_text("utf-8").split("\n")[:-1]
+        self.maker = Maker(
+            self.features,
+            Bilinear.load(bundle.path("links.npz")),
+            kept["phrases"],
+            list(zip(words, kept["often"].tolist(), strict=True)),
+            Cases.load(bundle.path("cases.json"), bundle.path("cases.npz")),
+        )
 
     def know(self, texts: Iterable[str]) -> None:
         """Encode the texts that are new, all at once."""
@@ -132,23 +136,32 @@ class GraphJudges:
         side = STANCES.index(stance)
         return [bool(whole[side] > row[side]) for row in rest]
 
+    def choices(self, readings: Sequence[Reading]) -> list[Meaning]:
+        """Return what each graph explains, to the judge by which the generator chooses.
+
+        It is another one than :meth:`meanings`, and taught on other topics than
+        :meth:`substances`, so that a graph is not judged by what it was chosen by.
+        """
+        read = [reading._replace(graph=_read(reading.graph)) for reading in readings]
+        return [Meaning(*map(float, row)) for row in self._scores(self._choice, read)]
+
     def substances(self, readings: Sequence[Reading]) -> list[Substance]:
         """Return the substance of each graph; an argument that is None counts as empty."""
-        self.know(
-            text
-            for reading in readings
-            for fact in reading.graph.lower().edges
-            for text in (fact.head, fact.tail)
-        )
-        found = []
-        for belief, argument, graph in readings:
-            lowered = graph.lower()
-            likely = self._plausible(lowered.edges)
-            found.append(substance_value(lowered, belief, argument or "", likely, self._weights))
-        return found
+        read = [
+            Reading(belief, argument or "", graph.lower()) for belief, argument, graph in readings
+        ]
+        self.know(texts_of(read))
+        return [self._substance_of(reading) for reading in read]
 
-    def _plausible(self, facts: Sequence[Triple]) -> Array:
-        return sigmoid(fact_logits(self._facts, self._vectors, facts))
+    def _substance_of(self, reading: Reading) -> Substance:
+        if not reading.graph.edges:
+            return Substance(0.0, (), 0.0)
+        likely = sigmoid(fact_logits(self._facts, self._vectors, reading.graph.edges))
+        parts = substance_parts(*reading, likely)
+        counts, vectors = self.features.row(reading)
+        found = self._substance(np.concatenate([counts, parts]), vectors)
+        logit = self._scale[0] * found[1:] + self._scale[1]
+        return Substance(float(sigmoid(logit)[0]), tuple(map(float, likely)), float(parts[2]))
 
     def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
         self.know(texts_of(readings))

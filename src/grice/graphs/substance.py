@@ -1,9 +1,10 @@
 """``substance``: does a graph say something, or does it only have the right form?
 
-Plausibility of each fact, by a bilinear form of its concepts learned from ConceptNet and
-explanation graphs, and how well plausible facts connect the argument to the belief (to which the
-fitted weights give next to nothing). A chain of long words under fixed relations passes every rule
-of structure and stands low here; a search for plausible facts stands high.
+A judge that has seen graphs which people wrote, and beside them graphs that look like those but
+say nothing: chains of phrases, graphs with their concepts moved about, graphs of another belief,
+perturbed and refused ones, and what the generator makes. It reads plausibility of each fact, how
+well plausible facts connect the argument to the belief, and what all judges read. A chain of long
+words under fixed relations passes every rule of structure and stands low here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.graphs.wording import relation_names
-from grice.runtime.heads import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +31,6 @@ __all__ = [
     "Substance",
     "fact_logits",
     "substance_parts",
-    "substance_value",
     "with_one",
 ]
 
@@ -40,7 +39,8 @@ class Substance(NamedTuple):
     """How much a graph says.
 
     Attributes:
-        value: 0 to 1; 0 for a graph without facts.
+        value: 0 to 1; 0 for a graph without facts. Beside as many graphs that were made to say
+            nothing as people wrote, the share of the latter among graphs of this value.
         facts: Plausibility of each fact, 0 to 1.
         connection: Plausibility of the weakest fact on the best path, in either direction, from
             a concept of the belief to another one of the argument; 0 if there is none.
@@ -75,37 +75,17 @@ def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[T
     )  # fmt: skip
 
 
-def substance_parts(graph: Graph, belief: str, argument: str, plausible: Array) -> list[float]:
-    """Return what the value is made of.
+def substance_parts(belief: str, argument: str | None, graph: Graph, plausible: Array) -> Array:
+    """Return what is known of the facts of a graph in lower case, shape ``(4,)``.
 
     Mean and least plausibility of the facts, the connection, and the share of facts below one
     half.
     """
-    return [
-        float(plausible.mean()),
-        float(plausible.min()),
-        _connection(graph, belief.lower(), argument.lower(), plausible.tolist()),
-        float((plausible < 0.5).mean()),
-    ]
-
-
-def substance_value(
-    graph: Graph, belief: str, argument: str, plausible: Array, weights: Array
-) -> Substance:  # fmt: skip
-    """Return the substance of a graph.
-
-    Args:
-        graph: In lower case.
-        belief: The belief.
-        argument: The argument.
-        plausible: Plausibility of each fact, 0 to 1.
-        weights: One per part, and the intercept.
-    """
-    if not graph.edges:
-        return Substance(0.0, (), 0.0)
-    parts = substance_parts(graph, belief, argument, plausible)
-    total = np.array([np.dot(weights[:-1], np.array(parts, np.float32)) + weights[-1]], np.float32)
-    return Substance(float(sigmoid(total)[0]), tuple(map(float, plausible)), parts[2])
+    connection = _connection(
+        graph, belief.lower(), (argument or "").lower(), plausible.tolist()
+    )  # fmt: skip
+    parts = (plausible.mean(), plausible.min(), connection, (plausible < 0.5).mean())
+    return np.array(parts, np.float32)
 
 
 def _connection(graph: Graph, belief: str, argument: str, plausible: Sequence[float]) -> float:

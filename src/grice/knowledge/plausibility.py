@@ -114,6 +114,26 @@ class Bilinear:
         form = self.cosine * cosines + shared + np.ascontiguousarray(own).sum(axis=2)
         return np.asarray(self.scale * form + self.bias, np.float32)
 
+    def grid(self, head: Array, tail: Array) -> Array:
+        """Return scores of every head with every tail, shape ``(heads, tails, relations)``.
+
+        The same as calling with each pair but for rounding; each side is mapped once.
+        """
+        with single_threaded():
+            left = np.stack([row @ self._head for row in head])
+            right = np.stack([row @ self._tail for row in tail])
+        shape = (-1, len(self.scale), (left.shape[1] - self._shared) // len(self.scale))
+        # Without BLAS, so that the bits of an element depend on its own pair alone.
+        own = np.einsum(
+            "irk,jrk->ijr",
+            left[:, self._shared :].reshape(shape),
+            right[:, self._shared :].reshape(shape),
+        )
+        shared = np.einsum("ik,jk->ij", left[:, : self._shared], right[:, : self._shared])
+        cosines = np.einsum("ik,jk->ij", head, tail)
+        form = self.cosine * cosines[:, :, None] + shared[:, :, None] + own
+        return np.asarray(self.scale * form + self.bias, np.float32)
+
 
 def triple_features(head: Array, tail: Array) -> Array:
     """Return what the networks read, shape ``(n, 4 * dimensions + 1)``.

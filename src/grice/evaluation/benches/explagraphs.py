@@ -12,8 +12,10 @@ import numpy as np
 
 from grice.evaluation.rows import Row
 from grice.graphs.baselines import graph_polarity, nonsense_graph, word_polarity
+from grice.graphs.features import Reading
 from grice.graphs.generate import generate_graphs
 from grice.graphs.judged import judge
+from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, read_predictions, read_samples
 from grice.graphs.scores import score_sample
 from grice.stats import mean
@@ -50,12 +52,15 @@ MEASURES = {
 RE_T5 = {"sa": 0.704, "stca": 0.278, "g_bleu": 0.054, "g_rouge2": 0.067, "g_rougel": 0.112}
 """Table 5; SeCA and EA are by judges that were not released."""
 OWN_JUDGE = "by the shipped judge: compares with the rows here, not with published figures"
-CHOSEN = "the generator picks among its graphs by the judge of meaning, so its seca is flattered"
-SEARCHED = (
-    "the generator searches by a form like the judge's, of another seed but taught by the same "
-    "facts, so its substance is flattered: above that of gold graphs it is no merit"
+APART = (
+    "substance and the generator are taught on topics apart and ask each other nothing; graphs of "
+    "the generator are among those that substance was taught to place low"
 )
-FLATTERED = {"seca": CHOSEN, "substance": SEARCHED}
+CHOSEN = (
+    "the generator picks by a judge of the same kind as seca's, so that its seca is flattered: per "
+    "graph that is compared it stands above gold graphs, which is no merit"
+)
+NOTES = {"substance": APART, "seca": CHOSEN}
 LEVEL = 5
 """The percentile of substance that a system's mean should lie above."""
 
@@ -88,8 +93,8 @@ def measure(shop: Workshop) -> Iterator[Row]:
             own = name in ("seca", "ea", "substance")
             beside = RE_T5.get(name) if system.name == "embedded" else None
             notes = [OWN_JUDGE] * own
-            if system.name == "embedded" and name in FLATTERED:
-                notes.append(FLATTERED[name])
+            if system.name == "embedded" and name in NOTES:
+                notes.append(NOTES[name])
             yield Row(
                 row=system.name,
                 measure=name,
@@ -102,6 +107,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
                 signature=f"{stamp}|on:explagraphs_dev|{name}",
             )
     yield from _gold_polarity(samples)
+    yield from _stances(samples, judges, stamp)
     yield from _emptiness(kept, stamp)
     why = "only concepts were released, no graphs"
     yield Row(row=NODES_ONLY, measure="stca", found=None, kind="printed", why=why)
@@ -160,15 +166,38 @@ def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
               kind="floor", why="how far the form of a graph gives its stance away")  # fmt: skip
 
 
+def _stances(samples: Sequence[Sample], judges: GraphJudges, stamp: str) -> Iterator[Row]:
+    """Yield how often the stance is found without and with the gold graph."""
+    texts = [(one.belief, one.argument) for one in samples]
+    readings = [
+        Reading(*pair, read_graph(one.graphs[0].lower()).graph)
+        for pair, one in zip(texts, samples, strict=True)
+    ]
+    alone, beside = judges.stances(texts), judges.stances_with_graphs(readings)
+    right = [
+        [float(said == one.stance) for (said, _), one in zip(found, samples, strict=True)]
+        for found in (alone, beside)
+    ]
+    gain = [b - a for a, b in zip(*right, strict=True)]
+    for name, values, why in (
+        ("stance without graph", right[0], "belief and argument"),
+        ("stance with gold graph", right[1], "the form of a gold graph gives stances away"),
+        ("with gold graph minus without", gain, ""),
+    ):
+        yield Row(row=name, measure="sa", kind="ours", found=_mean(values, samples), why=why,
+                  signature=f"{stamp}|on:explagraphs_dev|sa")  # fmt: skip
+
+
 def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> Iterator[Row]:
-    """Yield how far ours is above the nonsense chain, and the level it should lie above."""
-    ours, samples = kept["embedded"]
-    floor = kept["nonsense"][0]["substance"]
-    above = [a - b for a, b in zip(ours["substance"], floor, strict=True)]
+    """Yield how far ours is above nonsense and below gold, and the level to lie above."""
+    samples = kept["embedded"][1]
     signature = f"{stamp}|on:explagraphs_dev|substance"
-    yield Row(row="embedded minus nonsense", measure="substance", kind="ours",
-              found=_mean(above, samples), why=f"{OWN_JUDGE}; {SEARCHED}",
-              signature=signature)  # fmt: skip
+    for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
+        above = [a - b for a, b in zip(kept[first][0]["substance"], kept[second][0]["substance"],
+                                       strict=True)]  # fmt: skip
+        yield Row(row=f"{first} minus {second}", measure="substance", kind="ours",
+                  found=_mean(above, samples), why=f"{OWN_JUDGE}; {APART}",
+                  signature=signature)  # fmt: skip
     values, answered = kept[RELEASED[0]]
     found = np.array(values["substance"])
     draws = np.random.default_rng(0).integers(len(found), size=(2000, len(found)))

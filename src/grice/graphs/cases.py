@@ -1,0 +1,222 @@
+"""Graphs that people wrote, as patterns for new ones.
+
+A case keeps what a graph is like and forgets what it is about: which concepts come from belief,
+argument, both or neither, where they stand there, which relations join them. The pattern is filled
+with candidates of another belief and argument, much as one explains by analogy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from grice.graphs.candidates import origin, place_in
+from grice.graphs.wording import relation_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.graphs.candidates import Candidate
+    from grice.graphs.graph import Graph
+
+    Array: TypeAlias = NDArray[np.float32]
+    Facts: TypeAlias = tuple[tuple[int, int, int], ...]
+
+__all__ = ["Case", "Cases", "Filled", "Slot", "case_of", "fill"]
+
+LIKE, LOOKS, PLACE = 1.0, 0.8, 0.5
+"""What counts in a slot beside the facts: likeness to the concept that stood there, how much a
+phrase looks like a concept, and how far it stands from where that one stood."""
+BEAM = 6
+STEPS = 127.0
+
+
+class Slot(msgspec.Struct, frozen=True, array_like=True):
+    """The place of one concept.
+
+    Attributes:
+        origin: ``both``, ``belief``, ``argument`` or ``outside``.
+        start: Where the concept began in its text, as a share of the text's length.
+        end: Where it ended.
+        concept: The concept itself if it came from outside, else empty.
+    """
+
+    origin: str
+    start: float
+    end: float
+    concept: str = ""
+
+
+class Case(msgspec.Struct, frozen=True, array_like=True):
+    """One graph without what it is about.
+
+    Attributes:
+        stance: What it explained.
+        slots: Its concepts.
+        facts: Slot of the head, number of the relation in the schema, slot of the tail; each
+            fact after the first touches an earlier one.
+    """
+
+    stance: str
+    slots: tuple[Slot, ...]
+    facts: tuple[tuple[int, int, int], ...]
+
+
+class Filled(NamedTuple):
+    """A pattern filled with candidates: facts by numbers of candidates, and how well it fits."""
+
+    score: float
+    facts: Facts
+
+
+class Cases:
+    """Cases with what they were about, in short vectors.
+
+    Args:
+        cases: The patterns.
+        texts: Unit vectors of belief and argument of each, shape ``(cases, 2, k)``.
+        concepts: Unit vectors of the concepts of all cases in order, shape ``(concepts, k)``.
+    """
+
+    def __init__(self, cases: Sequence[Case], texts: Array, concepts: Array) -> None:
+        self.cases = tuple(cases)
+        self._texts = texts
+        ends = np.cumsum([len(case.slots) for case in cases])[:-1]
+        self._concepts = np.split(concepts, ends) if cases else []
+        self._support = np.array([case.stance == "support" for case in cases], bool)
+
+    @classmethod
+    def load(cls, patterns: Path, vectors: Path) -> Cases:
+        """Read ``cases.json`` and ``cases.npz`` as :meth:`save` writes them."""
+        cases = msgspec.json.decode(patterns.read_bytes(), type=list[Case])
+        with np.load(vectors, allow_pickle=False) as kept:
+            parts = [kept[name].astype(np.float32) / STEPS for name in ("texts", "concepts")]
+        return cls(cases, *parts)
+
+    def save(self, folder: Path) -> None:
+        """Write the cases, vectors in whole steps of one byte."""
+        (folder / "cases.json").write_bytes(msgspec.json.encode(self.cases) + b"\n")
+        packed = {
+            name: np.rint(part * STEPS).astype(np.int8)
+            for name, part in (("texts", self._texts), ("concepts", np.concatenate(self._concepts)))
+        }
+        np.savez_compressed(folder / "cases.npz", allow_pickle=False, **packed)
+
+    def nearest(
+        self, belief: Array, argument: Array, stance: str, count: int
+    ) -> list[tuple[Case, Array]]:
+        """Return the cases of a stance that were about the most similar texts, best first.
+
+        Args:
+            belief: Unit vector of shape ``(k,)``.
+            argument: The same.
+            stance: ``support`` or ``counter``.
+            count: Most cases.
+
+        Returns:
+            Each with the vectors of its concepts, shape ``(slots, k)``.
+        """
+        near = self._texts[:, 0] @ belief + self._texts[:, 1] @ argument
+        near = np.where(self._support == (stance == "support"), near, -np.inf)
+        order = np.argsort(-near, kind="stable")[:count]
+        return [(self.cases[i], self._concepts[i]) for i in order if np.isfinite(near[i])]
+
+
+def case_of(graph: Graph, belief: str, argument: str, stance: str) -> Case | None:
+    """Return the pattern of a graph; None if a relation is unknown or it is not connected."""
+    number = {name: place for place, name in enumerate(relation_names())}
+    texts = (belief.lower(), argument.lower())
+    slot = {concept: place for place, concept in enumerate(graph.concepts)}
+    if not graph.edges or any(fact.relation not in number for fact in graph.edges):
+        return None
+    left = [(slot[one.head], number[one.relation], slot[one.tail]) for one in graph.edges]
+    facts, reached = [left.pop(0)], {slot[graph.edges[0].head], slot[graph.edges[0].tail]}
+    while left:
+        fact = next((one for one in left if one[0] in reached or one[2] in reached), None)
+        if fact is None:
+            return None
+        left.remove(fact)
+        facts.append(fact)
+        reached |= {fact[0], fact[2]}
+    slots = []
+    for concept in graph.concepts:
+        where = origin(concept, *texts)
+        start, end = place_in(concept, texts[where == "argument"])
+        fresh = concept if where == "outside" else ""
+        slots.append(Slot(where, round(start, 2), round(end, 2), fresh))
+    return Case(stance, tuple(slots), tuple(facts))
+
+
+def fill(
+    case: Case, concepts: Array, found: Sequence[Candidate], vectors: Array, scores: Array
+) -> Filled | None:
+    """Return the pattern filled as well as a narrow beam can, or None if nothing fits.
+
+    Args:
+        case: The pattern.
+        concepts: Unit vectors of what stood in its slots, shape ``(slots, k)``.
+        found: The candidates.
+        vectors: Their unit vectors, shape ``(candidates, k)``.
+        scores: Log probability of each fact, shape ``(candidates, candidates, relations)``.
+    """
+    like = LIKE * (concepts @ vectors.T)
+    pools = [_pool(slot, row, found) for slot, row in zip(case.slots, like, strict=True)]
+    if not all(pools):
+        return None
+    share = 1 / len(case.facts)
+    beam: list[tuple[float, dict[int, int]]] = [(0.0, {})]
+    for head, relation, tail in case.facts:
+        grown = []
+        for score, taken in beam:
+            for first, one in _choices(head, taken, pools, found):
+                with_head = {**taken, head: first}
+                for last, other in _choices(tail, with_head, pools, found):
+                    fits = share * float(scores[first, last, relation])
+                    grown.append((score + one + other + fits, {**with_head, tail: last}))
+        grown.sort(key=lambda tree: -tree[0])
+        beam = grown[:BEAM]
+        if not beam:
+            return None
+    score, taken = beam[0]
+    slots = sum(pools[slot][one] for slot, one in taken.items())
+    # The mean over slots, so that large graphs gain nothing by their size.
+    return Filled(
+        score - slots + slots / len(taken),
+        tuple((taken[head], relation, taken[tail]) for head, relation, tail in case.facts),
+    )
+
+
+def _pool(slot: Slot, like: Array, found: Sequence[Candidate]) -> dict[int, float]:
+    """Return the candidates that may stand in a slot, each with how well it does."""
+    if slot.origin == "outside":
+        return {i: float(like[i]) for i, one in enumerate(found) if one.origin == "outside"}
+    wanted = {"both": ("both",), "belief": ("belief", "both"), "argument": ("argument", "both")}
+    able = [i for i, one in enumerate(found) if one.origin in wanted[slot.origin]]
+    if not able and slot.origin == "both":
+        able = [i for i, one in enumerate(found) if one.origin != "outside"]
+    return {
+        i: float(like[i])
+        + LOOKS * found[i].weight
+        - PLACE * (abs(found[i].start - slot.start) + abs(found[i].end - slot.end))
+        for i in able
+    }
+
+
+def _choices(
+    slot: int, taken: Mapping[int, int], pools: Sequence[Mapping[int, float]],
+    found: Sequence[Candidate],
+) -> list[tuple[int, float]]:  # fmt: skip
+    """Return who may stand in a slot beside those that are placed; who is there costs nothing."""
+    if slot in taken:
+        return [(taken[slot], 0.0)]
+    said = [found[one].text for one in taken.values()]
+    return [
+        (i, score)
+        for i, score in pools[slot].items()
+        if not any(found[i].text in other or other in found[i].text for other in said)
+    ]
