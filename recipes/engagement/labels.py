@@ -27,7 +27,6 @@ SOURCES = {
 }
 RESEARCH = {
     "dailydialog pairs, engaging or not": "CC BY-NC-SA 4.0 text",
-    "convai2 ratings of messages": "no licence stated",
 }
 """Added for the research variant, which is never part of the package."""
 
@@ -60,10 +59,11 @@ def said(data: Path, *, research: bool = False) -> Iterator[Said]:
     yield from _convai2017(data)
     if research:
         yield from _finetuning(data)
-        yield from _convai2(data)
 
 
-def without_evaluated(labels: list[Said], data: Path, *, research: bool) -> tuple[list[Said], str]:
+def without_evaluated(
+    labels: list[Said], data: Path, *, research: bool = False
+) -> tuple[list[Said], str]:
     """Return the labels whose texts no evaluated set holds, and in words what was left out."""
     evaluated = evaluated_texts(data)
     if research:  # its own pairs stand in the folder of the evaluated set they belong to
@@ -149,17 +149,6 @@ def _finetuning(data: Path) -> Iterator[Said]:
     for row in _rows(data / "predictive_engagement/dd_finetune_300.jsonl.gz"):
         pair = Pair((" ".join(row["query"].split()),), " ".join(row["reply"].split()))
         yield Said("dailydialog pairs, engaging or not", pair, row["label"], f"dd-{row['id']}")
-
-
-def _convai2(data: Path) -> Iterator[Said]:
-    for row in _rows(data / "convai2_rated/convai2_rated.jsonl.gz"):
-        ratings = row["meta"].get("utt_eval") or []
-        turns = row["turns"]
-        for before, turn, rating in zip(turns, turns[1:], ratings[1:], strict=False):
-            texts = [" ".join(one["text"].split()) for one in (before, turn)]
-            if rating is not None and all(texts) and before["speaker"] != turn["speaker"]:
-                source = "convai2 ratings of messages"
-                yield Said(source, Pair((texts[0],), texts[1]), int(rating), row["id"])
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 WORK = Path(__file__).parent / "work"
 RELEVANCE = Path(__file__).parents[1] / "relevance/work/vectors"
+LENGTH = ("words", "letters per word")
+COSINE = "likeness to the turn before"
 WAYS = {
-    "length alone": Penalty(scalars=100.0, vectors=100.0, length=1e-4),
+    "length alone": Penalty(scalars=100.0, vectors=100.0, spared=LENGTH),
+    "length and likeness": Penalty(scalars=100.0, vectors=100.0, spared=(*LENGTH, COSINE)),
     "what is counted": Penalty(vectors=100.0),
     "and vectors, 1.0": Penalty(vectors=1.0),
     "and vectors, 0.1": Penalty(vectors=0.1),
@@ -68,6 +71,10 @@ FACTS = {
 SELECTION = [
     "sources and penalties: the area under the curve on what people wrote and rated in one corpus "
     "(topical_chat, convai2017), fitted on the other corpus alone, mean of both ways round"
+]
+RESEARCH_SELECTION = [
+    "sources and penalties: the area under the curve on the DailyDialog pairs of the study, fitted "
+    "on the other sources"
 ]
 COMMAND = "python recipes/engagement/train.py bundle --data ../shared/data"
 
@@ -126,16 +133,18 @@ def material(data: Path, *, research: bool) -> Material:
 
 
 def of_sources(stuff: Material, mix: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which labels are of some sources; those of a research run are always among them."""
-    return np.array([one.source in mix or one.source in RESEARCH for one in stuff.labels])
+    """Return which labels are of some sources."""
+    return np.array([one.source in mix for one in stuff.labels])
 
 
-def carried_over(stuff: Material, mix: tuple[str, ...], penalty: Penalty) -> dict[str, float]:
+def carried_over(
+    stuff: Material, mix: tuple[str, ...], penalty: Penalty, judged: tuple[str, ...]
+) -> dict[str, float]:
     """Return by source the area under the curve, fitted on the sources of the other corpora."""
     corpora = np.array([one.source.split()[0] for one in stuff.labels])
     used = of_sources(stuff, mix)
     areas = {}
-    for source in OF_PEOPLE:
+    for source in judged:
         out = stuff.sources == stuff.names.index(source)
         kept = np.flatnonzero(used & (corpora != source.split()[0]))
         head = fit_head(
@@ -155,11 +164,11 @@ def _area(odds: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
     return float(wins / (high.sum() * (~high).sum()))
 
 
-def compare(stuff: Material, log: Path) -> None:
+def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
     """Write what each set of sources and way of penalising carries over, one line each."""
     with log.open("w") as lines:
         for (name, mix), (way, penalty) in product(MIXES.items(), WAYS.items()):
-            areas = carried_over(stuff, mix, penalty)
+            areas = carried_over(stuff, mix, penalty, judged)
             mean = sum(areas.values()) / len(areas)
             row = {"mix": name, "way": way, "mean": mean, **areas}
             lines.write(json.dumps(row) + "\n")
@@ -173,7 +182,8 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
     rows: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
     best = max(rows, key=lambda row: row["mean"])
     mix, way = best["mix"], best["way"]
-    used = np.flatnonzero(of_sources(stuff, MIXES[mix]))
+    sources = (*MIXES[mix], *RESEARCH) if research else MIXES[mix]
+    used = np.flatnonzero(of_sources(stuff, sources))
     head = fit_head(
         stuff.readings.at(used),
         stuff.truth[used],
@@ -182,22 +192,18 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
     )
     licences = {**SOURCES, **RESEARCH}
     training = {
-        "data": [
-            f"{name} ({licences[name]})"
-            for name in stuff.names
-            if name in MIXES[mix] or name in RESEARCH
-        ],
-        "selection": SELECTION,
+        "data": [f"{name} ({licences[name]})" for name in stuff.names if name in sources],
+        "selection": RESEARCH_SELECTION if research else SELECTION,
         "excluded": stuff.excluded,
         "command": COMMAND + (" --research" if research else ""),
         "seeds": [0],
     }
+    figures = WORK / "figures.jsonl"
+    lines = figures.read_text().splitlines() if figures.exists() and not research else []
+    quality = [json.loads(line) for line in lines]
     facts = {**FACTS, "name": folder.name}
     if research:
         facts["licence"] = "none: research only, not to be passed on"
-    figures = WORK / "figures.jsonl"
-    quality = [json.loads(line) for line in figures.read_text().splitlines()] if (
-        figures.exists() and not research) else []  # fmt: skip
     save_head(folder, head, facts, training, {"reads": way}, quality)
     # Those that only chose the sources count too.
     texts = {text for one in stuff.labels for text in (*one.pair.left, one.pair.right)}
@@ -215,7 +221,7 @@ def main() -> None:
     log = WORK / f"compare_{kind}.jsonl"
     print(stuff.excluded, flush=True)
     if options.step == "compare":
-        compare(stuff, log)
+        compare(stuff, log, tuple(RESEARCH) if options.research else OF_PEOPLE)
     elif options.research:
         bundle(stuff, log, WORK / "engagement_research", research=True)
     else:

@@ -21,7 +21,6 @@ from grice.runtime.replies import (
     reply_features,
     reply_scalars,
 )
-from grice.text.surface import SURFACE
 from grice.training.logistic import Linear, balanced, fit_logistic
 
 if TYPE_CHECKING:
@@ -67,24 +66,26 @@ class Readings(NamedTuple):
 class Penalty(NamedTuple):
     """Penalty on the coefficients of the scalars and on those of the vectors.
 
-    A large one on all but length leaves length alone.
+    Attributes:
+        scalars: On those of the scalars.
+        vectors: On those of the vectors.
+        spared: Names of scalars that have next to none; with large penalties on the rest, these
+            alone are read.
     """
 
     scalars: float = 1e-4
     vectors: float = 0.03
-    length: float | None = None
-    """On those of the words and the letters per word; that of the scalars if not given."""
+    spared: tuple[str, ...] = ()
 
     def of_scalars(self, count: int) -> Floats:
         """Return the penalty of each scalar."""
         each = np.full(count, self.scalars)
-        if self.length is not None:
-            each[[SURFACE.index(name) for name in LENGTH]] = self.length
+        names = part_names(base=True)
+        each[[names.index(name) for name in self.spared]] = SPARED
         return each
 
 
-LENGTH = ("words", "letters per word")
-
+SPARED = 1e-4
 
 GRID = tuple(
     Penalty(scalars, vectors) for scalars in (0.01, 0.1, 1.0) for vectors in (0.1, 1.0, 100.0)
