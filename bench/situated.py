@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import resource
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -80,8 +81,10 @@ def main() -> None:
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
         mine = {pair for pair in found if pair[0] in chosen or pair[1] in chosen}
         recall = len(mine & truth) / max(1, len(truth))
-        print(f"probes {probes}: {seconds:.1f} s ({cpu:.1f} s of processor time), "
-              f"{len(found):,} pairs, recall {recall:.4f}", flush=True)  # fmt: skip
+        print(f"probes {probes}: {seconds:.1f} s ({cpu:.1f} s of processor time, {every / cpu:.1f} "
+              f"times less than all pairs), {len(found):,} pairs, recall {recall:.4f}, peak memory "
+              f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB",
+              flush=True)  # fmt: skip
     small = rows[:10_000]
     start = time.perf_counter()
     exact = {(i, j) for i, j, _ in alike(small)}

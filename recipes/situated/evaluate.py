@@ -2,11 +2,14 @@
 
 grice bench situatedgen --json > recipes/situated/work/bench.jsonl
 python recipes/situated/evaluate.py
+python recipes/situated/evaluate.py --steps     # agreement of each step as a table
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 WORK = Path(__file__).parent / "work"
@@ -14,20 +17,47 @@ MEASURES = {
     "statements_equal": "context", "context_f1": "context", "context_f1_labels": "context",
     "swap_detection": "situated", "plausibility": "situated", "match_exclusive": "situated",
 }  # fmt: skip
+STEPS = {
+    "statements_equal": "statements, equal", "statements_rouge_l": "statements, ROUGE-L",
+    "context_f1": "contexts, F1 without articles", "context_f1_labels": "contexts, F1 as spelt",
+    "keywords_f1": "keywords, F1", "pairs_recall": "released pairs that are mined",
+    "pairs_in_one_split": "released pairs that no split cuts",
+    "contrast_kept": "released pairs that depend on context",
+}  # fmt: skip
 
 
-def main() -> None:
-    quality: dict[str, list[dict[str, object]]] = {"context": [], "situated": []}
+def figures() -> Iterator[tuple[str, str, dict[str, object]]]:
+    """Yield measure, data and row of every measured figure."""
     for line in (WORK / "bench.jsonl").open(encoding="utf-8"):
         row = json.loads(line)
         measure, _, on = row["measure"].partition(" on ")
-        if measure not in MEASURES or row["value"] is None or row["row"].startswith("table"):
-            continue
-        quality[MEASURES[measure]].append({
-            "on": f"{row['row']}, {on or 'SituatedGen test'}", "measure": measure,
-            **{key: round(row[key], 4) for key in ("value", "low", "high")}, "n": row["n"],
-            "command": "grice bench situatedgen",
-        })  # fmt: skip
+        if row["value"] is not None and not row["row"].startswith("table"):
+            yield measure, on, row
+
+
+def print_steps() -> None:
+    print("| step | on | agreement | 95 % | n |\n|---|---|---|---|---|")
+    for measure, on, row in sorted(figures(), key=lambda one: list(STEPS).index(one[0])
+                                   if one[0] in STEPS else 0):  # fmt: skip
+        if row["row"] == "pipeline":
+            print(f"| {STEPS[measure]} | {on or 'all'} | {row['value']:.3f} | "
+                  f"{row['low']:.3f} to {row['high']:.3f} | {row['n']:,} |")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", action="store_true", help="print the table and nothing else")
+    if parser.parse_args().steps:
+        print_steps()
+        return
+    quality: dict[str, list[dict[str, object]]] = {"context": [], "situated": []}
+    for measure, on, row in figures():
+        if measure in MEASURES:
+            quality[MEASURES[measure]].append({
+                "on": f"{row['row']}, {on or 'SituatedGen test'}", "measure": measure,
+                **{key: round(row[key], 4) for key in ("value", "low", "high")}, "n": row["n"],
+                "command": "grice bench situatedgen",
+            })  # fmt: skip
     (WORK / "quality.json").write_text(json.dumps(quality, indent=1))
     print({name: len(rows) for name, rows in quality.items()})
 

@@ -1,4 +1,4 @@
-"""Fit what says whether two keywords share a sentence, and choose the templates to fill.
+"""Fit what says whether two keywords share a sentence.
 
     python recipes/situated/group.py
 
@@ -8,7 +8,6 @@ seventh of the statements is held out with every pair they are in.
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import json
 import random
@@ -25,14 +24,13 @@ from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
 from grice.situated.examples import samples_of
-from grice.situated.marking import MASK, mark_statements
+from grice.situated.marking import mark_statements
 from grice.situated.mining import alike, mine_pairs
-from grice.situated.recompose import Template, pair_features
-from grice.situated.records import CONTEXTS, Marked, Statement
+from grice.situated.recompose import pair_features
+from grice.situated.records import Marked, Statement
 from grice.situated.tagger import ContextTagger
 
 WORK = Path(__file__).parent / "work"
-TEMPLATES = 1500
 LONGEST = 16
 WORKERS = 4
 SOURCES = ("creak", "strategyqa-fact")
@@ -46,11 +44,6 @@ def mark(statements: list[Statement]) -> list[Marked]:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     tagger = ContextTagger(WORK, lambda ts: [tuple(h) for h, _ in encoder.hidden(ts)], "")
     return mark_statements(statements, tagger)[0]
-
-
-def template(one: Marked) -> Template:
-    labels = {e.text: CONTEXTS.get(e.label, "") for e in one.entities}
-    return Template(one.statement, one.keywords, tuple(labels.get(k, "") for k in one.keywords))
 
 
 def main() -> None:
@@ -116,28 +109,6 @@ def main() -> None:
     with (WORK / "held_pairs.jsonl").open("wb") as out_file:
         held = [s for s in samples if all(held_out(name) for name in s.ids)]
         out_file.writelines(msgspec.json.encode(one) + b"\n" for one in held)
-    write_templates(marked, {name for pair in pairs for name in pair.ids})
-
-
-def write_templates(marked: list[Marked], paired: set[str]) -> None:
-    """Write the statements to fill: those that pair with others first, by chance."""
-    fit = [
-        one
-        for one in marked
-        if 2 <= one.masked.count(MASK) <= 5
-        and len(one.keywords) == one.masked.count(MASK)
-        and len(one.statement.split()) <= LONGEST
-        and "?" not in one.statement
-        and one.statement[:1].isupper()
-    ]
-    rng = random.Random(0)
-    rng.shuffle(fit)
-    fit.sort(key=lambda one: one.id not in paired)
-    seen: set[str] = set()
-    kept = [one for one in fit if not (one.masked in seen or seen.add(one.masked))][:TEMPLATES]
-    lines = b"\n".join(msgspec.json.encode(template(one)) for one in kept)
-    (WORK / "templates.jsonl.gz").write_bytes(gzip.compress(lines, 9, mtime=0))
-    print(f"{len(kept):,} templates of {len(fit):,}")
 
 
 if __name__ == "__main__":

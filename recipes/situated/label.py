@@ -1,9 +1,11 @@
-"""Label entities and nouns with spaCy's small English model: the teacher of the tagger.
+"""Label entities and nouns with spaCy's small English models: the teachers of the tagger.
 
     python recipes/situated/label.py --data ../shared/data
+    python recipes/situated/label.py --second --model FOLDER_OF_3.6
 
-Needs spaCy and ``en_core_web_sm`` (MIT). Statements that were released with SituatedGen, which
-the tagger is measured on, are left out by id and by text.
+Needs spaCy and ``en_core_web_sm`` (MIT), version 3.8 and for ``--second`` 3.6, whose entities stand
+beside those of the first. Statements that were released with SituatedGen, which the tagger is
+measured on, are left out by id and by text.
 """
 
 from __future__ import annotations
@@ -18,11 +20,27 @@ from corpora import normalise, released, sentences_of
 WORK = Path(__file__).parent / "work"
 
 
+def add_second(model: str) -> None:
+    """Put the entities of another teacher beside those of the first."""
+    rows = [json.loads(line) for line in (WORK / "labels.jsonl").open(encoding="utf-8")]
+    nlp = import_module("spacy").load(model, exclude=["lemmatizer", "tagger", "parser"])
+    docs = nlp.pipe((row["text"] for row in rows), batch_size=256)
+    with (WORK / "labels_second.jsonl").open("w", encoding="utf-8") as out:
+        for row, doc in zip(rows, docs, strict=True):
+            found = [(e.start_char, e.end_char, e.label_) for e in doc.ents]
+            out.write(json.dumps({"text": row["text"], "entities": found}) + "\n")
+    print(f"{len(rows):,} sentences labelled again")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--model", default="en_core_web_sm", help="an importable spaCy model")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--model", default="en_core_web_sm", help="a spaCy model: name or folder")
+    parser.add_argument("--second", action="store_true", help="label what is labelled once more")
     arguments = parser.parse_args()
+    if arguments.second:
+        add_second(arguments.model)
+        return
     ids, texts = released(arguments.data)
     kept: dict[str, str] = {}
     left = 0
@@ -31,7 +49,7 @@ def main() -> None:
             left += 1
         else:
             kept.setdefault(text.strip(), name)
-    nlp = import_module(arguments.model).load(exclude=["lemmatizer"])
+    nlp = import_module("spacy").load(arguments.model, exclude=["lemmatizer"])
     WORK.mkdir(exist_ok=True)
     with (WORK / "labels.jsonl").open("w", encoding="utf-8") as out:
         for doc in nlp.pipe(kept, batch_size=256):

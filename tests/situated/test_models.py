@@ -5,14 +5,12 @@ import json
 import pytest
 
 from grice.cli import main
-from grice.errors import ModelError
 from grice.scoring.models import Models
 from grice.situated.floors import halved, swapped
 from grice.situated.match import match_keywords
 from grice.situated.models import with_contexts
 from grice.situated.records import Entity, Question, Sample
 from grice.situated.statements import to_statements
-from grice.situated.tagger import SpacyTagger
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +47,20 @@ def test_the_tagger_finds_places_and_dates(context):
     said = {(text[one.start : one.end], one.label) for one in found[0].entities}
     assert {("Hawaii", "GPE"), ("1961", "DATE")} <= said
     assert found[1] == found[2] == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("She lives in Atlanta Georgia.", {"Atlanta", "Georgia"}),
+        ("The Golden Gate Bridge sprawls in the San Francisco skyline.", {"San Francisco"}),
+        ("Papua New Guinea is in the southern hemisphere.", {"Papua New Guinea"}),
+    ],
+)
+def test_listed_places_are_put_right(context, text, expected):
+    found = context.tagger.find([text])[0].entities
+    places = {text[one.start : one.end] for one in found if one.label == "GPE"}
+    assert places == expected
 
 
 def test_the_answer_depends_on_the_text_alone(context):
@@ -183,11 +195,6 @@ def test_build_as_a_command(tmp_path, capsys):
     assert "MATCH of halved keywords" in sheet
     assert sum(line.startswith("| q") for line in sheet.splitlines()) == 1
     capsys.readouterr()
-
-
-def test_a_model_of_spacy_that_is_not_there():
-    with pytest.raises(ModelError, match="en_no_model"):
-        SpacyTagger("en_no_model")
 
 
 def test_halved_keywords_of_a_sample_cannot_pass_for_sentences(contrast):

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice.runtime.protocols import Generated
-from grice.situated.build import build_benchmark, datasheet
+from grice.runtime.protocols import Generated, TaggedSpan
+from grice.situated.build import build_benchmark, datasheet, keep_apart
 from grice.situated.choices import plan_choice
-from grice.situated.dates import spelt_spans
+from grice.situated.dates import merge_spans, spelt_spans
 from grice.situated.marking import mark_statements, mask
 from grice.situated.mining import alike, alike_nearby, mine_pairs, refusal
 from grice.situated.reading import read_given
-from grice.situated.records import Entity, Marked, MinedPair, Question, Statement
+from grice.situated.records import Entity, Marked, MinedPair, Question, Sample, Statement
 from grice.situated.splitting import split_pairs
 from grice.situated.statements import (
     equal_up_to,
@@ -97,12 +97,54 @@ def test_equal_up_to_case_and_marks():
         ("Jazz of the 1920s was loud.", "DATE", "the 1920s"),
         ("He fought in World War II bravely.", "EVENT", "World War II"),
         ("The U.S. is large.", "GPE", "The U.S."),
+        ("Music of the early 90's was loud.", "DATE", "the early 90's"),
+        ("It rains between June and August here.", "DATE", "between June and August"),
+        ("It dried two days in a row.", "DATE", "two days in a row"),
+        ("He waited for years in vain.", "DATE", "years"),
+        ("At the end of the first week they left.", "DATE", "the end of the first week"),
+        ("Plants of the Permian period are gone.", "DATE", "the Permian period"),
+        ("A six year old runs.", "DATE", "six year old"),
+        ("He met Hurricane Sandy bravely.", "EVENT", "Hurricane Sandy"),
+        ("People light lamps at Diwali.", "EVENT", "Diwali"),
+        ("She won the US Open.", "EVENT", "the US Open"),
+        ("Some US coins are old.", "GPE", "US"),
+        ("He heads the Kingdom of Malaysia.", "GPE", "the Kingdom of Malaysia"),
     ],
 )
 def test_spelt_dates(text, label, stretch):
     assert [(one.label, text[one.start : one.end]) for one in spelt_spans(text)] == [
         (label, stretch)
     ]
+
+
+def test_the_year_of_games_is_a_date_of_its_own():
+    text = "He ran at the 1936 Summer Olympics."
+    assert [(one.label, text[one.start : one.end]) for one in spelt_spans(text)] == [
+        ("DATE", "1936"), ("EVENT", "Summer Olympics"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "tagged", "expected"),
+    [
+        ("It fell over many years.", [("over many years", "DATE")], [("many years", "DATE")]),
+        ("In 2020 and 2021 it rose.", [("2020 and 2021", "DATE")],
+         [("2020", "DATE"), ("2021", "DATE")]),
+        ("The United States Capitol is white.", [("United States Capitol", "GPE")],
+         [("The United States", "GPE")]),
+        ("July is in the winter there.", [("July", "DATE"), ("the winter", "DATE")],
+         [("July", "DATE")]),
+        ("It was a hot day in May 1990.", [("a hot day", "DATE")], [("May 1990", "DATE")]),
+        ("He came a few days later.", [("a few days", "DATE")], [("a few days later", "DATE")]),
+        ("He came on the day after Monday.", [("the day after Monday", "DATE")],
+         [("the day after Monday", "DATE")]),
+    ],
+)  # fmt: skip
+def test_what_is_spelt_puts_the_tagger_right(text, tagged, expected):
+    spans = [TaggedSpan(text.index(one), text.index(one) + len(one), label, 0.5)
+             for one, label in tagged]  # fmt: skip
+    found = merge_spans(text, spans)
+    assert [(text[one.start : one.end], one.label) for one in found] == expected
 
 
 def test_no_date_in_a_weight():
@@ -194,6 +236,20 @@ def test_splits_share_no_statement():
     assert len(splits["test"]) <= 0.25 * 120
     assert sum(map(len, splits.values())) == 121 - between
     assert split_pairs(pairs) == (splits, between)
+
+
+def test_no_two_splits_share_the_keywords_of_a_sentence():
+    def pair(name, first, second):
+        words = (*first, *second)
+        places = (0,) * len(first) + (1,) * len(second)
+        return Sample(name, words, places, ("A.", "B."))
+
+    train = [pair("a", ("Spain", "coffee"), ("Chile", "snow")), pair("b", ("x", "y"), ("z", "v"))]
+    dev = [pair("c", ("snow", "chile"), ("Kenya", "tea"))]
+    test = [pair("d", ("Kenya", "coffee"), ("Y", "x"))]
+    found, left_out = keep_apart({"train": train, "dev": dev, "test": test})
+    assert found == {"train": [], "dev": dev, "test": test}
+    assert left_out == 2
 
 
 def test_nothing_to_split_is_said():

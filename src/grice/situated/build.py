@@ -18,7 +18,7 @@ from grice.situated.splitting import split_pairs
 from grice.situated.statements import to_statements
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from grice.runtime.protocols import Encoder
     from grice.situated.contrast import ContrastHead
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grice.situated.statements import Clauses
     from grice.situated.tagger import Tagger
 
-__all__ = ["Built", "Search", "build_benchmark", "datasheet", "keep_contrasting"]
+__all__ = ["Built", "Search", "build_benchmark", "datasheet", "keep_apart", "keep_contrasting"]
 
 Search: TypeAlias = Literal["exact", "nearby"]
 LARGE = 20_000
@@ -99,12 +99,37 @@ def build_benchmark(
     splits, between = split_pairs(pairs, seed=seed)
     counts["pairs between communities"] = between
     made = {name: samples_of(part, marked, seed=seed) for name, part in splits.items()}
-    made = {name: _named(name, part) for name, part in made.items()}
+    made, left_out = keep_apart({name: _named(name, part) for name, part in made.items()})
+    counts["pairs with the keywords of another split's sentence"] = left_out
     return Built(made, counts, source_table(marked))
 
 
 def _named(split: str, samples: Sequence[Sample]) -> list[Sample]:
     return [msgspec.structs.replace(one, id=f"{split}::{one.id}") for one in samples]
+
+
+def keep_apart(splits: dict[str, list[Sample]]) -> tuple[dict[str, list[Sample]], int]:
+    """Return the splits without what has the keywords of a sentence of a later one.
+
+    Args:
+        splits: Samples by split, the one whose samples all stay last.
+
+    Returns:
+        The splits, and how many samples were left out.
+    """
+    found: dict[str, list[Sample]] = {}
+    later: set[frozenset[str]] = set()
+    for name, samples in reversed(splits.items()):
+        found[name] = [one for one in samples if later.isdisjoint(_keyword_sets(one))]
+        later.update(*(_keyword_sets(one) for one in found[name]))
+    left_out = sum(map(len, splits.values())) - sum(map(len, found.values()))
+    return {name: found[name] for name in splits}, left_out
+
+
+def _keyword_sets(sample: Sample) -> set[frozenset[str]]:
+    """Return the keywords of each sentence, in lower case."""
+    places = list(zip(sample.keywords, sample.keywords_pos, strict=True))
+    return {frozenset(word.lower() for word, place in places if place == k) for k in (0, 1)}
 
 
 def _distinct(statements: Sequence[Statement]) -> list[Statement]:
@@ -170,8 +195,10 @@ def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str
             f"{s.mean_keywords:.2f} | {s.mean_tokens:.2f} | {s.skewness:.2f} | {kinds} | "
             f"{_floor(samples):.3f} |"
         )
-    shared = _shared(built)
-    lines += ["", f"Statements in more than one split: {shared}.", "", "## Known limits", "",
+    texts = _shared(built, lambda one: {text.lower() for text in one.statements})
+    words = _shared(built, _keyword_sets)
+    lines += ["", f"Statements in more than one split: {texts}.",
+              f"Sentences' keywords in more than one split: {words}.", "", "## Known limits", "",
               "- Statements are turned from questions by rules and some are clumsy or untrue.",
               "- Contexts are found by a model; pairs were not read by people.",
               "- A pair may still have several right answers.", "", "## Made by", "",
@@ -188,10 +215,10 @@ def _floor(samples: Sequence[Sample]) -> float:
     return sum(values) / len(values)
 
 
-def _shared(built: Built) -> int:
-    seen: dict[str, set[str]] = {}
+def _shared(built: Built, parts: Callable[[Sample], Iterable[Hashable]]) -> int:
+    """Return how many of the samples' parts are in more than one split."""
+    seen: dict[Hashable, set[str]] = {}
     for name, samples in built.splits.items():
-        for sample in samples:
-            for text in sample.statements:
-                seen.setdefault(text.lower(), set()).add(name)
+        for part in (part for sample in samples for part in parts(sample)):
+            seen.setdefault(part, set()).add(name)
     return sum(len(splits) > 1 for splits in seen.values())

@@ -65,15 +65,16 @@ def spice(
         Path(folder, "cache").mkdir()
         run += [str(asked), "-cache", f"{folder}/cache", "-out", str(said), "-subset", "-silent"]
         # The jar looks for its libraries beside it.
-        done = subprocess.run(run, cwd=jar.resolve().parent, capture_output=True, check=False)  # noqa: S603
+        done = subprocess.run(run, cwd=jar.resolve().parent, capture_output=True, check=False)
         if done.returncode or not said.is_file():
             told = done.stderr.decode("utf-8", "replace").strip()[-SAID:]
             raise ModelError(f"{jar}: SPICE ended with status {done.returncode}: {told}")
         try:
-            scores = {row["image_id"]: row["scores"]["All"]["f"] for row in json.loads(said.read_text())}
-            found = [float(scores[i]) for i in range(len(given))]
+            rows = json.loads(said.read_text("utf-8"))
+            scores = {row["image_id"]: float(row["scores"]["All"]["f"]) for row in rows}
+            found = [scores[i] for i in range(len(given))]
         except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"{jar}: SPICE wrote something else than its scores: {error!r}") from error
+            raise ModelError(f"{jar}: SPICE wrote something else: {error!r}") from error
     return [0.0 if math.isnan(value) else value for value in found]
 
 
@@ -91,7 +92,7 @@ class JavaMeteor:
     def __init__(self, jar: Path, *, java: str = "java") -> None:
         self._jar = _there(jar)
         run = [_java(java), "-jar", "-Xmx2G", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"]
-        self._program = subprocess.Popen(  # noqa: S603
+        self._program = subprocess.Popen(
             run, cwd=jar.resolve().parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
         )  # fmt: skip

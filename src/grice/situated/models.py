@@ -9,6 +9,7 @@ import msgspec
 
 from grice.situated.clauses import ClauseFinder
 from grice.situated.contrast import ContrastHead
+from grice.situated.frames import Frames
 from grice.situated.recompose import Recomposer, Template
 from grice.situated.records import CONTEXTS, Entity
 from grice.situated.tagger import ContextTagger
@@ -50,9 +51,9 @@ class ContrastModels(NamedTuple):
         packed = gzip.decompress(self.bundle.path("templates.jsonl.gz").read_bytes())
         decoder = msgspec.json.Decoder(Template)
         templates = [decoder.decode(line) for line in packed.split(b"\n") if line]
-        return Recomposer(
-            templates, self.bundle.path("together.npz"), self.judge, tagger, self.encoder
-        )
+        frames = Frames(self.bundle.path("classes.txt.gz"))
+        together = self.bundle.path("together.npz")
+        return Recomposer(templates, frames, together, self.judge, tagger, self.encoder)
 
 
 def open_context(bundle: Bundle, encoder: MemoEncoder) -> ContextModels:

@@ -1,27 +1,27 @@
-"""Entities and nouns of sentences: a protocol, the tagger that ships, and spaCy's where installed.
+"""Entities and nouns of sentences: a protocol, and the tagger that ships.
 
 The shipped tagger is a small network on token states of the shared encoder with what the spelling
 shows (capitals, digits) and whether a word stands in a list of places, events and times from
-WordNet 3.0. The encoder reads no capitals, so that text in lower case is tagged too.
+WordNet 3.0 or of cities from GeoNames. The encoder reads no capitals, so that text in lower case is
+tagged too.
 """
 
 from __future__ import annotations
 
 import gzip
 import re
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from grice.errors import BundleError, ModelError
+from grice.errors import BundleError
 from grice.runtime.heads import Mlp, softmax
 from grice.runtime.protocols import TaggedSpan
 from grice.runtime.spans import neighbourhood, word_starts
 from grice.situated.dates import merge_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Offsets: TypeAlias = list[tuple[int, int]]
 
-__all__ = ["LABELS", "ContextTagger", "Found", "Names", "SpacyTagger", "Tagger", "token_features"]
+__all__ = ["CITIES", "LABELS", "ContextTagger", "Found", "Names", "Tagger", "token_features"]
 
 LABELS = ("GPE", "DATE", "TIME", "EVENT", "NAME", "NUMBER")
 """``NAME`` stands for every other name (people, groups, regions, works), ``NUMBER`` for numbers,
@@ -38,6 +38,12 @@ REACH = 1
 WORD = re.compile(r"\w+|[^\w\s]")
 LONGEST = 6
 """Most words in a listed name."""
+LISTS = "PET"
+"""Marks of the lists that every reader of tokens has a place for."""
+CITIES = "PETC"
+"""Those of the tagger."""
+SURE = 0.8
+"""From here on a name stays what the network takes it for, whatever lists say."""
 
 
 class Found(NamedTuple):
@@ -62,7 +68,8 @@ class Names:
     """Lists of names that are looked up word by word, the longest first.
 
     Args:
-        lines: A mark (``P`` place, ``E`` event, ``T`` time), a tab and a name in lower case.
+        lines: A mark (``P`` place, ``E`` event, ``T`` time, ``C`` city), a tab and a name in lower
+            case.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:
@@ -72,29 +79,40 @@ class Names:
             self._marks.setdefault(tuple(WORD.findall(name)), set()).add(mark)
 
     @classmethod
-    def load(cls, path: Path) -> Names:
-        """Read a packed file of lines."""
-        return cls(gzip.decompress(path.read_bytes()).decode().split("\n"))
+    def load(cls, *paths: Path) -> Names:
+        """Read packed files of lines."""
+        packed = [gzip.decompress(path.read_bytes()).decode() for path in paths]
+        return cls([line for text in packed for line in text.split("\n")])
 
     def look(self, text: str) -> dict[int, tuple[str, int]]:
         """Return for the start of each listed word its marks and its place in the name."""
-        words = [(found.start(), found[0].lower()) for found in WORD.finditer(text)]
-        marked: dict[int, tuple[str, int]] = {}
+        return {
+            word.start(): ("".join(sorted(marks)), min(place, 1))
+            for words, marks in self._runs(text)
+            for place, word in enumerate(words)
+        }
+
+    def spans(self, text: str, mark: str) -> list[tuple[int, int]]:
+        """Return where names with a mark stand."""
+        return [(words[0].start(), words[-1].end()) for words, marks in self._runs(text)
+                if mark in marks]  # fmt: skip
+
+    def _runs(self, text: str) -> Iterator[tuple[list[re.Match[str]], set[str]]]:
+        words = list(WORD.finditer(text))
         i = 0
         while i < len(words):
             for width in range(min(LONGEST, len(words) - i), 0, -1):
-                marks = self._marks.get(tuple(word for _, word in words[i : i + width]))
+                run = words[i : i + width]
+                marks = self._marks.get(tuple(word[0].lower() for word in run))
                 if marks:
-                    for place in range(width):
-                        marked[words[i + place][0]] = ("".join(sorted(marks)), min(place, 1))
+                    yield run, marks
                     i += width - 1
                     break
             i += 1
-        return marked
 
 
 def token_features(
-    text: str, states: Array, offsets: Offsets, names: Names
+    text: str, states: Array, offsets: Offsets, names: Names, lists: str = LISTS
 ) -> tuple[Array, Offsets, list[bool]]:
     """Return what the network reads of each token that stands for text.
 
@@ -103,10 +121,11 @@ def token_features(
         states: Token states, shape ``(tokens, dimensions)``.
         offsets: Characters of each token.
         names: The lists.
+        lists: Their marks, a letter each.
 
     Returns:
-        Features of shape ``(tokens, 3 * (dimensions + 12))``, the characters of each token, and
-        whether a word starts with it.
+        Features of shape ``(tokens, 3 * (dimensions + 6 + 2 * lists))``, the characters of each
+        token, and whether a word starts with it.
     """
     inner = [i for i, (start, end) in enumerate(offsets) if end > start]
     places = [offsets[i] for i in inner]
@@ -114,7 +133,7 @@ def token_features(
     # Capitals tell nothing in a text that is all lower case, or all upper.
     body = text[1:]
     cased = float(body != body.lower() and body != body.upper())
-    shapes = np.zeros((len(inner), 12), np.float32)
+    shapes = np.zeros((len(inner), 6 + 2 * len(lists)), np.float32)
     for row, (start, end) in enumerate(places):
         piece = text[start:end]
         shapes[row, :6] = (
@@ -122,7 +141,7 @@ def token_features(
             piece.isdigit() and len(piece) == 4, cased, start == 0,
         )  # fmt: skip
         marks, place = listed.get(start, ("", 0))
-        for column, mark in enumerate("PET"):
+        for column, mark in enumerate(lists):
             if mark in marks:
                 shapes[row, 6 + 2 * column + place] = 1
     read = np.concatenate([states[inner], shapes], axis=1, dtype=np.float32)
@@ -133,7 +152,7 @@ class ContextTagger:
     """The tagger that ships.
 
     Args:
-        folder: The bundle's folder, with ``tagger.npz`` and ``names.txt.gz``.
+        folder: The bundle's folder, with ``tagger.npz``, ``names.txt.gz`` and ``cities.txt.gz``.
         hidden: Gives for each text the token states and the characters each token covers.
         identity: Names the weights and the arithmetic.
 
@@ -150,7 +169,7 @@ class ContextTagger:
         self.identity = identity
         self._hidden = hidden
         self._network = Mlp.load(folder / "tagger.npz")
-        self._names = Names.load(folder / "names.txt.gz")
+        self._names = Names.load(folder / "names.txt.gz", folder / "cities.txt.gz")
         outputs = 2 * len(LABELS) + 2
         if self._network.layers[-1][0].shape[1] != outputs:
             raise BundleError(f"{folder / 'tagger.npz'}: the network does not give {outputs}")
@@ -163,19 +182,49 @@ class ContextTagger:
     def _find(self, text: str, states: Array, offsets: Offsets) -> Found:
         if not any(end > start for start, end in offsets):
             return Found((), ())
-        features, places, starts = token_features(text, states, offsets, self._names)
+        features, places, starts = token_features(text, states, offsets, self._names, CITIES)
         heads = [i for i, start in enumerate(starts) if start]
         scores = self._network(features[heads])
         ends = [places[nxt - 1][1] for nxt in (*heads[1:], len(places))]
         words = [(places[i][0], end) for i, end in zip(heads, ends, strict=True)]
         entities = _entities(scores[:, :-1], words)
         entities = merge_spans(text, list(_whole(text, entities)))
+        entities = self._listed(text, entities)
         nouns = tuple(
             TaggedSpan(start, end, "NOUN", float(1 / (1 + np.exp(-score))))
             for (start, end), score in zip(words, scores[:, -1], strict=True)
             if score > 0 and text[start].isalnum()
         )
         return Found(entities, nouns)
+
+    def _listed(self, text: str, entities: tuple[TaggedSpan, ...]) -> tuple[TaggedSpan, ...]:
+        """Put right the places of a text by the list of cities, states and countries.
+
+        Two of them side by side are two places, one that is written as a name and is no part of
+        another name is a place, and so is a name that is one of them where the network doubts.
+        """
+        cities = [span for span in self._names.spans(text, "C") if text[span[0]].isupper()]
+        found: list[TaggedSpan] = []
+        for one in entities:
+            within = [s for s in cities if one.start <= s[0] and s[1] <= one.end]
+            whole = one.label == "GPE" and len(within) == 2 and _side_by_side(text, one, within)
+            around = [s for s in cities if s[0] <= one.start and one.end <= s[1]]
+            if whole or (around and one.label == "GPE"):
+                found += [one._replace(start=s, end=e) for s, e in around or within]
+            elif one.label == "NAME" and one.confidence < SURE and (one.start, one.end) in cities:
+                found.append(one._replace(label="GPE"))
+            else:
+                found.append(one)
+        for start, end in cities:
+            if all(end <= one.start or one.end <= start for one in found):
+                found.append(TaggedSpan(start, end, "GPE", 0.5))
+        return tuple(sorted(found))
+
+
+def _side_by_side(text: str, span: TaggedSpan, within: Sequence[tuple[int, int]]) -> bool:
+    """Say whether two stretches fill a span but for a blank."""
+    (start, middle), (behind, end) = within
+    return (start, end) == (span.start, span.end) and text[middle:behind] == " "
 
 
 def _entities(scores: Array, words: Offsets) -> tuple[TaggedSpan, ...]:
@@ -220,35 +269,3 @@ def _whole(text: str, entities: tuple[TaggedSpan, ...]) -> tuple[TaggedSpan, ...
         if end > start and any(c.isalnum() for c in text[start:end]):
             found.append(span._replace(end=end))
     return tuple(found)
-
-
-class SpacyTagger:
-    """Any installed spaCy model with entities and parts of speech.
-
-    Args:
-        model: Name of the model, such as ``en_core_web_sm``, or its folder.
-
-    Raises:
-        ModelError: If spaCy or the model is not installed.
-    """
-
-    def __init__(self, model: str) -> None:
-        try:
-            self._nlp = import_module("spacy").load(model)
-        except (ImportError, OSError) as error:
-            raise ModelError(f"spaCy model {model!r} cannot be opened: {error}") from error
-        self.identity = f"spacy:{model}@{self._nlp.meta.get('version', '')}"
-
-    def find(self, texts: Sequence[str]) -> list[Found]:
-        """Return what is in each text."""
-        return [
-            Found(
-                tuple(TaggedSpan(e.start_char, e.end_char, e.label_, 1.0) for e in doc.ents),
-                tuple(
-                    TaggedSpan(token.idx, token.idx + len(token), "NOUN", 1.0)
-                    for token in doc
-                    if token.pos_ in ("NOUN", "PROPN")
-                ),
-            )
-            for doc in self._nlp.pipe(texts)
-        ]

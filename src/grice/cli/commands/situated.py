@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ ACTIONS = (
 )
 SHOWN = (
     "match_first", "match_exclusive", "coverage", "bleu4", "bleu4_best", "rouge2", "rouge2_best",
-    "rouge_l", "rouge_l_best", "meteor", "meteor_best", "cider_d", "cider_d_best", "plausibility",
+    "rouge_l", "rouge_l_best", "meteor", "meteor_best", "cider_d", "cider_d_best", "spice",
+    "plausibility",
 )  # fmt: skip
 
 
@@ -63,6 +65,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 default="shipped",
                 help="also the learned score (default), or not",
             )
+            action.add_argument("--spice", type=Path, metavar="JAR",
+                                help="SPICE by its Java program: spice-1.0.jar")  # fmt: skip
+            action.add_argument("--meteor", type=Path, metavar="JAR",
+                                help="METEOR by its Java program, with paraphrases")  # fmt: skip
         if name in ("build", "mine"):
             action.add_argument(
                 "--rules",
@@ -71,7 +77,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 help="as the paper says (default), or as the released code does",
             )
         if name in ("build", "mark"):
-            action.add_argument("--spacy", metavar="MODEL", help="an installed spaCy model")
+            tagger = action.add_mutually_exclusive_group()
+            tagger.add_argument("--spacy", metavar="MODEL", help="an installed spaCy model")
+            tagger.add_argument("--flair", metavar="MODEL", help="a flair model of entities")
         if name == "build":
             action.add_argument("--title", default="A benchmark of place and time")
             action.add_argument(
@@ -124,6 +132,8 @@ def _score(arguments: argparse.Namespace) -> int:
 
     from grice.cli._terminal import warn
     from grice.situated.floors import halved, swapped
+    from grice.situated.java import JavaMeteor, spice
+    from grice.situated.meteor import meteor_counts
     from grice.situated.models import with_contexts
     from grice.situated.records import read_outputs, read_samples
     from grice.situated.scores import score_outputs
@@ -141,12 +151,21 @@ def _score(arguments: argparse.Namespace) -> int:
         "reference": {one.id: one.reference for one in samples},
     }
     rows = []
-    for name, written in systems.items():
-        extra = {}
-        if judge is not None:
-            said = judge.judge_outputs(samples, [written.get(one.id, "") for one in samples])
-            extra["plausibility"] = [one.plausibility for one in said]
-        rows.append(score_outputs(samples, written, name=name, extra=extra))
+    with ExitStack() as open_programs:
+        counts = meteor_counts
+        if arguments.meteor is not None:
+            counts = open_programs.enter_context(JavaMeteor(arguments.meteor))
+        for name, written in systems.items():
+            texts = [written.get(one.id, "") for one in samples]
+            extra = {}
+            if judge is not None:
+                said = judge.judge_outputs(samples, texts)
+                extra["plausibility"] = [one.plausibility for one in said]
+            if arguments.spice is not None:
+                extra["spice"] = spice(arguments.spice, texts, [one.reference for one in samples])
+            rows.append(
+                score_outputs(samples, written, name=name, extra=extra, meteor_sums=counts)
+            )
     if judge is not None:  # the contexts were looked for: of a sample that states none too
         bare = sum(not one.context for one in samples)
         told = {**rows[0][0].problems, **({"no context in the input": bare} if bare else {})}
@@ -160,7 +179,8 @@ def _score(arguments: argparse.Namespace) -> int:
                              "value": found.value, "low": found.low, "high": found.high,
                              "n": found.n})  # fmt: skip
             _print_json({"row": row.name, "context": row.context, "problems": row.problems})
-        _print_json({"row": "*", "measure": "spice", "value": None, "why": "not computed"})
+        if arguments.spice is None:
+            _print_json({"row": "*", "measure": "spice", "value": None, "why": "not computed"})
         return 0
     _print_rows([row for part in rows for row in part])
     return 0
@@ -187,7 +207,8 @@ def _print_rows(rows: Sequence[Row]) -> None:
         "writing keywords twice cannot raise. halved: the keywords cut in two, no model.",
         "swapped: the references with places or times exchanged, false by construction.",
         "..._best: in the better order of both sentences. --json has every interval.",
-        "SPICE: not computed, its Java program and parser models do not ship.",
+        *(() if "spice" in rows[0].measures else
+          ("SPICE: not computed, its Java program does not ship (--spice JAR).",)),
     ], style="dim")  # fmt: skip
 
 
@@ -254,7 +275,8 @@ def _mark(arguments: argparse.Namespace) -> int:
     from grice.situated.marking import mark_statements
     from grice.situated.records import Statement, read_records
 
-    tagger = _tagger(arguments, None) if arguments.spacy else _models()[0].tagger
+    other = arguments.spacy or arguments.flair
+    tagger = _tagger(arguments, None) if other else _models()[0].tagger
     kept, left = mark_statements(read_records(arguments.file, Statement), tagger)
     _report(len(left), "statements without context")
     _write(kept)
@@ -330,10 +352,12 @@ def _models() -> tuple[ContextModels, ContrastModels, Encoder]:
 
 
 def _tagger(arguments: argparse.Namespace, shipped: Tagger | None) -> Tagger:
-    from grice.situated.tagger import SpacyTagger
+    from grice.situated.installed import FlairTagger, SpacyTagger
 
     if arguments.spacy:
         return SpacyTagger(arguments.spacy)
+    if arguments.flair:
+        return FlairTagger(arguments.flair)
     assert shipped is not None
     return shipped
 

@@ -10,7 +10,7 @@ import gzip
 import json
 import re
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -112,8 +112,9 @@ def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
     Right is an honest system (the references, the baseline) above a floor (halved keywords,
     references with their contexts exchanged).
     """
-    for measure_name in dict.fromkeys(row.measure for row in figures):
-        rows = [row for row in figures if row.measure == measure_name and row.found is not None]
+    measured = [row for row in figures if row.found is not None]
+    for measure_name in dict.fromkeys(row.measure for row in measured):
+        rows = [row for row in measured if row.measure == measure_name]
         values = {row.row: cast("Estimate", row.found) for row in rows}
         pairs = [
             values[one.row].value > values[floor.row].value
@@ -166,6 +167,8 @@ def _system(
         "fluency": [one.fluency for one in said],
     }
     outputs = {one.id: text for one, text in zip(samples, texts, strict=True)}
+    yield Row(row=name, measure="spice", found=None, kind=kind,
+              why="not computed: its Java program does not ship")  # fmt: skip
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
         for measure_name, found in row.measures.items():
@@ -228,11 +231,24 @@ def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
     for on, values in chosen.items():
         yield Row(row="pipeline", measure="statements_rouge_l", found=mean(values), kind="ours",
                   on=on, signature=stamp)  # fmt: skip
+    held = _held_out(folder)
+    unseen: list[_Read] = []
     for name in SOURCES:
         texts = [turned[str(r["id"])] if name == "strategyqa" else str(r["statement"]).strip()
                  for r in rows[name]]  # fmt: skip
         gold = [NERS.findall(str(r["NERs"])) for r in rows[name]]
-        yield from _context_rows(name, texts, gold, context.tagger, stamp)
+        read = list(map(_Read, _found(texts, context.tagger), gold))
+        yield from _context_rows(name, read, stamp)
+        part = [one for one, r in zip(read, rows[name], strict=True) if str(r["id"]) in held]
+        yield from _context_rows(f"{name}, dev and test statements", part, stamp)
+        unseen += part
+    yield from _context_rows("all sources, dev and test statements", unseen, stamp)
+
+
+def _held_out(folder: Path) -> set[str]:
+    """Return the names of the statements of dev and test, by which no rule was written."""
+    samples = (read_samples(folder / f"{name}.jsonl.gz") for name in ("dev", "test"))
+    return {name for one in chain(*samples) for name in one.ids}
 
 
 def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -> Iterator[Row]:
@@ -295,21 +311,26 @@ def _marked(folder: Path, tagger: Tagger) -> list[Marked]:
     return marked
 
 
-def _context_rows(
-    on: str,
-    texts: Sequence[str],
-    gold: Sequence[Sequence[tuple[str, str]]],
-    tagger: Tagger,
-    stamp: str,
-) -> Iterator[Row]:
-    """Yield the F1 of context entities: by label as spelt, and by kind without the article."""
-    found = [
+def _found(texts: Sequence[str], tagger: Tagger) -> list[list[tuple[str, str]]]:
+    """Return the entities of each text with their labels."""
+    return [
         [(text[one.start : one.end], one.label) for one in said.entities]
         for text, said in zip(texts, tagger.find(texts), strict=True)
     ]
+
+
+class _Read(NamedTuple):
+    """The entities of a statement: what the tagger found, and what was released."""
+
+    found: Sequence[tuple[str, str]]
+    gold: Sequence[tuple[str, str]]
+
+
+def _context_rows(on: str, read: Sequence[_Read], stamp: str) -> Iterator[Row]:
+    """Yield the F1 of context entities: by label as spelt, and by kind without the article."""
     for name, form in (("context_f1_labels", _spelt), ("context_f1", _bare)):
         right, both = [], []
-        for mine, other in zip(found, gold, strict=True):
+        for mine, other in read:
             a, b = ({form(*one) for one in side if one[1] in CONTEXTS} for side in (mine, other))
             right.append(2.0 * len(a & b))
             both.append(float(len(a) + len(b)))
