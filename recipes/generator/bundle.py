@@ -149,7 +149,7 @@ def write_card(out: Path, found: Material, seed: int, calibration: Calibration) 
     lines = [
         'name = "comet"',
         'kind = "generative-knowledge"',
-        'version = "1"',
+        'version = "2"',
         f'summary = "Writes tails of ATOMIC-2020\'s relations; learned from {heads} events."',
         'licence = "CC-BY-SA-4.0"',
         'inputs = "an event and a relation; or a triple"',

@@ -3,7 +3,8 @@
     PYTHONPATH=src:. python -m recipes.generator.train [--data ../shared/data] [--seed 0]
 
 First the encoder learns to give the sentence vectors of the shipped one, then all of it learns
-tails. A stopped run goes on where it was; ``--smoke`` runs through both in two minutes.
+tails, and at last goes on alone in small steps whose running mean is kept. A stopped run goes on
+where it was; ``--smoke`` runs through all three in two minutes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from recipes.generator.pieces import PERSONS
 from recipes.generator.prepared import Prepared, prepare, read_prepared
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from grice.knowledge.generative import NOTHING
 
@@ -36,15 +38,18 @@ WORK = Path("recipes/generator/work")
 DROPOUT = 0.0
 WATCHED = 300
 """Held-out heads that are looked at while it learns."""
+THIRD = 10_000_000
+"""Added to the seed of the third part, so that it draws other batches than the second."""
 TEACHER_WEIGHT = 0.5
 """Weight of the teacher's vector beside the tails, in the second part."""
 
 
 class Plan(NamedTuple):
-    """How long and how fast the two parts learn.
+    """How long and how fast the three parts learn.
 
-    The shipped run was planned for 470 steps and halted at 400, its time being over; the pace of
-    learning had then fallen to 0.43 of its highest.
+    The second part was planned for 470 steps and halted at 400, its time being over; the pace of
+    learning had then fallen to 0.43 of its highest. The third keeps one pace, so that it may end
+    at any step: the mean of the weights takes the place of a falling pace.
     """
 
     first_steps: int = 1300
@@ -57,9 +62,13 @@ class Plan(NamedTuple):
     warmup: int = 100
     falling: float = 0.35
     saved_every: int = 50
+    third_steps: int = 1000
+    third_rate: float = 6e-4
+    kept: float = 0.998
+    """Share of the mean of the weights that stays at each step of the third part."""
 
 
-SMOKE = Plan(first_steps=40, second_steps=60, warmup=10, saved_every=30)
+SMOKE = Plan(first_steps=40, second_steps=60, warmup=10, saved_every=30, third_steps=30)
 
 
 def main() -> None:
@@ -95,7 +104,8 @@ def main() -> None:
         learn_vectors(model, read, plan, arguments, team, log)
     learn_tails(model, read, plan, arguments, team, log)
     if team.rank == 0:
-        torch.save(model.state_dict(), arguments.out / "model.pt")
+        averaged = learn_more(model, read, plan, arguments, log)
+        torch.save(averaged.state_dict(), arguments.out / "model.pt")
 
 
 class Log:
@@ -303,6 +313,43 @@ def learn_tails(
                 perplexity=math.exp(held), seconds=seconds, tails=tails)  # fmt: skip
             since, losses, tails = time.time(), [], 0
             state.save()
+
+
+def learn_more(
+    model: TailModel, read: Prepared, plan: Plan, arguments: argparse.Namespace, log: Log
+) -> TailModel:
+    """Go on with one process, and return the running mean of the weights."""
+    alone, nothing = Team(0, 1), read.tokenizer.token_to_id(NOTHING)
+    state = State(arguments.out / "third.pt", model, alone)
+    mean = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(plan.kept))
+    kept = arguments.out / "mean.pt"
+    if kept.exists():
+        mean.load_state_dict(torch.load(kept, weights_only=True))
+    batches = epochs(
+        lambda random: steps(read.training, nothing=nothing, size=plan.second_size, random=random),
+        arguments.seed + THIRD,
+        state.step,
+        alone,
+    )
+    since, losses, tails = time.time(), [], 0
+    while state.step < plan.third_steps:
+        step = next(batches)
+        model.train()
+        torch.manual_seed(arguments.seed * 1_000_003 + THIRD + state.step)
+        loss, told = step_loss(model, step, read.table)
+        state.update(loss, plan.third_rate * min(1.0, (state.step + 1) / plan.warmup))
+        mean.update_parameters(model)
+        losses.append(told)
+        tails += step.tails
+        if state.step % (5 * plan.saved_every) == 0 or state.step == plan.third_steps:
+            held = held_out_loss(mean.module, read.validation[:WATCHED], nothing)
+            log(part="more tails", step=state.step, loss=float(np.mean(losses)), held_out=held,
+                perplexity=math.exp(held), seconds=time.time() - since, tails=tails)  # fmt: skip
+            since, losses, tails = time.time(), [], 0
+            state.save()
+            torch.save(mean.state_dict(), kept.with_suffix(".new"))
+            kept.with_suffix(".new").replace(kept)
+    return mean.module
 
 
 def step_loss(model: TailModel, step: Step, table: np.ndarray) -> tuple[torch.Tensor, float]:
