@@ -1,138 +1,43 @@
-"""The bundle: three networks joined to one, how its turns are weighed, what it reaches."""
+"""The bundle: several networks, how what they say is weighed, what it reaches."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
 from data import HELD_OUT_KINDS, TRAINED
-from fit import ThreadNet, accuracies, pooled_of, quality_rank
+from fit import ThreadNet, accuracies, quality_rank, turns_of, wins
 from scipy.optimize import minimize
 from scipy.stats import spearmanr
+from weigh import Wholes, liked, weighed, wholes
 
 from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import file_sha256
-from grice.runtime.heads import Mlp
 
 if TYPE_CHECKING:
-    from fit import Material
+    from arrays import Prepared
+    from numpy.typing import NDArray
+
+    from grice.runtime.threads import Towers
 
 __all__ = ["make_bundle"]
 
 OUT = Path(__file__).parents[2] / "src" / "grice" / "data" / "bundles" / "coherence"
-SHARES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
 """What is tried as the weight of people's ratings beside that of broken conversations."""
+GOOD = (0.0, 0.2, 0.4)
+"""What is tried as the weight of the second output, in spreads of the rest."""
 POINTED = ("turn-replacement", "contradiction", "coreference", "irrelevancy")
-GIVEN_UP = 0.03
+GIVEN_UP = 0.02
 """How much of the held-out accuracy people's ratings may cost."""
+COMMAND = "python recipes/coherence/train.py bundle"
 
 
-def make_bundle(given: Material, nets: list[Path]) -> None:
-    """Join the networks, choose the weights on held-out conversations, write the bundle."""
-    states = [torch.load(path)["net"] for path in nets]
-    joined = _joined(states)
-    pools = _Pools(given, states)
-    tried = [(share, *pools.reached(share)) for share in SHARES]
-    floor = tried[0][1] - GIVEN_UP
-    share = max((one for one in tried if one[1] >= floor), key=lambda one: one[2])[0]
-    weights, bias = pools.calibrated(share)
-    OUT.mkdir(parents=True, exist_ok=True)
-    joined.save(OUT / "head.npz")
-    quality = [_figure("accuracy, intact above broken, held out", kind, *found)
-               for kind, found in pools.accuracies(weights).items()]  # fmt: skip
-    quality.append(pools.rank(weights))
-    quality += _pointing(given, pools.net)
-    seeds = [_alone(given, state) for state in states]
-    _write(weights, bias, share, tried, quality, seeds, given)
-    texts = {text for name in ("train", "held", "broken", "rated")
-             for one in given.made[name] for text in one.turns}  # fmt: skip
-    record_texts(OUT, texts)
-
-
-def _joined(states: list[dict[str, torch.Tensor]]) -> Mlp:
-    first = np.concatenate([one["first.weight"].numpy().T for one in states], axis=1)
-    first_bias = np.concatenate([one["first.bias"].numpy() for one in states])
-    count = len(states)
-    last = np.concatenate([one["last.weight"].numpy().T for one in states]) / count
-    last_bias = np.mean([one["last.bias"].numpy() for one in states], axis=0)
-    return Mlp([(first, first_bias), (last, last_bias)])
-
-
-class _Pools:
-    """Pooled outputs of the joined network on the held-out conversations."""
-
-    def __init__(self, given: Material, states: list[dict[str, torch.Tensor]]) -> None:
-        self.net = net = _Mean(states)
-        self.held, self.broken = given.made["held"], given.made["held_broken"]
-        self.people = [one for one in given.made["rated"] if one.held_out]
-        self.intact = pooled_of(net, given, self.held)
-        self.twins = pooled_of(net, given, self.broken)
-        self.rated = pooled_of(net, given, self.people)
-        self.place = {(one.source, one.id): i for i, one in enumerate(self.held)}
-        self.whole = np.mean([one["whole.weight"].numpy()[0] for one in states], axis=0)
-        self.quality = np.mean([one["quality.weight"].numpy()[0] for one in states], axis=0)
-
-    def weights(self, share: float) -> np.ndarray:
-        """Return weights of the four pooled values, both parts brought to the same spread."""
-        whole = np.array([self.whole[0], 0, self.whole[1], 0])
-        quality = np.array([0, self.quality[0], 0, self.quality[1]])
-        whole /= np.std(self.rated @ whole)
-        quality /= np.std(self.rated @ quality)
-        return whole + share * quality
-
-    def accuracies(self, weights: np.ndarray) -> dict[str, tuple[float, int]]:
-        found = {}
-        intact, twins = self.intact @ weights, self.twins @ weights
-        for kind in HELD_OUT_KINDS:
-            rows = [i for i, one in enumerate(self.broken) if one.kind == kind]
-            wins = [intact[self.place[self.broken[i].source, self.broken[i].id]] > twins[i]
-                    for i in rows]  # fmt: skip
-            found[kind] = (float(np.mean(wins)), len(wins))
-        return found
-
-    def reached(self, share: float) -> tuple[float, float]:
-        weights = self.weights(share)
-        mean = float(np.mean([value for value, _ in self.accuracies(weights).values()]))
-        people = [one.quality for one in self.people]
-        return mean, float(spearmanr(self.rated @ weights, people).statistic)
-
-    def calibrated(self, share: float) -> tuple[np.ndarray, float]:
-        """Return weights and bias: 0.5 where intact and broken are equally likely, held out."""
-        weights = self.weights(share)
-        rows = [i for i, one in enumerate(self.broken) if one.kind == "deam"]
-        raw = np.concatenate([self.intact @ weights, self.twins[rows] @ weights])
-        labels = np.concatenate([np.ones(len(self.intact)), np.zeros(len(rows))])
-        counts = np.where(labels == 1, 0.5 / labels.mean(), 0.5 / (1 - labels).mean())
-
-        def loss(given: np.ndarray) -> float:
-            logits = np.exp(given[0]) * raw + given[1]
-            return float(np.sum(counts * (np.logaddexp(0, logits) - labels * logits)))
-
-        scale, bias = minimize(loss, np.zeros(2), method="Nelder-Mead").x
-        return weights * np.exp(scale), float(bias)
-
-    def rank(self, weights: np.ndarray) -> dict[str, Any]:
-        people = np.array([one.quality for one in self.people])
-        values = self.rated @ weights
-        draw = np.random.default_rng(0)
-        spread = [spearmanr(values[rows], people[rows]).statistic
-                  for rows in draw.integers(len(people), size=(1000, len(people)))]  # fmt: skip
-        return {
-            "on": "convai2017, held-out conversations: quality",
-            "measure": "spearman",
-            "value": round(float(spearmanr(values, people).statistic), 4),
-            "low": round(float(np.quantile(spread, 0.025)), 4),
-            "high": round(float(np.quantile(spread, 0.975)), 4),
-            "n": len(people),
-            "command": "python recipes/coherence/train.py bundle",
-        }
-
-
-class _Mean(ThreadNet):
-    """The mean of several networks, to be pooled as one."""
+class Joined(ThreadNet):
+    """The mean of several networks."""
 
     def __init__(self, states: list[dict[str, torch.Tensor]]) -> None:
         super().__init__()
@@ -140,33 +45,132 @@ class _Mean(ThreadNet):
         for state in states:
             net = ThreadNet()
             net.load_state_dict(state)
-            self.parts.append(net.eval())
+            self.parts.append(net)
+        # What is weighed by them is weighed by the mean.
+        mean = {
+            name: torch.stack([one[name] for one in states]).mean(0)
+            for name in ("whole.weight", "whole.bias", "quality.weight", "quality.bias")
+        }
+        self.load_state_dict(mean, strict=False)
         self.eval()
 
-    def forward(self, features: torch.Tensor) -> torch.Tensor:
-        return torch.stack([net(features) for net in self.parts]).mean(0)
+    def forward(self, read: torch.Tensor) -> torch.Tensor:
+        return torch.stack([net(read) for net in self.parts]).mean(0)
 
 
-@torch.no_grad()
-def _pointing(given: Material, net: ThreadNet) -> list[dict[str, Any]]:
+class _Chosen(NamedTuple):
+    """The weights, and what was found when they were chosen."""
+
+    weights: NDArray[np.float64]
+    bias: float
+    share: tuple[float, float]
+    tried: list[tuple[tuple[float, float], float, float]]
+    quality: list[dict[str, Any]]
+
+
+def make_bundle(
+    given: Prepared, towers: Towers, nets: list[Path], texts: set[str], sources: list[str]
+) -> None:
+    """Weigh what the networks say, choose on held-out conversations, write the bundle."""
+    states = [torch.load(path)["net"] for path in nets]
+    net = Joined(states)
+    chosen = _choose(net, given)
+    quality = [*chosen.quality, *_pointing(given, net)]
+    OUT.mkdir(parents=True, exist_ok=True)
+    _save(given, towers, states, chosen)
+    (OUT / "bigrams.npz").write_bytes((nets[0].parent / "bigrams.npz").read_bytes())
+    seeds = [_alone(given, state) for state in states]
+    _write(chosen, quality, seeds, sources, towers.decay)
+    record_texts(OUT, texts)
+
+
+def _choose(net: ThreadNet, given: Prepared) -> _Chosen:
+    held, bad, twins = (
+        wholes(net, given, given.items[name]) for name in ("held", "held_broken", "weigh")
+    )
+    rated, other = (
+        wholes(net, given, [one for one in given.items["rated"] if one.held_out == held_out])
+        for held_out in (True, False)
+    )
+    people = np.array([one.quality for one in rated.items])
+    good = liked(net)
+    good /= np.std(rated.rows @ good)
+    weights = {}
+    for share in SHARES:
+        found = weighed(twins, other, share)
+        for part in GOOD:
+            weights[share, part] = found / np.std(rated.rows @ found) + part * good
+
+    def figures(share: tuple[float, float]) -> dict[str, list[bool]]:
+        return wins(held.rows @ weights[share], bad.rows @ weights[share], bad.items)
+
+    tried = []
+    for share, found in weights.items():
+        reached = figures(share)
+        mean = float(np.mean([np.mean(reached[kind]) for kind in HELD_OUT_KINDS]))
+        tried.append((share, mean, float(spearmanr(rated.rows @ found, people).statistic)))
+        print(share, f"accuracy {mean:.3f}, rank {tried[-1][2]:.3f}",
+              {kind: round(float(np.mean(one)), 3) for kind, one in reached.items()})  # fmt: skip
+    floor = max(accuracy for _, accuracy, _ in tried) - GIVEN_UP
+    share = max((one for one in tried if one[1] >= floor), key=lambda one: one[2])[0]
+    quality = [_figure("accuracy, intact above broken, held out", kind, np.mean(found), len(found))
+               for kind, found in figures(share).items()]  # fmt: skip
+    quality.append(_rank(rated.rows @ weights[share], people))
+    chosen, bias = _calibrated(weights[share], held, bad)
+    return _Chosen(chosen, bias, share, tried, quality)
+
+
+def _calibrated(
+    weights: NDArray[np.float64], held: Wholes, bad: Wholes
+) -> tuple[NDArray[np.float64], float]:
+    """Return weights and bias: 0.5 where intact and broken are equally likely, held out."""
+    rows = [i for i, one in enumerate(bad.items) if one.kind == "deam"]
+    raw = np.concatenate([held.rows @ weights, bad.rows[rows] @ weights])
+    labels = np.concatenate([np.ones(len(held.rows)), np.zeros(len(rows))])
+    counts = np.where(labels == 1, 0.5 / labels.mean(), 0.5 / (1 - labels).mean())
+    # Numerical search starts nearer when the values are of order one.
+    middle, spread = raw.mean(), raw.std()
+
+    def loss(given: NDArray[np.float64]) -> float:
+        logits = np.exp(given[0]) * (raw - middle) / spread + given[1]
+        return float(np.sum(counts * (np.logaddexp(0, logits) - labels * logits)))
+
+    scale, bias = minimize(loss, np.zeros(2), method="Nelder-Mead").x
+    scaled = np.exp(scale) / spread
+    return weights * scaled, float(bias - scaled * middle)
+
+
+def _rank(values: NDArray[np.float64], people: NDArray[np.float64]) -> dict[str, Any]:
+    draw = np.random.default_rng(0)
+    spread = [spearmanr(values[rows], people[rows]).statistic
+              for rows in draw.integers(len(people), size=(1000, len(people)))]  # fmt: skip
+    return {
+        "on": "convai2017, held-out conversations: quality",
+        "measure": "spearman",
+        "value": round(float(spearmanr(values, people).statistic), 4),
+        "low": round(float(np.quantile(spread, 0.025)), 4),
+        "high": round(float(np.quantile(spread, 0.975)), 4),
+        "n": len(people),
+        "command": COMMAND,
+    }
+
+
+def _pointing(given: Prepared, net: ThreadNet) -> list[dict[str, Any]]:
     """Return how often the turn that carries on worst is one that was broken."""
     found = []
     for kind in POINTED:
+        chosen = [one for one in given.items["held_broken"] if one.kind == kind]
         hits, chance = [], []
-        for one in given.made["held_broken"]:
-            if one.kind == kind and len(one.turns) > 1:
-                turns = net(given.features(one))[1:, 0].numpy()
-                hits.append(int(turns.argmin()) + 1 in one.broken)
-                chance.append(len(one.broken - {0}) / len(turns))
+        for one, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
+            hits.append(int(outputs[1:, 0].argmin()) + 1 in one.broken)
+            chance.append(len(one.broken - {0}) / (len(outputs) - 1))
         on = f"{kind}; a turn at random is one in {np.mean(chance):.3f}"
         found.append(_figure("worst turn is a broken one, held out", on, np.mean(hits), len(hits)))
     return found
 
 
-def _alone(given: Material, state: dict[str, torch.Tensor]) -> str:
-    net = ThreadNet()
-    net.load_state_dict(state)
-    net.eval()
+def _alone(given: Prepared, state: dict[str, torch.Tensor]) -> str:
+    net = Joined([state])
     return json.dumps({"accuracy": accuracies(net, given), "quality": quality_rank(net, given)})
 
 
@@ -178,26 +182,40 @@ def _figure(measure: str, on: str, value: float, n: int) -> dict[str, Any]:
     return {
         "on": on, "measure": measure, "value": round(float(value), 4),
         "low": round(float(centre - half), 4), "high": round(float(centre + half), 4), "n": n,
-        "command": "python recipes/coherence/train.py bundle",
+        "command": COMMAND,
     }  # fmt: skip
 
 
-def _write(
-    weights: np.ndarray,
-    bias: float,
-    share: float,
-    tried: list[tuple[float, float, float]],
-    quality: list[dict[str, Any]],
-    seeds: list[str],
-    given: Material,
+def _save(
+    given: Prepared, towers: Towers, states: list[dict[str, torch.Tensor]], chosen: _Chosen
 ) -> None:
-    sources = sorted({one.source for one in given.made["train"]})
-    shares = "; ".join(f"{one}: {mean:.3f}, {rank:.3f}" for one, mean, rank in tried)
+    arrays = {"axes": given.axes, "mean": given.mean,
+              "whole": np.append(chosen.weights, chosen.bias)}  # fmt: skip
+    layers = {"left": towers.left, "right": towers.right} | {
+        f"net{i}": [(state[f"{name}.weight"].numpy().T, state[f"{name}.bias"].numpy())
+                    for name in ("first", "last")]
+        for i, state in enumerate(states)
+    }  # fmt: skip
+    for name, found in layers.items():
+        for i, (weight, bias) in enumerate(found):
+            arrays |= {f"{name}_weight_{i}": weight, f"{name}_bias_{i}": bias}
+    # The weights of the whole are summed up: half precision would be too coarse for them.
+    kept = {name: array.astype(np.float32 if name == "whole" or "bias" in name else np.float16)
+            for name, array in arrays.items()}  # fmt: skip
+    np.savez_compressed(OUT / "head.npz", allow_pickle=False, **kept)
+
+
+def _write(
+    chosen: _Chosen, quality: list[dict[str, Any]], seeds: list[str], sources: list[str],
+    decay: float,
+) -> None:  # fmt: skip
+    shares = "; ".join(f"{one} {part}: {mean:.3f}, {rank:.3f}"
+                       for (one, part), mean, rank in chosen.tried)  # fmt: skip
     facts = {
         "name": "coherence",
         "kind": "thread-head",
-        "version": "1",
-        "summary": "Does a conversation hang together? A small network on frozen turn vectors.",
+        "version": "2",
+        "summary": "Does a conversation hang together? Small networks on frozen turn vectors.",
         "licence": "CC-BY-SA-4.0",
         "encoder": "encoder",
         "inputs": "a conversation: who says what, any number of turns",
@@ -210,20 +228,22 @@ def _write(
     training = {
         "data": [*sources, "convai2017: ratings of conversations and messages, without amt50"],
         "broken": list(TRAINED),
+        "towers": "those of the bundle relevance, version 1, of the same data",
         "selection": [
             "6 % of the conversations of each corpus, held out, and 30 % of the rated ones",
-            f"weight of people's ratings {share}: the best rank of rated conversations that costs "
-            f"at most {GIVEN_UP} of the mean accuracy (weight: accuracy, rank: {shares})",
+            f"weights of people's ratings and of the second output {chosen.share}: the best rank "
+            f"of rated conversations that costs at most {GIVEN_UP} of the mean accuracy "
+            f"(weights: accuracy, rank: {shares})",
         ],
-        "seeds": [0, 1, 2],
+        "seeds": list(range(len(seeds))),
         "seeds_alone": seeds,
         "excluded": "conversations that hold a text of an evaluated set (more than three words)",
         "command": "python recipes/coherence/train.py STEP --data ../shared/data",
     }
-    settings = {"weights": [round(float(one), 6) for one in weights], "bias": round(bias, 6)}
-    tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
+    tables = [_pairs(facts), "[training]\n" + _pairs(training), f"[settings]\ndecay = {decay}\n"]
     tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
-    tables.append("[files]\n" + _pairs({'"head.npz"': file_sha256(OUT / "head.npz")}))
+    sums = {f'"{name}"': file_sha256(OUT / name) for name in ("head.npz", "bigrams.npz")}
+    tables.append("[files]\n" + _pairs(sums))
     (OUT / "card.toml").write_text("\n".join(tables), "utf-8")
 
 

@@ -1,55 +1,51 @@
 """Train on one set of perturbations, test on each: the heat map of DEAM's figure 4.7.
 
-    python recipes/coherence/cross.py --out docs/coherence-cross.json
+    python recipes/coherence/cross.py --out recipes/coherence/cross.json
 
-Smaller than the bundle's training: fewer conversations and epochs, one network each for three
-seeds. Accuracy is how often a held-out conversation scores above its broken twin.
+Smaller than the bundle's training: see ``small.py``. Accuracy is how often a held-out conversation
+scores above its broken twin.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
 import torch
+from arrays import Item, Maker, Prepared, Vectors
 from data import Sample, broken
-from fit import Material, pooled_of, train
-from train import material
+from fit import pooled_of
+from small import small_nets
+from train import RELEVANCE, WORK, prepared, towers
+from vectors import VectorStore
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
+from grice.runtime.thread_numbers import Bigrams
 
 SETS = ("deam", "mesgar", "vakulenko", "dynaeval")
-SEEDS = (0, 1, 2)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--most", type=int, default=2000)
-    parser.add_argument("--epochs", type=int, default=4)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    given = material()
-    held = given.made["held"]
-    tests = {kind: broken(held, (kind,), 900) for kind in SETS}
-    given = _with_all(given, [one for found in tests.values() for one in found])
-    place = {(one.source, one.id): i for i, one in enumerate(held)}
-    chosen = given.made["train"][:: max(1, len(given.made["train"]) // arguments.most)]
+    given, tests = _with_tests(prepared())
+    held = given.items["held"]
     table = {}
     for kind in SETS:
-        bad = [one for one in given.made["broken"] if one.kind == kind]
         reached = []
-        for seed in SEEDS:
-            net = train(given, chosen, bad, seed, arguments.epochs)
+        for net in small_nets(given, kind, (kind,)):
             weight = net.whole.weight.detach().numpy()[0]
-            intact = pooled_of(net, given, held)[:, [0, 2]] @ weight
+            intact = pooled_of(net, given, held)[:, :3] @ weight
             row = []
             for found in tests.values():
-                values = pooled_of(net, given, found)[:, [0, 2]] @ weight
-                twins = np.array([intact[place[one.source, one.id]] for one in found])
+                values = pooled_of(net, given, found)[:, :3] @ weight
+                twins = np.array([intact[one.twin] for one in found])
                 row.append(float((twins > values).mean()))
             reached.append(row)
         table[kind] = {
@@ -64,15 +60,38 @@ def main() -> None:
     arguments.out.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
 
 
-def _with_all(given: Material, samples: list[Sample]) -> Material:
-    """Return the material with the vectors of all turns of some more conversations."""
-    missing = sorted({text for one in samples for text in one.turns} - given.index.keys())
+def _with_tests(given: Prepared) -> tuple[Prepared, dict[str, list[Item]]]:
+    """Return the held-out conversations broken by each set, and the material with their turns."""
+    made = pickle.loads((WORK / "samples.pickle").read_bytes())
+    held: list[Sample] = made["held"]
+    samples = {kind: broken(held, (kind,), 900) for kind in SETS}
+    stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
+    vectors = _encoded(Vectors.of(stores), [one for found in samples.values() for one in found])
+    make = Maker(vectors, towers())
+    bigrams = Bigrams.load(WORK / "bigrams.npz")
+    place = {(one.source, one.id): i for i, one in enumerate(held)}
+    turns = [given.turns]
+    tests: dict[str, list[Item]] = {}
+    for kind, found in samples.items():
+        tests[kind] = []
+        for one in found:
+            item = make.sample(one, bigrams, place[one.source, one.id])
+            start = sum(map(len, turns))
+            read = vectors.rows[item.rows].astype(np.float32)
+            turns.append((read - given.mean) @ given.axes)
+            tests[kind].append(item._replace(rows=np.arange(start, start + len(read))))
+    return given._replace(turns=np.concatenate(turns)), tests
+
+
+def _encoded(vectors: Vectors, samples: list[Sample]) -> Vectors:
+    """Return the vectors with those of all turns of some more conversations."""
+    missing = sorted({text for one in samples for text in one.turns} - vectors.index.keys())
     if not missing:
-        return given
+        return vectors
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    vectors = np.stack(encoder.encode(missing)).astype(np.float16)
-    index = given.index | {text: len(given.vectors) + i for i, text in enumerate(missing)}
-    return given._replace(index=index, vectors=np.concatenate([given.vectors, vectors]))
+    rows = np.stack(encoder.encode(missing)).astype(np.float16)
+    index = vectors.index | {text: len(vectors.rows) + i for i, text in enumerate(missing)}
+    return Vectors(index, np.concatenate([vectors.rows, rows]))
 
 
 if __name__ == "__main__":

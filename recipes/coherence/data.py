@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "relevance"))
 from corpora import evaluated_texts, normalise, read_dialogues
 
 from grice.perturb import Material
-from grice.perturb.run import perturb
+from grice.perturb.run import named, perturb
 from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
@@ -23,19 +23,28 @@ if TYPE_CHECKING:
 
     from corpora import Dialogue
 
-__all__ = ["HELD_OUT_KINDS", "Rated", "Sample", "broken", "intact", "normalise", "rated"]
+__all__ = [
+    "HELD_OUT_KINDS", "TRAINED", "WORDED", "Rated", "Sample", "broken", "intact", "normalise",
+    "rated",
+]  # fmt: skip
 
 FEWEST, MOST = 6, 30
 """Turns of a conversation that is used; a longer one gives a stretch of MOST turns."""
 CAPS = {"novels": 1500, "plays": 900, "star": 600, "schema_guided": 700, "irc": 500}
 """How many conversations of the large corpora are used; of the others all."""
-TRAINED = ("deam", "deam", "deam", "mesgar", "vakulenko", "dynaeval")
+TRAINED = (
+    "deam", "deam", "deam", "mesgar", "vakulenko", "dynaeval",
+    "irrelevancy", "irrelevancy", "coreference", "contradiction", "decreased-engagement",
+    "turn-insertion", "turn-insertion", "half-swap", "section-replacement", "turn-order",
+    "speaker-order", "turn-replacement", "half-swap", "section-replacement",
+)  # fmt: skip
 """What conversations are broken with for training, each with a seed of its own."""
 HELD_OUT_KINDS = (
     "turn-order", "speaker-order", "half-swap", "section-replacement", "turn-insertion",
     "turn-replacement", "contradiction", "coreference", "irrelevancy", "decreased-engagement",
 )  # fmt: skip
-TASKS = frozenset({"schema_guided", "star", "taskmaster4"})
+WORDED = frozenset({"irrelevancy", "coreference", "contradiction", "decreased-engagement"})
+"""Kinds that change wording, one at a time."""
 
 
 class Sample(NamedTuple):
@@ -126,17 +135,18 @@ def _ways(
 ) -> list[tuple[int, list[Sample]]]:
     conversations = [_conversation(sample) for sample in samples]
     material = Material(conversations)
+    chosen = [named(kind) for kind in kinds]
     found = []
     for i in part:
         ways = []
-        for number, kind in enumerate(kinds):
+        for number, kind in enumerate(chosen):
             made = perturb(conversations[i], kind, seed=seed + number, material=material)
             if made is not None:
                 turns = tuple(turn.text for turn in made.conversation.turns)
                 speakers = tuple(int(turn.speaker) for turn in made.conversation.turns)
                 places = frozenset(place for one in made.changes for place in one.turns)
                 ways.append(samples[i]._replace(
-                    turns=turns, speakers=speakers, broken=places, kind=kind))  # fmt: skip
+                    turns=turns, speakers=speakers, broken=places, kind=kind.name))  # fmt: skip
         found.append((i, ways))
     return found
 

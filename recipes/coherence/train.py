@@ -2,6 +2,7 @@
 
 python recipes/coherence/train.py samples --data ../shared/data
 python recipes/coherence/train.py encode
+python recipes/coherence/train.py prepare
 python recipes/coherence/train.py fit        # three seeds
 python recipes/coherence/train.py bundle
 """
@@ -12,14 +13,18 @@ import argparse
 import pickle
 from pathlib import Path
 
+import numpy as np
 import torch
+from arrays import Prepared, Vectors, prepare
 from card import make_bundle
-from data import HELD_OUT_KINDS, TRAINED, broken, intact, rated
-from fit import Material, fit
+from data import HELD_OUT_KINDS, TRAINED, WORDED, broken, intact, rated
+from fit import fit
 from vectors import VectorStore  # of recipes/relevance, on the path since data was imported
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
+from grice.runtime.heads import Mlp
+from grice.runtime.threads import Towers
 
 WORK = Path(__file__).parent / "work"
 RELEVANCE = Path(__file__).parents[1] / "relevance" / "work" / "vectors"
@@ -31,10 +36,14 @@ def samples(data: Path, most: int, workers: int) -> None:
     whole = intact(data)[:most]
     train = [sample for sample in whole if not sample.held_out]
     held = [sample for sample in whole if sample.held_out]
+    bad = broken(train, TRAINED, 100, workers)
+    # The words of a half are enough for the single kinds, and halve what is to be encoded.
+    half = {(one.source, one.id) for one in train[::2]}
+    bad = [one for one in bad if one.kind not in WORDED or (one.source, one.id) in half]
     made = {
         "train": train,
         "held": held,
-        "broken": broken(train, TRAINED, 100, workers),
+        "broken": bad,
         "held_broken": broken(held, (*HELD_OUT_KINDS, "deam"), 900, workers),
         "rated": list(rated(data)),
     }
@@ -47,22 +56,55 @@ def encode(part: int, of: int) -> None:
     """Encode every distinct turn that the relevance recipe has not encoded yet, or a part."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
     texts = {text for found in made.values() for one in found for text in one.turns}
-    missing = sorted(texts - VectorStore(RELEVANCE).index.keys())[part::of]
+    for folder in (RELEVANCE, *sorted(WORK.glob("vectors?"))):
+        texts -= VectorStore(folder).index.keys()
+    missing = sorted(texts)[part::of]
     store = VectorStore(WORK / f"vectors{part}")
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     store.add(missing, encoder)
 
 
-def material() -> Material:
-    """Return the samples with the vectors of their turns."""
+def towers() -> Towers:
+    """Return the towers that say what comes next: those of the relevance bundle, kept as they were.
+
+    They are kept beside the other steps' work, so that a later relevance bundle changes nothing.
+    """
+    kept = WORK / "towers.npz"
+    if not kept.exists():
+        bundle = open_bundle("relevance")
+        sides = {side: Mlp.load(bundle.path(f"{side}.npz")).layers for side in ("left", "right")}
+        arrays = {
+            f"{side}_{part}_{i}": layer[k]
+            for side, layers in sides.items()
+            for i, layer in enumerate(layers)
+            for k, part in enumerate(("weight", "bias"))
+        }
+        decay = np.float64(str(bundle.card.settings["decay"]))
+        np.savez(kept, allow_pickle=False, decay=decay, **arrays)
+    with np.load(kept, allow_pickle=False) as file:
+        left, right = ([(file[f"{side}_weight_{i}"], file[f"{side}_bias_{i}"]) for i in range(2)]
+                       for side in ("left", "right"))  # fmt: skip
+        return Towers(left, right, float(file["decay"]))
+
+
+def prepared() -> Prepared:
+    """Return the samples as arrays."""
+    found: Prepared = pickle.loads((WORK / "prepared.pickle").read_bytes())
+    return found
+
+
+def bundle() -> None:
+    """Write the bundle, and what texts it was made from."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    stores = [VectorStore(folder) for folder in sorted(WORK.glob("vectors?"))]
-    return Material.of(made, [VectorStore(RELEVANCE), *stores])
+    texts = {text for name in ("train", "held", "broken", "rated")
+             for one in made[name] for text in one.turns}  # fmt: skip
+    sources = sorted({one.source for one in made["train"]})
+    make_bundle(prepared(), towers(), [WORK / f"seed{seed}.pt" for seed in SEEDS], texts, sources)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=["samples", "encode", "fit", "bundle"])
+    parser.add_argument("step", choices=["samples", "encode", "prepare", "fit", "bundle"])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--most", type=int, default=10**9, help="conversations, for a quick run")
     parser.add_argument("--workers", type=int, default=2, help="processes that break them")
@@ -76,12 +118,16 @@ def main() -> None:
         samples(arguments.data, arguments.most, arguments.workers)
     elif arguments.step == "encode":
         encode(arguments.part, arguments.of)
+    elif arguments.step == "prepare":
+        stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
+        made = pickle.loads((WORK / "samples.pickle").read_bytes())
+        prepare(made, Vectors.of(stores), towers(), WORK)
     elif arguments.step == "fit":
-        given = material()
+        given = prepared()
         for seed in SEEDS if arguments.seed is None else [arguments.seed]:
             fit(given, seed, WORK / f"seed{seed}.pt")
     else:
-        make_bundle(material(), [WORK / f"seed{seed}.pt" for seed in SEEDS])
+        bundle()
 
 
 if __name__ == "__main__":

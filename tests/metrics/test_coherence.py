@@ -22,20 +22,8 @@ def conversation(*texts):
     return Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts)))
 
 
-class StubFit:
-    identity = "stub"
-
-    def classify(self, pairs):
-        return [0.3 if "odd" in pair.right else 0.9 for pair in pairs]
-
-    def truncated(self, texts):
-        return [False] * len(texts)
-
-
-def judge(*conversations, share=0.0):
-    return list(
-        coherence.function(conversations, model=StubReader(), relevance=StubFit(), share=share)
-    )
+def judge(*conversations):
+    return list(coherence.function(conversations, model=StubReader()))
 
 
 def test_the_turn_that_breaks_the_thread_is_named():
@@ -45,12 +33,6 @@ def test_the_turn_that_breaks_the_thread_is_named():
     assert evidence.turn == 3
     assert evidence.effect == pytest.approx(-0.7)
     assert found.reason == "turn 3 carries the thread on worst (-0.70)"
-
-
-def test_how_turns_fit_has_a_share():
-    [found] = judge(conversation("Hi.", "Hello.", "odd", "Fine."), share=0.5)
-    assert found.value == pytest.approx(0.5 * 0.4 + 0.5 * (0.9 + 0.3 + 0.9) / 3)
-    assert found.evidence[0].turn == 2
 
 
 def test_nothing_to_judge_is_said():

@@ -6,30 +6,28 @@ from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, TurnEvidence
-from grice.runtime.protocols import Pair, Thread
+from grice.runtime.protocols import Thread
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.records import Conversation, Turn
-    from grice.runtime.protocols import PairClassifier, ThreadReader
+    from grice.runtime.protocols import ThreadReader
 
 __all__ = ["coherence"]
 
 NEUTRAL = 0.5
-TURNS = 4
-"""Turns before a turn that its fit is judged by."""
 SHOWN = 3
 """How many turns the evidence names, those that carry the thread on worst."""
 
 
 @metric(
     "coherence",
-    version="1",
+    version="2",
     summary="Does the conversation hang together?",
     judges="conversation",
-    models={"model": "bundle:coherence", "relevance": "bundle:relevance"},
+    models={"model": "bundle:coherence"},
     source=(
         "After DEAM (Ghazarian et al., ACL 2022): trained on conversations broken on purpose, "
         "with ratings of conversations beside them."
@@ -42,26 +40,18 @@ SHOWN = 3
         1.0,
     ),
 )
-def coherence(
-    conversations: Sequence[Conversation],
-    *,
-    model: ThreadReader,
-    relevance: PairClassifier,
-    share: float = 0.5,
-) -> Iterator[Judgement]:
+def coherence(conversations: Sequence[Conversation], *, model: ThreadReader) -> Iterator[Judgement]:
     """Return how well a conversation hangs together, 0 to 1.
 
-    A network reads every turn beside what was said before it and judges the whole; mixed in is how
-    well its turns fit what was said before them, on average. The evidence are the turns that carry
-    the thread on worst: the effect of a turn is how much less than the conversation's usual turn
-    it looks like one that belongs there. A conversation of any length costs one encoding a turn.
-
-    Args:
-        share: Share of the mean fit of the turns in the score.
+    Small networks read every turn beside the turns around it and what was said before, and how
+    well it fits there beside elsewhere; the whole is judged from its turns. The evidence are the
+    turns that carry the thread on worst: the effect of a turn is how much less than the
+    conversation's usual turn it looks like one that belongs there. A conversation of any length
+    costs one encoding a turn.
     """
     spoken = [_spoken(one) for one in conversations]
     judged = [turns for turns in spoken if not _nothing_to_judge(turns)]
-    found = iter(_judge(judged, model, relevance, share))
+    found = iter(model.read([_thread(turns) for turns in judged]))
     for turns in spoken:
         if reason := _nothing_to_judge(turns):
             yield Judgement(NEUTRAL, "abstained", reason)
@@ -78,25 +68,9 @@ def _spoken(conversation: Conversation) -> dict[int, Turn]:
     return {i: turn for i, turn in enumerate(conversation.turns) if turn.text.strip()}
 
 
-def _judge(
-    judged: Sequence[dict[int, Turn]], model: ThreadReader, relevance: PairClassifier, share: float
-) -> Iterator[tuple[float, list[float]]]:
-    """Yield the value of each conversation, and one of each turn."""
-    texts = [tuple(turn.text for turn in turns.values()) for turns in judged]
-    speakers = [tuple(turn.speaker for turn in turns.values()) for turns in judged]
-    read = model.read([Thread(*both) for both in zip(speakers, texts, strict=True)])
-    pairs = [
-        Pair(said[max(0, i - TURNS) : i], said[i]) for said in texts for i in range(1, len(said))
-    ]
-    fits = iter(relevance.classify(pairs) if share else [0.0] * len(pairs))
-    for value, turns in read:
-        own = [next(fits) for _ in turns[1:]]
-        mean = sum(own) / len(own)
-        # Nothing was said before the first turn, which it could fit.
-        each = [
-            (1 - share) * turn + share * fit for turn, fit in zip(turns, [mean, *own], strict=True)
-        ]
-        yield (1 - share) * value + share * mean, each
+def _thread(turns: dict[int, Turn]) -> Thread:
+    said = turns.values()
+    return Thread(tuple(turn.speaker for turn in said), tuple(turn.text for turn in said))
 
 
 def _weakest(turns: dict[int, Turn], each: Sequence[float]) -> tuple[TurnEvidence, ...]:

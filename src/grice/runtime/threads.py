@@ -1,20 +1,29 @@
-"""How well each turn of a conversation carries its thread on: a small network on turn vectors.
+"""How well each turn of a conversation carries its thread on: small networks on turn vectors.
 
 Every turn is encoded by itself, so a conversation of hundreds of turns costs one encoding a turn,
-and one more turn costs one more. The network reads a turn beside the turn before it, what its
-speaker said last and all that was said; the conversation is judged from its turns.
+and one more turn costs one more. Two towers say how well each turn would come right after each
+other one, so that a turn that would fit better elsewhere is seen. The networks read a turn beside
+the turns around it, what its speaker said last and all that was said, with these fits and with
+plain numbers (:mod:`grice.runtime.thread_numbers`); the conversation is judged from its turns.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from grice.errors import BundleError
-from grice.runtime.heads import Mlp, sigmoid
+from grice.runtime.blas import single_threaded
+from grice.runtime.heads import sigmoid
 from grice.runtime.protocols import Thread
+from grice.runtime.thread_numbers import (
+    NUMBERS,
+    SPEAKER,
+    Bigrams,
+    speaker_numbers,
+    turn_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,177 +34,212 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Encoder
 
     Array: TypeAlias = NDArray[np.float32]
+    Layers: TypeAlias = list[tuple[Array, Array]]
 
 __all__ = [
-    "NUMBERS",
-    "Related",
+    "ORDER",
+    "POOLED",
+    "WHOLE",
     "ThreadHead",
+    "Towers",
+    "order_numbers",
+    "own_turns",
     "pooled",
-    "related_turns",
-    "thread_blocks",
-    "thread_features",
-    "thread_numbers",
+    "turn_blocks",
+    "whole_numbers",
 ]
 
 DECAY = 0.7
 """Weight of a turn in all that was said, relative to the turn after it."""
+BACK = 4
+"""Turns of a history that the towers read."""
 LOWEST = 0.25
 """Share of the turns that stand for the worst of a conversation, at least one."""
-NUMBERS = 16
-"""How many plain numbers the network reads beside the vectors."""
+ORDER = 9
+"""How many numbers say how well a turn stands where it stands."""
+POOLED = 6
+"""How many numbers stand for the outputs of the turns of a conversation."""
+WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER
+"""How many numbers a conversation is judged by."""
+SHARPNESS = np.float32(8)
+"""What cosines of the towers are multiplied by before one is set against the others."""
+AT_ONCE, AROUND = 128, 64
+"""Turns of a long conversation that are read at once, and what is read before and after them."""
+NEVER = np.float32(-30)
 
 
-def thread_features(vectors: Array, speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
-    """Return what the network reads of each turn, shape ``(turns, 5 * d + NUMBERS)``.
-
-    The blocks are the turn, the turn before it, and the products of the turn with the turn before
-    it, with what its speaker said last and with all that was said. Then plain numbers: cosines, of
-    the turn with these and with the nearest of the speaker's and of the others' earlier turns;
-    lengths; whether it and the turn before it ask; and of its sentence that says most of what the
-    speaker, or another, has said before, how much and whether one of the two denies it. What is
-    not there is zero.
+class Towers:
+    """How well each turn of a conversation would come right after each other one.
 
     Args:
-        vectors: Unit vectors of the turns, shape ``(turns, d)``.
-        speakers: Who says each turn.
-        texts: What is said.
-    """
-    related = related_turns(vectors, speakers)
-    numbers = thread_numbers(vectors, related, speakers, texts)
-    return np.concatenate([thread_blocks(vectors, related), numbers], axis=1, dtype=np.float32)
-
-
-class Related(NamedTuple):
-    """What each turn is read beside, all of shape ``(turns, d)``, zero where there is nothing.
-
-    Attributes:
-        before: The turn before it.
-        own: What its speaker said last.
-        whole: All that was said, later turns weighing more; unit vectors.
+        left: Layers that read a history.
+        right: Layers that read a turn.
+        decay: Weight of a turn in the whole history, relative to the turn after it.
     """
 
-    before: Array
-    own: Array
-    whole: Array
+    def __init__(self, left: Layers, right: Layers, decay: float) -> None:
+        self.left, self.right, self.decay = left, right, decay
+
+    def fits(self, vectors: Array) -> Array:
+        """Return cosines: in row i how each turn fits after turn i and the turns before it.
+
+        Args:
+            vectors: Unit vectors of the turns, shape ``(turns, d)``.
+        """
+        scale = np.float32(np.sqrt(vectors.shape[1]))
+        before = np.zeros_like(vectors)
+        before[1:] = vectors[:-1]
+        whole = vectors.copy()
+        for ago in range(1, BACK):
+            whole[ago:] += np.float32(self.decay**ago) * vectors[:-ago]
+        whole = _unit(whole)
+        read = np.concatenate([vectors, whole, before], axis=1) * scale
+        asked = _unit(whole * scale + _run(self.left, read))
+        answered = _unit(vectors * scale + _run(self.right, vectors * scale))
+        found: Array = asked @ answered.T
+        return found
 
 
-def related_turns(vectors: Array, speakers: Sequence[str | int]) -> Related:
-    """Return what each turn is read beside."""
-    found = Related(np.zeros_like(vectors), np.zeros_like(vectors), np.zeros_like(vectors))
-    found.before[1:] = vectors[:-1]
-    so_far = np.zeros(vectors.shape[1], np.float32)
-    last: dict[str | int, int] = {}
-    for i, speaker in enumerate(speakers):
-        if speaker in last:
-            found.own[i] = vectors[last[speaker]]
-        norm = np.sqrt(so_far @ so_far)
-        found.whole[i] = so_far / norm if norm > 0 else so_far
-        last[speaker] = i
-        so_far = np.float32(DECAY) * so_far + vectors[i]
+def order_numbers(fits: Array) -> Array:
+    """Return how well each turn stands where it stands, shape ``(turns, ORDER)``.
+
+    For a turn after the one before it, and for the one after it: how well it fits, how much better
+    than the other turns would there, and than it would elsewhere. Then how well the turns around
+    it would fit without it, and it without the turn before it; and how much better it would fit
+    after some other turn.
+
+    Args:
+        fits: What :meth:`Towers.fits` gives.
+    """
+    count = len(fits)
+    found = np.zeros((count, ORDER), np.float32)
+    if count < 2:
+        return found
+    sharp = fits * SHARPNESS
+    others = sharp.copy()
+    np.fill_diagonal(others, NEVER)
+    usual = np.float32(np.log(count - 1))
+    by_turn, by_place = (_log_sum(others, axis) - usual for axis in (1, 0))
+    following = np.diagonal(sharp, 1)
+    fit, best, fitting = following / 2, following - by_turn[:-1], following - by_place[1:]
+    for column, values in enumerate((fit, best / 2, fitting / 2)):
+        found[1:, column], found[:-1, 3 + column] = values, values
+    if count > 2:
+        skipped = (np.diagonal(sharp, 2) - by_turn[:-2]) / 2
+        found[1:-1, 6], found[2:, 7] = skipped, skipped
+        places = np.arange(count - 1)
+        others[places, places + 1] = NEVER
+        found[1:, 8] = (others.max(axis=0)[1:] - following) / 2
     return found
 
 
-def thread_blocks(vectors: Array, related: Related) -> Array:
-    """Return the vectors that the network reads of each turn, shape ``(turns, 5 * d)``."""
-    scale = np.float32(np.sqrt(vectors.shape[1]))
-    products = [vectors * other * scale**2 for other in related]
-    return np.concatenate([vectors * scale, related.before * scale, *products], axis=1)
+def own_turns(speakers: Sequence[str | int]) -> NDArray[np.int64]:
+    """Return where the speaker of each turn spoke last, -1 where never."""
+    last: dict[str | int, int] = {}
+    found = []
+    for i, speaker in enumerate(speakers):
+        found.append(last.get(speaker, -1))
+        last[speaker] = i
+    return np.array(found, np.int64)
 
 
-def thread_numbers(
-    vectors: Array, related: Related, speakers: Sequence[str | int], texts: Sequence[str]
-) -> Array:
-    """Return the plain numbers that the network reads of each turn, ``(turns, NUMBERS)``."""
-    nearest = np.zeros((len(texts), 2), np.float32)
-    cosines = vectors @ vectors.T
-    names = np.array([str(speaker) for speaker in speakers])
-    for i in range(1, len(texts)):
-        same = names[:i] == names[i]
-        for side, chosen in enumerate((same, ~same)):
-            if chosen.any():
-                nearest[i, side] = cosines[i, :i][chosen].max()
-    lengths = np.log1p(np.array([len(text.split()) for text in texts], np.float32)) / 3
-    asks = np.array(["?" in text for text in texts], np.float32)
-    numbers = (
-        *((vectors * other).sum(axis=1) * 4 for other in related),
-        *(nearest * 4).T,
-        (related.before * related.own).sum(axis=1) * 4,
-        lengths,
-        np.concatenate([[0], lengths[:-1]]),
-        asks,
-        np.concatenate([[0], asks[:-1]]),
-        np.log1p(np.arange(len(texts), dtype=np.float32)) / 3,
-        *_said_again(speakers, texts).T,
-    )
-    return np.stack(numbers, axis=1, dtype=np.float32)
+def turn_blocks(turns: Array, own: NDArray[np.int64]) -> Array:
+    """Return what the networks read of each turn beside its numbers, shape ``(turns, 6 * axes)``.
 
+    The turn, the turn before it, and the products of the turn with the turn before it, with what
+    its speaker said last, with all that was said and with the turn after it.
 
-def _said_again(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
-    """Return what of each turn was said before, shape ``(turns, 5)``.
-
-    Of the sentence that shares most words with an earlier one: the share, and whether exactly one
-    of the two denies; for the speaker's own earlier sentences, then for the others'. Last, how
-    many sentences the turn has.
+    Args:
+        turns: Turns on the axes of the bundle, shape ``(turns, axes)``.
+        own: Where the speaker of each turn spoke last; -1 where never.
     """
-    found = np.zeros((len(texts), 5), np.float32)
-    earlier: list[tuple[str | int, frozenset[str], bool]] = []
-    for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
-        sentences = [_sentence(part) for part in _SENTENCE.findall(text)][:MOST_SENTENCES]
-        sentences = [one for one in sentences if len(one[0]) >= FEWEST_WORDS]
-        for words, denies in sentences:
-            for other, before, denied in earlier[-MOST_EARLIER:]:
-                share = len(words & before) / len(words | before)
-                side = 0 if other == speaker else 2
-                if share > found[i, side]:
-                    found[i, side : side + 2] = share, denies != denied
-        found[i, 4] = np.log1p(len(sentences))
-        earlier += [(speaker, words, denies) for words, denies in sentences]
-    return found * np.array([2, 1, 2, 1, 1], np.float32)
+    before, after = np.zeros_like(turns), np.zeros_like(turns)
+    before[1:], after[:-1] = turns[:-1], turns[1:]
+    said = np.where((own >= 0)[:, None], turns[own], np.float32(0))
+    products = [turns * other for other in (before, said, _so_far(turns), after)]
+    return np.concatenate([turns, before, *products], axis=1, dtype=np.float32)
 
 
-_SENTENCE = re.compile(r"[^.!?]+")
-_WORD = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")
-_DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
-FEWEST_WORDS = 3
-MOST_SENTENCES = 12
-MOST_EARLIER = 60
-"""Bounds of what is compared: a turn of a thousand sentences must not cost a million."""
-
-
-def _sentence(text: str) -> tuple[frozenset[str], bool]:
-    """Return the words of a sentence, those that deny left out, and whether it denies."""
-    words = _WORD.findall(text.lower())
-    denials = [word for word in words if _DENIAL.fullmatch(word)]
-    return frozenset(words).difference(denials), bool(denials)
+def _so_far(turns: Array) -> Array:
+    """Return all that was said before each turn; later turns weigh more."""
+    sums = np.zeros_like(turns)
+    for i in range(1, len(turns)):
+        sums[i] = np.float32(DECAY) * sums[i - 1] + turns[i - 1]
+    return _unit(sums) * np.float32(np.sqrt(turns.shape[1]))
 
 
 def pooled(outputs: Array) -> Array:
-    """Return the mean of each output over the turns, and that of its lowest quarter."""
-    count = max(1, int(LOWEST * len(outputs)))
-    lowest = np.sort(outputs, axis=0)[:count]
-    return np.concatenate([outputs.mean(axis=0), lowest.mean(axis=0)])
+    """Return mean, mean of the lowest quarter and lowest value of each output, one by one."""
+    ordered = np.sort(outputs, axis=0)
+    found = [outputs.mean(axis=0), ordered[: _quarter(outputs)].mean(axis=0), ordered[0]]
+    return np.stack(found, axis=1).reshape(-1)
+
+
+def whole_numbers(outputs: Array, numbers: Array, speakers: Sequence[str | int]) -> Array:
+    """Return what a conversation is judged by, shape ``(WHOLE,)``.
+
+    Args:
+        outputs: The networks' outputs for its turns, shape ``(turns, 2)``.
+        numbers: Plain numbers and those of :func:`order_numbers`, beside each other.
+        speakers: Who says each turn.
+    """
+    low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
+    parts = [pooled(outputs), numbers.mean(axis=0), low, speaker_numbers(numbers, speakers)]
+    return np.concatenate(parts, dtype=np.float32)
+
+
+def _quarter(rows: Array) -> int:
+    return max(1, int(LOWEST * len(rows)))
+
+
+def _run(layers: Layers, rows: Array) -> Array:
+    *hidden, last = layers
+    for weight, bias in hidden:
+        rows = np.maximum(rows @ weight + bias, 0)
+    found: Array = rows @ last[0] + last[1]
+    return found
+
+
+def _unit(rows: Array) -> Array:
+    norms = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    unit: Array = rows / np.maximum(norms, np.float32(1e-6))
+    return unit
+
+
+def _log_sum(values: Array, axis: int) -> Array:
+    highest = values.max(axis=axis, keepdims=True)
+    found: Array = np.log(np.exp(values - highest).sum(axis=axis)) + highest.squeeze(axis)
+    return found
 
 
 class ThreadHead:
     """How well the turns of a conversation, and the whole of it, carry its thread on.
 
     Args:
-        bundle: The opened bundle: ``head.npz`` with two outputs a turn, whether it was broken and
-            whether people would call it good; ``weights`` and ``bias`` of its settings make the
-            conversation's logit of their :func:`pooled` values.
-        encoder: The encoder the network was fitted on.
+        bundle: The opened bundle: ``head.npz`` with towers, axes, networks (whose outputs are
+            averaged) and the weights of :func:`whole_numbers`; ``bigrams.npz`` with what words
+            stand side by side; its settings state ``decay``.
+        encoder: The encoder they were fitted on.
+
+    Raises:
+        BundleError: If the settings or the weights are not as they must be.
     """
 
     def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}+{encoder.identity}"
         self._encoder = encoder
-        self._head = Mlp.load(bundle.folder / "head.npz")
-        settings = bundle.card.settings
-        weights = settings.get("weights")
-        if not isinstance(weights, list) or len(weights) != 4:
-            raise BundleError(f"{bundle.folder}: settings.weights must be four numbers")
-        self._weights = np.array(weights, np.float32)
-        self._bias = np.float32(float(str(settings.get("bias", 0.0))))
+        self._bigrams = Bigrams.load(bundle.path("bigrams.npz"))
+        decay = bundle.card.settings.get("decay")
+        with np.load(bundle.path("head.npz"), allow_pickle=False) as file:
+            arrays = {name: file[name].astype(np.float32) for name in file.files}
+        if not isinstance(decay, float) or arrays.get("whole", self._none).shape != (WHOLE + 1,):
+            raise BundleError(f"{bundle.folder}: settings.decay and {WHOLE + 1} weights are needed")
+        self._axes, self._mean, self._whole = arrays["axes"], arrays["mean"], arrays["whole"]
+        self._towers = Towers(_layers(arrays, "left"), _layers(arrays, "right"), decay)
+        count = sum(name.startswith("net") and name.endswith("_weight_0") for name in arrays)
+        self._nets = [_layers(arrays, f"net{i}") for i in range(count)]
+
+    _none = np.zeros(0, np.float32)
 
     def read(self, threads: Sequence[Thread]) -> list[tuple[float, tuple[float, ...]]]:
         """Return for each conversation its value and, turn by turn, how well it carries on.
@@ -211,12 +255,43 @@ class ThreadHead:
                 found.append((0.5, ()))
                 continue
             matrix = np.stack([next(vectors) for _ in thread.texts])
-            outputs = self._head(thread_features(matrix, thread.speakers, thread.texts))
-            logit = pooled(outputs) @ self._weights + self._bias
+            outputs, whole = self.judged(matrix, thread.speakers, thread.texts)
+            logit = whole @ self._whole[:-1] + self._whole[-1]
             turns = sigmoid(outputs[:, 0])
             found.append((float(sigmoid(logit)), tuple(map(float, turns))))
         return found
 
+    def judged(
+        self, vectors: Array, speakers: Sequence[str | int], texts: Sequence[str]
+    ) -> tuple[Array, Array]:
+        """Return two logits a turn, shape ``(turns, 2)``, and what the whole is judged by."""
+        outputs, numbers = [], []
+        with single_threaded():
+            places = (vectors - self._mean) @ self._axes
+            for start in range(0, len(texts), AT_ONCE):
+                low, end = max(0, start - AROUND), min(len(texts), start + AT_ONCE)
+                part = slice(low, end + AROUND)
+                given = self.numbers(vectors[part], speakers[part], texts[part])
+                blocks = turn_blocks(places[part], own_turns(speakers[part]))
+                read = np.concatenate([blocks, given], axis=1)
+                kept = slice(start - low, end - low)
+                each = [_run(net, read)[kept] for net in self._nets]
+                outputs.append(np.mean(each, axis=0, dtype=np.float32))
+                numbers.append(given[kept])
+        found = np.concatenate(outputs)
+        return found, whole_numbers(found, np.concatenate(numbers), speakers)
+
+    def numbers(self, vectors: Array, speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
+        """Return the numbers of turns, shape ``(turns, NUMBERS + ORDER)``."""
+        plain = turn_numbers(vectors, speakers, texts, self._bigrams)
+        return np.concatenate([plain, order_numbers(self._towers.fits(vectors))], axis=1)
+
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
         return self._encoder.truncated(texts)
+
+
+def _layers(arrays: dict[str, Array], name: str) -> Layers:
+    count = sum(one.startswith(f"{name}_weight_") for one in arrays)
+    return [(np.ascontiguousarray(arrays[f"{name}_weight_{i}"]), arrays[f"{name}_bias_{i}"])
+            for i in range(count)]  # fmt: skip

@@ -1,0 +1,119 @@
+"""What each set of perturbations is good for: DEAM's tables 4.3 and 4.5, with small networks.
+
+    python recipes/coherence/ablation.py --data ../shared/data --cache ~/.cache/grice
+
+A network learns from one set of perturbations, without anybody's ratings, and its mean judgement
+of the turns is set against people's ratings of the conversations of FED and DSTC9. Nothing is
+chosen by them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+from small import WORDED, small_nets
+from train import WORK, prepared, towers
+
+from grice.evaluation.datasets import known_sets, load_rated
+from grice.runtime.thread_numbers import Bigrams, turn_numbers
+from grice.runtime.threads import order_numbers, own_turns, turn_blocks
+from grice.scoring.models import Models
+
+if TYPE_CHECKING:
+    from arrays import Prepared
+    from fit import ThreadNet
+    from numpy.typing import NDArray
+
+OUT = Path(__file__).parent / "ablation.json"
+SETS = {
+    "mesgar": ("mesgar",),
+    "vakulenko": ("vakulenko",),
+    "dynaeval": ("dynaeval",),
+    "deam": ("deam",),
+    "all four": WORDED,
+    **{f"without {left}": tuple(kind for kind in WORDED if kind != left) for left in WORDED},
+    **{f"{kind} alone": (kind,) for kind in WORDED},
+}
+TESTS = (("fed_dialogue", "coherent"), ("fed_dialogue", "overall"),
+         ("dstc9_dialogue", "coherent"), ("dstc9_dialogue", "overall"))  # fmt: skip
+
+
+class Test(NamedTuple):
+    """The conversations of a set as the networks read them, and people's ratings by aspect."""
+
+    read: list[NDArray[np.float32]]
+    people: dict[str, NDArray[np.float64]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, help="folder of answers that were kept")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    given = prepared()
+    tests = {name: _test(name, arguments, given) for name in dict.fromkeys(dict(TESTS))}
+    table = {}
+    for name, kinds in SETS.items():
+        table[name] = _row(small_nets(given, name, kinds), tests)
+        OUT.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+        print(name, {test: cell["spearman"] for test, cell in table[name].items()}, flush=True)
+
+
+def _test(name: str, arguments: argparse.Namespace, given: Prepared) -> Test:
+    rated = load_rated(known_sets()[name], arguments.data)
+    models = Models(mode="exact", workers=1, cache=arguments.cache)
+    encoder = models.open("bundle:encoder")
+    bigrams, sides = Bigrams.load(WORK / "bigrams.npz"), towers()
+    read = []
+    for item in rated.items:
+        said = [turn for turn in item.conversation.turns if turn.text.strip()]
+        texts, speakers = [turn.text for turn in said], [turn.speaker for turn in said]
+        vectors = np.stack(encoder.encode(texts))  # type: ignore[attr-defined]
+        blocks = turn_blocks((vectors - given.mean) @ given.axes, own_turns(speakers))
+        plain = turn_numbers(vectors, speakers, texts, bigrams)
+        read.append(np.concatenate([blocks, plain, order_numbers(sides.fits(vectors))], axis=1))
+    people = {aspect: np.array(rated.human(aspect), float) for of, aspect in TESTS if of == name}
+    models.close()
+    return Test(read, people)
+
+
+@torch.no_grad()
+def _row(nets: list[ThreadNet], tests: dict[str, Test]) -> dict[str, dict[str, object]]:
+    """Return for each rating the Spearman correlation of the nets' mean, and of each."""
+    row = {}
+    for name, aspect in TESTS:
+        test = tests[name]
+        values = np.array([_values(net, test.read) for net in nets])
+        people = test.people[aspect]
+        joined = values.mean(axis=0)
+        draw = np.random.default_rng(0)
+        spread = [spearmanr(joined[rows], people[rows]).statistic
+                  for rows in draw.integers(len(people), size=(500, len(people)))]  # fmt: skip
+        row[f"{name}:{aspect}"] = {
+            "spearman": round(float(spearmanr(joined, people).statistic), 3),
+            "low": round(float(np.quantile(spread, 0.025)), 3),
+            "high": round(float(np.quantile(spread, 0.975)), 3),
+            "seeds": [round(float(spearmanr(one, people).statistic), 3) for one in values],
+            "n": len(people),
+        }
+    return row
+
+
+def _values(net: ThreadNet, read: list[NDArray[np.float32]]) -> list[float]:
+    weight = net.whole.weight[0]
+    outputs = net(torch.from_numpy(np.concatenate(read)))
+    sizes = [len(one) for one in read]
+    found = net.conversations(outputs, sizes)[:, :3] @ weight
+    # Seeds differ in scale: each is brought to the same spread before they are joined.
+    return ((found - found.mean()) / found.std()).tolist()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from grice.runtime.bundle import open_bundle
+from grice.runtime.thread_numbers import (
+    NUMBERS,
+    SPEAKER,
+    Bigrams,
+    bigrams_of,
+    said,
+    speaker_numbers,
+    turn_numbers,
+)
+
+TALK = (
+    "Do you have a dog?",
+    "I have a small dog.",
+    "What is its name?",
+    "I do not have a small dog.",
+)
+
+
+def vectors(count):
+    found = np.random.default_rng(0).normal(size=(count, 8)).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def bigrams():
+    return Bigrams.load(open_bundle("coherence").path("bigrams.npz"))
+
+
+def numbers(texts, bigrams, speakers=None):
+    speakers = speakers or ["AB"[i % 2] for i in range(len(texts))]
+    return turn_numbers(vectors(len(texts)), speakers, texts, bigrams)
+
+
+def test_a_sentence_said_again_and_denied_is_seen(bigrams):
+    found = numbers(TALK, bigrams)
+    assert found.shape == (4, NUMBERS)
+    share, denied = found[3, 30:32]
+    assert share > 1
+    assert denied == 1
+    assert not found[1, 30:32].any()
+
+
+@pytest.mark.parametrize("text", ["What?", "That makes no sense.", "I just asked!", "a bot?"])
+def test_what_people_say_to_nonsense_is_known(text):
+    assert said(text).lost
+    assert not said("I like it.").lost
+
+
+def test_words_that_do_not_belong_side_by_side_are_worse(bigrams):
+    plain, odd = (bigrams.surprise(bigrams_of(text.split())) for text in
+                  ("i would like to go to the park", "i the like park to go would to"))  # fmt: skip
+    assert plain[0] > odd[0]
+    assert plain[1] > odd[1]
+    assert bigrams.surprise([]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "texts", [("Hi.",), ("", ""), ("...", "!?", "Привет"), ("a" * 5000, "b. " * 900)]
+)
+def test_odd_turns_have_numbers_too(texts, bigrams):
+    found = numbers(texts, bigrams)
+    assert found.shape == (len(texts), NUMBERS)
+    assert np.isfinite(found).all()
+
+
+def test_of_two_speakers_the_one_who_says_less_counts(bigrams):
+    texts = ("Yes.", "I went to the lake with all of my friends.", "No.", "It was a very fine day.")
+    found = numbers(texts, bigrams)
+    assert speaker_numbers(found, "ABAB").shape == (SPEAKER,)
+    assert speaker_numbers(found, "ABAB")[0] == pytest.approx(found[[0, 2], 18].mean())
+
+
+def test_whom_a_turn_speaks_of_is_counted(bigrams):
+    found = numbers(("I saw you.", "She saw them.", "He did."), bigrams)
+    named = found[:, 35:41] > 0
+    assert named.tolist() == [
+        [True, True, False, False, False, False],
+        [False, False, True, False, False, True],
+        [False, False, True, False, False, False],
+    ]
+    # What the turn before named, and who is spoken of for the first time.
+    assert found[1, 42:].tolist()[:3] == [0.5, 0.5, 1]
+    assert found[2, 44] == 0
+
+
+def test_greetings_and_goodbyes_stand_where_they_belong(bigrams):
+    talk = ("Hello there!", "Hi, do you ski?", "Yes.", "I do not.", "No.", "Bye!", "Take care.")
+    assert not numbers(talk, bigrams)[:, 45:47].any()
+    turned = numbers(talk[::-1], bigrams)
+    assert turned[:2, 46].all()
+    assert turned[-2:, 45].all()
+    asked = numbers(talk, bigrams)[:, 47:]
+    assert asked[2].tolist() == [1, 0]
+    assert asked[4].tolist() == [0, 1]
