@@ -38,6 +38,7 @@ def population_dev(data: Path) -> Iterator[str]:
 
 LOOKED_AT: dict[str, tuple[Callable[[Path], Iterator[str]], ...]] = {
     "events": (deco_train,),
+    "extraction": (deco_train,),
     "plausibility": (deco_train, population_dev),
 }
 
