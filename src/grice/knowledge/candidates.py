@@ -66,20 +66,19 @@ class Candidate(NamedTuple):
 
 
 def candidates(said: Sequence[Said], kinds: Sequence[Kind]) -> list[Candidate]:
-    """Return all ordered pairs of events of which the reply says at least one."""
-    return [
-        candidate
-        for candidate in (Candidate(*pair) for pair in permutations(said, 2))
-        if (candidate.head.own or candidate.tail.own)
-        and candidate.kind in kinds
-        and not _repeats(candidate)
+    """Return the ordered pairs of different events of which the reply says at least one.
+
+    A head is something that happens, not a mood, and neither event says only what the other does.
+    """
+    whole = [(item, _content(item.event)) for item in said if not _is_cut_off(item.event)]
+    pairs = [
+        Candidate(head, tail)
+        for (head, first), (tail, second) in permutations(whole, 2)
+        if (head.own or tail.own)
+        and not {"judged", "exclaimed"} & head.cues
+        and not (first <= second or second <= first)
     ]
-
-
-def _repeats(candidate: Candidate) -> bool:
-    """Say whether one of the events says nothing that the other does not."""
-    head, tail = (_content(said.event) for said in candidate)
-    return head <= tail or tail <= head
+    return [candidate for candidate in pairs if candidate.kind in kinds]
 
 
 def _content(event: Event) -> frozenset[str]:
@@ -95,13 +94,11 @@ _LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS |
 def allowed(candidate: Candidate, relation: str) -> bool:
     """Say whether a pair of events can stand in a relation at all.
 
-    A head is something that happens, not a mood; a reaction is a mood; the tail is about the
-    person the head is about, under a relation of others about another one.
+    A reaction is a mood; the tail is about the person the head is about, under a relation of
+    others about another one.
     """
     head, tail = candidate
-    if {"judged", "exclaimed"} & head.cues or not _mood_fits(head, tail, relation):
-        return False
-    if _is_cut_off(head.event) or _is_cut_off(tail.event):
+    if not _mood_fits(head, tail, relation):
         return False
     if relation in ABOUT_ANYONE:
         return True
