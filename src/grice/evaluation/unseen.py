@@ -12,7 +12,7 @@ import numpy as np
 
 from grice.runtime.heads import sigmoid
 from grice.runtime.protocols import Pair
-from grice.runtime.replies import Scale, reply_features
+from grice.runtime.replies import WIDTH, Scale, reply_features
 from grice.text.surface import surface
 from grice.training.logistic import balanced, fit_logistic
 from grice.training.replies import Penalty, Readings, fit_head
@@ -86,14 +86,20 @@ def by_conversation(
 ) -> Floats:
     """Return the same from the pair and from the conversation around it.
 
-    Of the conversation are read where the pair stands, how long it is, and of each speaker how
-    much, how evenly, how variously and how often asking: :func:`_around`.
+    Of the conversation are read where the pair stands, how long it is, of each speaker how much,
+    how evenly, how variously and how often asking (:func:`_around`), and the mean vector of its
+    replies. Every conversation weighs the same, whatever its length: it was rated once.
     """
     whole = np.array([_around(chat.turns) for chat in chats])[data.chats]
     starts = np.searchsorted(data.chats, data.chats)
     place = np.log1p(np.arange(len(data.chats)) - starts)
     around = np.column_stack([place, whole])
     around = (around - around.mean(axis=0)) / np.maximum(around.std(axis=0), 1e-6)
+    _, where, sizes = np.unique(data.chats, return_inverse=True, return_counts=True)
+    sums = np.zeros((len(sizes), readings.reply.shape[1]), np.float32)
+    np.add.at(sums, where, readings.reply)
+    mean = (sums / sizes[:, None].astype(np.float32))[where]
+    mean *= WIDTH * np.float32(np.sqrt(mean.shape[1]))
 
     def judged(kept: Rows, out: Rows) -> Floats:
         scale = Scale.of(readings.scalars[kept])
@@ -101,17 +107,26 @@ def by_conversation(
         def read(rows: Rows) -> Floats:
             some = readings.at(rows)
             alone = reply_features(scale(some.scalars), some.last, some.reply)
-            return np.hstack([around[rows].astype(np.float32), alone])
+            return np.hstack([around[rows].astype(np.float32), alone, mean[rows]])
 
         numbers = around.shape[1] + readings.scalars.shape[1]
         features = read(kept)
         ridge = np.full(features.shape[1], penalty.vectors)
         ridge[:numbers] = penalty.scalars
         labels = data.labels[kept]
-        fitted = fit_logistic(features, labels, penalties=ridge, weights=balanced(labels))
+        weights = _balanced(labels, 1 / sizes[where[kept]])
+        fitted = fit_logistic(features, labels, penalties=ridge, weights=weights)
         return fitted(read(out))
 
     return _unseen(data, judged)
+
+
+def _balanced(labels: Floats, weights: Floats) -> Floats:
+    """Return weights of mean 1 with the same sum for both classes."""
+    found = weights.copy()
+    for one in (labels > 0.5, labels <= 0.5):
+        found[one] *= len(labels) / 2 / max(found[one].sum(), 1e-9)
+    return found
 
 
 def _around(turns: Sequence[str]) -> list[float]:
