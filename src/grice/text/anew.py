@@ -18,16 +18,17 @@ MARKS = re.compile(
 ASKING = re.compile(
     r"\b(?:give|rate|score|grade|mark|award|deserves?)\s+(?:this|it|me|my|us|the|a|an|full|top)\b"
 )
+TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 FEW = 2
 """Sentences of so many words ("Yes.", "Thank you.") may be said again."""
 
 
 def said_anew(reply: str, earlier: Iterable[str]) -> str:
-    """Return a reply without what it only repeats and without asking for marks.
+    """Return a reply without what it only repeats, without asking for marks, without markup.
 
     Left out are sentences of three words or more that stood in an earlier turn or earlier in the
-    reply, and sentences that ask whoever judges for a good mark. Case and punctuation do not
-    count.
+    reply, sentences that ask whoever judges for a good mark, and tags. Case and punctuation do
+    not count.
 
     >>> said_anew("I love tea. I love tea! Do you?", ["Hello."])
     'I love tea. Do you?'
@@ -36,7 +37,7 @@ def said_anew(reply: str, earlier: Iterable[str]) -> str:
     """
     known = {words for text in earlier for words in map(_words, _sentences(text))}
     kept: list[str] = []
-    for sentence in _sentences(reply):
+    for sentence in _sentences(TAG.sub(" ", reply)):
         words = _words(sentence)
         again = len(words) > FEW and words in known
         known.add(words)
