@@ -206,6 +206,7 @@ def train(arguments: argparse.Namespace) -> None:
         teacher = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
         tokenizer = make_tokenizer(teacher, [t for p in first + second for t in p], (), PIECES)
     writer = Writer(started(tokenizer, arguments.start), tokenizer)
+    tokenizer.save(str(WORK / "writer.json"))
     best = -1.0
 
     def saved() -> Iterator[tuple[str, Writer]]:
@@ -221,18 +222,18 @@ def train(arguments: argparse.Namespace) -> None:
 
     for _ in saved():
         pass
-    tokenizer.save(str(WORK / "writer.json"))
     print(f"kept {best:.4f}")
 
 
-def evaluate(data: Path) -> None:
-    """Print the row of the released test set, and five outputs."""
+def evaluate(data: Path, every: int) -> None:
+    """Print the row of the released test set, or of each so-many-th pair, and five outputs."""
     tokenizer = Tokenizer.from_file(str(WORK / "writer.json"))
     network = started(tokenizer, None)
     network.load_state_dict(torch.load(WORK / "writer.pt", weights_only=True))
     folder = data / "situatedgen"
     known = _entities(folder)
     samples = [_with_entities(one, known) for one in read_samples(folder / "test.jsonl.gz")]
+    samples = samples[::every]
     texts = write_pairs([one.keywords for one in samples], Writer(network, tokenizer))
     models = Models(mode="exact", workers=1, cache=None)
     judge = cast("ContrastModels", models.open("bundle:situated")).judge
@@ -244,7 +245,7 @@ def evaluate(data: Path) -> None:
             print(json.dumps({"row": row.name, "on": row.context, "measure": measure,
                               "value": round(found.value, 4), "low": round(found.low, 4),
                               "high": round(found.high, 4), "n": found.n}))  # fmt: skip
-    for one in samples[::244]:
+    for one in samples[:: len(samples) // 5]:
         print(", ".join(one.keywords), "->", outputs[one.id])
 
 
@@ -255,11 +256,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=15, help="processor time to learn in")
     parser.add_argument("--start", type=Path, help="weights of recipes/generator to start from")
     parser.add_argument("--evaluate", action="store_true")
+    parser.add_argument("--every", type=int, default=1, help="score each so-many-th test pair")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     if arguments.evaluate:
-        evaluate(arguments.data)
+        evaluate(arguments.data, arguments.every)
     else:
         train(arguments)
 
