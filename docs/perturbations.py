@@ -10,11 +10,12 @@ shown without a verdict and not counted.
 from __future__ import annotations
 
 import csv
+import json
 import os
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grice.formats import read
 from grice.perturb import Material
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from grice.perturb import Change, Perturbation
 
 HERE = Path(__file__).parent
+ABLATION = HERE.parent / "recipes" / "coherence" / "ablation.json"
 CORPUS = "persuasion_for_good/dialogues.jsonl.gz"
 SAMPLES, LONGEST = 25, 230
 HEAD = """# Perturbations
@@ -64,7 +66,36 @@ def page(data: Path) -> str:
     """Return the page."""
     whole = [one for one in read(data / CORPUS) if isinstance(one, Conversation)]
     sample = Random(5).sample(whole, 200)
-    return "\n".join([HEAD, *_sections(sample)]) + "\n"
+    table = json.loads(ABLATION.read_text("utf-8"))
+    return "\n".join([HEAD, *_ablation(table), *_sections(sample)]) + "\n"
+
+
+def _ablation(table: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
+    """Yield what each set of perturbations is good for."""
+    columns = list(next(iter(table.values())))
+    yield (
+        "**What each set is good for** (`recipes/coherence/ablation.py`; DEAM's tables 4.3 and "
+        "4.5): small networks of three seeds that learned from one set of perturbations and from "
+        "nobody's ratings, against people's ratings. Spearman with its 95 % interval, and the "
+        "lowest and highest of the seeds by themselves.\n"
+    )
+    yield "| learned from | " + " | ".join(_column(name, table) for name in columns) + " |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for name, row in table.items():
+        yield f"| {name} | " + " | ".join(_cell(row[column]) for column in columns) + " |"
+    yield ""
+
+
+def _column(name: str, table: dict[str, dict[str, dict[str, Any]]]) -> str:
+    count = next(iter(table.values()))[name]["n"]
+    of, _, aspect = name.partition(":")
+    return f"{of.removesuffix('_dialogue').upper()} {aspect} (n {count})"
+
+
+def _cell(found: dict[str, Any]) -> str:
+    low, high, seeds = found["low"], found["high"], found["seeds"]
+    interval = f"[{low:.2f}, {high:.2f}]; {min(seeds):.2f} to {max(seeds):.2f}"
+    return f"{found['spearman']:.3f} {interval}"
 
 
 def _sections(sample: list[Conversation]) -> Iterator[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.threads import Towers
 
-__all__ = ["make_bundle"]
+__all__ = ["POINTED", "make_bundle", "wilson"]
 
 OUT = Path(__file__).parents[2] / "src" / "grice" / "data" / "bundles" / "coherence"
 SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
@@ -175,15 +175,16 @@ def _alone(given: Prepared, state: dict[str, torch.Tensor]) -> str:
 
 
 def _figure(measure: str, on: str, value: float, n: int) -> dict[str, Any]:
-    # Wilson's interval.
+    return {"on": on, "measure": measure, **wilson(value, n), "command": COMMAND}
+
+
+def wilson(value: float, n: int) -> dict[str, float]:
+    """Return a share with Wilson's interval."""
     z = 1.96
     centre = (value + z * z / (2 * n)) / (1 + z * z / n)
     half = z * np.sqrt(value * (1 - value) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return {
-        "on": on, "measure": measure, "value": round(float(value), 4),
-        "low": round(float(centre - half), 4), "high": round(float(centre + half), 4), "n": n,
-        "command": COMMAND,
-    }  # fmt: skip
+    return {"value": round(float(value), 4), "low": round(float(centre - half), 4),
+            "high": round(float(centre + half), 4), "n": n}  # fmt: skip
 
 
 def _save(

@@ -35,6 +35,29 @@ def test_the_turn_that_breaks_the_thread_is_named():
     assert found.reason == "turn 3 carries the thread on worst (-0.70)"
 
 
+class CountingReader(StubReader):
+    """Judges a conversation by how few odd turns it holds; the second looks worst by itself."""
+
+    def read(self, threads):
+        return [
+            (0.9 - 0.3 * sum("odd" in text for text in thread.texts),
+             tuple(0.4 if i == 1 else 0.5 for i in range(len(thread.texts))))
+            for thread in threads
+        ]  # fmt: skip
+
+
+def test_leaving_turns_out_says_what_each_costs():
+    talk = conversation("Hi.", "Hello.", "How are you?", "odd", "Fine.")
+    [found] = coherence.function([talk], model=CountingReader(), evidence="left-out")
+    assert found.value == pytest.approx(0.6)
+    [evidence] = found.evidence
+    assert evidence.turn == 3
+    assert evidence.effect == pytest.approx(-0.3)
+    [short] = coherence.function([conversation("Hi.", "odd")], model=CountingReader(),
+                                 evidence="left-out")  # fmt: skip
+    assert short.evidence == ()
+
+
 def test_nothing_to_judge_is_said():
     short, empty, foreign, fine = judge(
         conversation("Hi."), conversation("", " "), conversation("Привет", "Как дела"),

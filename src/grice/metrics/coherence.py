@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from statistics import mean, pstdev
+from typing import TYPE_CHECKING, Literal
 
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, TurnEvidence
@@ -20,6 +22,9 @@ __all__ = ["coherence"]
 NEUTRAL = 0.5
 SHOWN = 3
 """How many turns the evidence names, those that carry the thread on worst."""
+TRIED = 24
+"""How many turns are left out, those that look worst: a long conversation stays affordable."""
+LEAST = 1e-6
 
 
 @metric(
@@ -40,7 +45,12 @@ SHOWN = 3
         1.0,
     ),
 )
-def coherence(conversations: Sequence[Conversation], *, model: ThreadReader) -> Iterator[Judgement]:
+def coherence(
+    conversations: Sequence[Conversation],
+    *,
+    model: ThreadReader,
+    evidence: Literal["turns", "left-out"] = "turns",
+) -> Iterator[Judgement]:
     """Return how well a conversation hangs together, 0 to 1.
 
     Small networks read every turn beside the turns around it and what was said before, and how
@@ -48,6 +58,11 @@ def coherence(conversations: Sequence[Conversation], *, model: ThreadReader) -> 
     turns that carry the thread on worst: the effect of a turn is how much less than the
     conversation's usual turn it looks like one that belongs there. A conversation of any length
     costs one encoding a turn.
+
+    Args:
+        evidence: What points at turns. ``left-out`` also judges the conversation without each of
+            the turns that look worst, and the effect of a turn is what it adds to the score: it
+            finds a turn from elsewhere more often, and takes several times as long.
     """
     spoken = [_spoken(one) for one in conversations]
     judged = [turns for turns in spoken if not _nothing_to_judge(turns)]
@@ -57,10 +72,12 @@ def coherence(conversations: Sequence[Conversation], *, model: ThreadReader) -> 
             yield Judgement(NEUTRAL, "abstained", reason)
             continue
         value, each = next(found)
-        evidence = _weakest(turns, each)
+        shown = (
+            _weakest(turns, each) if evidence == "turns" else _left_out(turns, each, value, model)
+        )
         cut = any(model.truncated([turn.text for turn in turns.values()]))
         flags = ("truncated",) if cut else ()
-        yield Judgement(value, "ok", _reason(evidence), flags, evidence)
+        yield Judgement(value, "ok", _reason(shown), flags, shown)
 
 
 def _spoken(conversation: Conversation) -> dict[int, Turn]:
@@ -79,6 +96,35 @@ def _weakest(turns: dict[int, Turn], each: Sequence[float]) -> tuple[TurnEvidenc
     usual = sorted(each)[len(each) // 2]
     worst = sorted(range(1, len(each)), key=lambda i: each[i])[:SHOWN]
     return tuple(TurnEvidence(places[i], each[i] - usual) for i in worst if each[i] < usual)
+
+
+def _left_out(
+    turns: dict[int, Turn], each: Sequence[float], value: float, model: ThreadReader
+) -> tuple[TurnEvidence, ...]:
+    """Return the turns that carry on worst, by themselves and by what they cost the whole."""
+    places = list(turns)
+    tried = sorted(range(1, len(each)), key=lambda i: each[i])[:TRIED]
+    if len(places) < 3:
+        return ()  # nothing is left to judge without a turn
+    without = model.read([_thread({k: turns[k] for k in places if k != places[i]}) for i in tried])
+    effects = [value - other for other, _ in without]
+    ranks = zip(
+        _standard([_logit(each[i]) for i in tried]),
+        _standard([_logit(value) - _logit(other) for other, _ in without]),
+        strict=True,
+    )
+    order = sorted(zip((a + b for a, b in ranks), tried, effects, strict=True))
+    return tuple(TurnEvidence(places[i], effect) for _, i, effect in order[:SHOWN] if effect < 0)
+
+
+def _logit(value: float) -> float:
+    kept = min(max(value, LEAST), 1 - LEAST)
+    return math.log(kept / (1 - kept))
+
+
+def _standard(values: Sequence[float]) -> list[float]:
+    spread = pstdev(values) or 1.0
+    return [(value - mean(values)) / spread for value in values]
 
 
 def _reason(evidence: Sequence[TurnEvidence]) -> str:
