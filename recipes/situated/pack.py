@@ -63,8 +63,13 @@ ABOUT = {
 }
 FILES = {
     "context": ("tagger.npz", "clauses.npz", "names.txt.gz", "cities.txt.gz"),
-    "situated": ("contrast.npz", "fluency.npz", "together.npz", "templates.jsonl.gz",
-                 "classes.txt.gz"),
+    "situated": (
+        "contrast.npz",
+        "fluency.npz",
+        "together.npz",
+        "templates.jsonl.gz",
+        "classes.txt.gz",
+    ),
 }
 
 

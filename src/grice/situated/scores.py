@@ -131,9 +131,7 @@ def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:
     return tuple(problems)
 
 
-def _columns(
-    samples: Sequence[Sample], written: Sequence[str], meteor_sums: Counts
-) -> Columns:
+def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Counts) -> Columns:
     """Return per measure what is summed over samples, shape ``(samples, sums)``."""
     columns: Columns = {}
     for reading in ("first", "exclusive"):
