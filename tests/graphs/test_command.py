@@ -64,7 +64,10 @@ def test_score_by_shape_gives_each_part_of_the_gold_graphs(files, capsys):
     assert found["linear", "sa"]["value"] == 1
     assert found["linear", "sa"]["n"] == 2
     assert main(["graph", "score", *files, "--by", "shape"]) == 0
-    assert "depth 1 to 3" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "depth 1 to 3" in shown.out
+    assert "1 of 3 samples have no prediction: left out" in shown.err
+    assert main(["graph", "score", files[1], files[0], "--by", "shape"]) == 2
 
 
 def test_repair_says_what_it_changed(files, capsys):

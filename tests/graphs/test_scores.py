@@ -228,3 +228,10 @@ def test_worked_gating(golden):
     assert sum(score.values["stca"] for score in scores) / 5 == near(gating["StCA"])
     for row, score in zip(gating["rows"], scores, strict=True):
         assert (score.values["ged"] == 1) == (row["ged"] == 1)
+
+
+def test_a_gold_graph_of_thousands_of_facts_is_refused_by_name():
+    many = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
+    sample = Sample("big", "zoos", "cages", "support", (many,))
+    with pytest.raises(InputError, match=r"'big' has 10,000 facts"):
+        score_sample(sample, Prediction("big", "support", "(a; is a; b)"), gate="none")

@@ -33,6 +33,7 @@ __all__ = [
     "Judge",
     "Row",
     "SampleScore",
+    "paired",
     "score_sample",
     "score_samples",
     "score_table",
@@ -55,6 +56,8 @@ OVERLAPS: dict[str, Callable[[str, str], float]] = {
     "g_rouge_l": rouge_l,
 }
 NOTHING = Match(0.0, 0.0, 0.0)
+LARGEST_GOLD = 100
+"""Most facts of a gold graph: every predicted fact is compared with each of them."""
 
 
 class SampleScore(msgspec.Struct, frozen=True):
@@ -120,7 +123,8 @@ def score_sample(
         likeness: Likeness of two facts, 0 to 1, by the name of the measure.
 
     Raises:
-        InputError: If the sample has no gold stance or graph, or an option is unknown.
+        InputError: If the sample has no gold stance or graph, the gold graph is far beyond any
+            legal size, or an option is unknown.
     """
     if gate not in ("paper", "structure", "none"):
         raise InputError(f"gate={gate!r}{did_you_mean(gate, ('paper', 'structure', 'none'))}")
@@ -134,7 +138,7 @@ def score_sample(
     graph = _graph_of(prediction.graph, verdict) if correct or gate == "none" else Graph(())
     exact = True
     if graph.edges:
-        golds = [read_graph(text.lower()).graph for text in sample.graphs]
+        golds = [_gold(sample.id, text) for text in sample.graphs]
         distances = [edit_distance(graph, gold) for gold in golds]
         nearest = min(distances, key=lambda distance: distance.normalised)
         values["ged"], exact = nearest.normalised, all(one.exact for one in distances)
@@ -144,6 +148,16 @@ def score_sample(
         values |= {f"{name}_precision": match.precision, f"{name}_recall": match.recall,
                    name: match.f1}  # fmt: skip
     return SampleScore(sample.id, agrees, verdict, bool(graph.edges), values, exact)
+
+
+def _gold(name: str, text: str) -> Graph:
+    graph = read_graph(text.lower()).graph
+    if len(graph.edges) > LARGEST_GOLD:
+        raise InputError(
+            f"the gold graph of sample {name!r} has {len(graph.edges):,} facts, at most "
+            f"{LARGEST_GOLD} can be compared; the task allows 8"
+        )
+    return graph
 
 
 def _graph_of(text: str, verdict: Verdict) -> Graph:
@@ -161,6 +175,27 @@ def _match(graph: Graph, gold: Graph, alike: Callable[[str, str], float]) -> Mat
 
 def _facts(graph: Graph) -> list[str]:
     return [f"{edge.head}; {edge.relation}; {edge.tail}" for edge in graph.edges]
+
+
+def paired(
+    samples: Sequence[Sample], predictions: Sequence[Prediction]
+) -> list[tuple[Sample, Prediction]]:
+    """Return each sample that has a prediction with it, in the order of the samples.
+
+    Raises:
+        InputError: If a prediction belongs to no sample, or no sample has one.
+    """
+    answers = {prediction.id: prediction for prediction in predictions}
+    unknown = answers.keys() - {sample.id for sample in samples}
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} predictions belong to no sample, the first being "
+            f"{min(unknown)!r}; ids of both files must agree"
+        )
+    found = [(sample, answers[sample.id]) for sample in samples if sample.id in answers]
+    if not found:
+        raise InputError("no sample has a prediction")
+    return found
 
 
 def score_samples(
@@ -210,19 +245,11 @@ def score_table(
     Raises:
         InputError: If a prediction belongs to no sample, or no sample has one.
     """
-    answers = {prediction.id: prediction for prediction in predictions}
-    unknown = answers.keys() - {sample.id for sample in samples}
-    if unknown:
-        raise InputError(
-            f"{len(unknown)} predictions belong to no sample, the first being "
-            f"{min(unknown)!r}; ids of both files must agree"
-        )
-    answered = [sample for sample in samples if sample.id in answers]
-    if not answered:
-        raise InputError("no sample has a prediction")
+    pairs = paired(samples, predictions)
+    answered = [sample for sample, _ in pairs]
     rows = []
     for row, answer in _systems(name).items():
-        given = {sample.id: answer(sample, answers[sample.id]) for sample in answered}
+        given = {sample.id: answer(sample, said) for sample, said in pairs}
         scores = score_samples(
             answered, given, rules=rules, gate=gate, likeness=likeness, judge=judge
         )

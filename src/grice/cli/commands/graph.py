@@ -204,14 +204,15 @@ def _score_by_shape(
     likeness: Mapping[str, Callable[[str, str], float]],
 ) -> int:  # fmt: skip
     from grice.cli._tables import bounds, number, print_lines, print_table
-    from grice.errors import InputError
+    from grice.cli._terminal import warn
     from grice.graphs.analysis import by_shape
-    from grice.graphs.scores import score_samples
+    from grice.graphs.scores import paired, score_samples
 
-    answers = {one.id: one for one in predictions}
-    answered = [sample for sample in samples if sample.id in answers]
-    if not answered:
-        raise InputError("no sample has a prediction")
+    pairs = paired(samples, predictions)
+    answered, answers = [sample for sample, _ in pairs], {one.id: one for _, one in pairs}
+    if len(answered) < len(samples):
+        warn(f"{len(samples) - len(answered):,} of {len(samples):,} samples have no prediction: "
+             "left out")  # fmt: skip
     with _judge(arguments) as judge:
         scores = score_samples(
             answered, answers, rules=arguments.rules, gate=arguments.gate, likeness=likeness,
