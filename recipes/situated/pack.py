@@ -29,6 +29,8 @@ DATA = {
         "creak train, true claims (MIT), strategyqa train, questions and facts (MIT), arc train "
         "(CC BY-SA 4.0), commonsenseqa train (MIT), csqa2 train, right ones (CC BY 4.0)",
         "glosses of named places, people, groups and events of WordNet 3.0 (WordNet License)",
+        "lists: kinds of nouns of WordNet 3.0 (WordNet License), names of countries and states of "
+        "GeoNames (CC BY 4.0)",
     ],
 }
 ABOUT = {
@@ -56,9 +58,14 @@ ABOUT = {
         "inputs": "two sentences and their context entities: encoder vectors of each sentence "
         "without the entity and of the entity",
         "outputs": "contrast, fluency and their product, 0 to 1; contrast 0.5 says nothing",
-        "selection": ["pairs of held-out entities of the training sources: epoch, seed, decay"],
+        "selection": [
+            "pairs of held-out entities of the training sources: epoch, seed, decay",
+            "keywords of pairs mined from the training sources: the sentence that shows a "
+            "keyword's kind; clauses were written after outputs for SituatedGen's dev",
+        ],
         "excluded": "rows and texts that SituatedGen's dev and test derive from, by id and by text",
-        "command": "see recipes/situated/README.md: facts, encode, fit, fluency, group, pack",
+        "command": "see recipes/situated/README.md: facts, encode, fit, fluency, group, templates, "
+        "classes, pack",
     },
 }
 FILES = {
