@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.errors import InputError
 from grice.evaluation.measures import measured
 from grice.evaluation.rows import Row
-from grice.stats import correlation
+from grice.stats import compare_correlations, correlation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +39,7 @@ def rows(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
     for aspect in aspects:
         for measure in MEASURES:
             yield from _over_all(shop, name, aspect, measure, columns)
+        yield from _above(shop, name, aspect, columns)
         yield from _within(shop, name, aspect, columns)
 
 
@@ -63,6 +64,27 @@ def _over_all(
             beside="DEAM" if column == METRIC and printed is not None else "",
             signature=_signature(shop, column, name),
         )
+
+
+def _above(
+    shop: Workshop, name: str, aspect: Aspect, columns: Mapping[str, Sequence[float | None]]
+) -> Iterator[Row]:
+    """Yield how far ours is above each floor and DEAM on the same conversations."""
+    human = shop.rated(name).human(aspect.name)
+    for other, values in columns.items():
+        if other == METRIC or all(value is None for value in values):
+            continue
+        # The other one is the baseline, so that the difference is ours less its.
+        both = {METRIC: columns[METRIC], other: values}
+        compared = compare_correlations(
+            both, human, kind="spearman", baseline=other, interval="percentile"
+        )
+        (one,) = compared.comparisons
+        yield Row(
+            row=f"{METRIC} less {other} {aspect.called}", measure="difference of spearman",
+            found=one.difference, kind="ours", why=f"{one.test}, p {one.p_value:.3f}",
+            signature=_signature(shop, METRIC, name),
+        )  # fmt: skip
 
 
 def _within(
