@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from recipes.graphs.making import (
     HELD,
     MAKER,
     TEACHER,
+    Making,
     Pairs,
     fit_choice,
     fit_making,
@@ -41,6 +43,7 @@ from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
 from grice.graphs.substance import fact_logits, substance_parts
 from grice.knowledge.plausibility import Bilinear
+from grice.records import Triple
 from grice.runtime.heads import sigmoid
 
 SETTINGS = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1536}
@@ -148,6 +151,92 @@ def accepted(rows: list[Instance]) -> Pairs:
     return [(one, graph) for one in rows for graph, verdict in one.versions if verdict == "correct"]
 
 
+class Shelf(NamedTuple):
+    """What every step reads."""
+
+    kept: Kept
+    features: Features
+    known: list[Triple]
+    fold: dict[str, int]
+    found: list[Instance]
+
+    def rows(self, folds: tuple[int, ...]) -> list[Instance]:
+        return in_folds(self.found, self.fold, folds)
+
+
+class Taught(NamedTuple):
+    """What ``substance`` learns from: right graphs first, then wrong ones by kind."""
+
+    right: int
+    wrong: dict[str, Pairs]
+    rows: tuple[np.ndarray, np.ndarray]
+    halves: np.ndarray
+
+    @property
+    def labels(self) -> np.ndarray:
+        return (np.arange(len(self.halves)) < self.right).astype(float)
+
+
+def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
+    """Return what the generator ships, the beliefs of its cases, and its judge."""
+    maker = shelf.rows(MAKER)
+    making = fit_making(shelf.kept, maker, shelf.known, shelf.features)
+    beliefs = make_cases(maker, shelf.features)[1]
+    seen = some(maker, TAUGHT, 5)
+    shown = proposals(making, seen, shelf.features, beliefs)
+    made = [(one, graph) for one, graphs in zip(seen, shown, strict=True)
+            for graph in graphs[:SHOWN]]  # fmt: skip
+    return making, beliefs, fit_choice(shelf.kept, maker, made, shelf.features)
+
+
+def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
+    """Return the graphs of the topics of ``substance`` with what it reads of them."""
+    teacher = shelf.rows(TEACHER)
+    picked = chosen(choice, teacher, made, shelf.kept, shelf.features)
+    second = [(one, graphs[0]) for one, graphs in zip(teacher, made, strict=True) if graphs]
+    wrong = wrong_graphs(teacher, picked + second)
+    graphs = [(one, one.graph) for one in teacher]
+    graphs += [pair for pairs in wrong.values() for pair in pairs]
+    halves = np.array([shelf.fold[one.belief] for one, _ in graphs])
+    order, blocks = [], []
+    for one, other in (TEACHER, TEACHER[::-1]):
+        # Facts of a topic are judged by a form that never saw it, as they will be at last.
+        facts = form(f"facts{other}", shelf.kept, shelf.rows((other,)), shelf.known, 0)
+        places = np.flatnonzero(halves == one)
+        readings = readings_of([graphs[place] for place in places])
+        order.append(places)
+        blocks.append(with_parts(facts, shelf.kept, readings, shelf.features))
+    back = np.argsort(np.concatenate(order))
+    counts, vectors = (
+        np.concatenate(parts)[back].astype(float) for parts in zip(*blocks, strict=True)
+    )
+    return Taught(len(teacher), wrong, (counts, vectors), halves)
+
+
+def test_graphs(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> dict[str, Pairs]:
+    """Return graphs of topics that nothing here was taught on, by how they came about."""
+    held, empty = shelf.rows(HELD), nonsense(shelf.found)
+    first = [(one, graph) for one, graphs in zip(held, made, strict=True) for graph in graphs[:1]]
+    return {
+        "gold": [(one, one.graph) for one in held],
+        "accepted": accepted(held),
+        **wrong_graphs(held, first),
+        "nonsense": [(one, empty[one.id]) for one in held if one.id in empty],
+        "chosen": chosen(choice, held, made, shelf.kept, shelf.features),
+    }
+
+
+def fit_calibrated(given: Taught, seed: int) -> tuple[KernelHead, np.ndarray]:
+    """Return the judge, and the scale that suits it on topics it did not see."""
+    crossed = np.zeros(len(given.halves))
+    for one in TEACHER:
+        out = given.halves == one
+        head = fit_substance(given.rows, given.right, given.wrong, seed, ~out)
+        crossed[out] = scores(head, given.rows[0][out], given.rows[1][out])[:, 1]
+    scale = calibration(crossed, given.labels, weighted(given.right, given.wrong))
+    return fit_substance(given.rows, given.right, given.wrong, seed), scale
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
@@ -156,73 +245,24 @@ def main() -> None:
     torch.set_num_threads(1)
     found, _ = instances(data)
     kept = Kept()
-    fold = topic_folds(kept, found)
     features = Features(make_space(kept, found, data), kept)
-    known = lexical(data)
-    maker, teacher, held = (in_folds(found, fold, part) for part in (MAKER, TEACHER, HELD))
-
-    making = fit_making(kept, maker, known, features)
-    beliefs = make_cases(maker, features)[1]
-    seen = some(maker, TAUGHT, 5)
-    shown = proposals(making, seen, features, beliefs)
-    choice = fit_choice(kept, maker, [(one, graph) for one, graphs in zip(seen, shown, strict=True)
-                                      for graph in graphs[:SHOWN]], features)  # fmt: skip
+    shelf = Shelf(kept, features, lexical(data), topic_folds(kept, found), found)
+    making, beliefs, choice = fit_generator(shelf)
     print("the generator is fitted", flush=True)
-
-    made = proposals(making, teacher, features, beliefs)
-    picked = chosen(choice, teacher, made, kept, features)
-    second = [(one, graphs[0]) for one, graphs in zip(teacher, made, strict=True) if graphs]
-    wrong = wrong_graphs(teacher, picked + second)
-    right = [(one, one.graph) for one in teacher]
-    graphs = right + [pair for pairs in wrong.values() for pair in pairs]
-    halves = np.array([fold[one.belief] for one, _ in graphs])
-    rows: tuple[np.ndarray, np.ndarray] | None = None
-    for one, other in (TEACHER, TEACHER[::-1]):
-        # Facts of a topic are judged by a form that never saw it, as they will be at last.
-        facts = form(f"facts{other}", kept, in_folds(found, fold, (other,)), known, 0)
-        part = halves == one
-        readings = [r for r, use in zip(readings_of(graphs), part, strict=True) if use]
-        counts, vectors = with_parts(facts, kept, readings, features)
-        if rows is None:
-            rows = (
-                np.zeros((len(graphs), counts.shape[1])),
-                np.zeros((len(graphs), vectors.shape[1])),
-            )
-        rows[0][part], rows[1][part] = counts, vectors
-    assert rows is not None
-    labels = np.array([1.0] * len(right) + [0.0] * (len(graphs) - len(right)))
-
-    facts = form("facts", kept, teacher, known, 0)
-    unseen = nonsense(found)
-    held_made = proposals(making, held, features, beliefs)
-    shown_held = [(one, graph) for one, graphs in zip(held, held_made, strict=True)
-                  for graph in graphs[:1]]  # fmt: skip
-    tests: dict[str, Pairs] = {
-        "gold": [(one, one.graph) for one in held],
-        "accepted": accepted(held),
-        **wrong_graphs(held, shown_held),
-        "nonsense": [(one, unseen[one.id]) for one in held if one.id in unseen],
-        "chosen": chosen(choice, held, held_made, kept, features),
-    }
+    given = taught(shelf, proposals(making, shelf.rows(TEACHER), features, beliefs), choice)
+    facts = form("facts", kept, shelf.rows(TEACHER), shelf.known, 0)
+    tests = test_graphs(shelf, proposals(making, shelf.rows(HELD), features, beliefs), choice)
     test_rows = {kind: with_parts(facts, kept, readings_of(pairs), features)
                  for kind, pairs in tests.items()}  # fmt: skip
+    fitted = [fit_calibrated(given, seed) for seed in SEEDS]
     figures: list[dict[str, object]] = []
-    shipped: tuple[KernelHead, np.ndarray] | None = None
-    for seed in SEEDS:
-        crossed = np.zeros(len(graphs))
-        for one in TEACHER:
-            out = halves == one
-            head = fit_substance(rows, len(right), wrong, seed, ~out)
-            crossed[out] = scores(head, rows[0][out], rows[1][out])[:, 1]
-        scale = calibration(crossed, labels, weighted(len(right), wrong))
-        head = fit_substance(rows, len(right), wrong, seed)
-        shipped = shipped or (head, scale)
-        values = {kind: sigmoid(scale[0] * scores(head, *made_rows)[:, 1] + scale[1])
-                  for kind, made_rows in test_rows.items()}  # fmt: skip
+    for seed, (head, scale) in zip(SEEDS, fitted, strict=True):
+        values = {kind: sigmoid(scale[0] * scores(head, *rows)[:, 1] + scale[1])
+                  for kind, rows in test_rows.items()}  # fmt: skip
         figures += figures_of(values, tests, seed)
-    assert shipped is not None
-    arrays = {**choice.arrays("choice"), **shipped[0].arrays("substance"),
-              "substance_scale": shipped[1], "phrases": making.phrases,
+    head, scale = fitted[0]
+    arrays = {**choice.arrays("choice"), **head.arrays("substance"), "substance_scale": scale,
+              "phrases": making.phrases,
               "often": np.array([often for _, often in making.words], np.float32)}  # fmt: skip
     np.savez(WORK / "substance.npz", allow_pickle=False, **arrays)
     (WORK / "concepts.txt").write_text("\n".join(w for w, _ in making.words) + "\n", "utf-8")
