@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LowScore", "MetricSummary", "Summary", "SummaryBuilder"]
 
-LOWEST = 5
+LOWEST = 3
 REASONS = 20
 
 

@@ -116,8 +116,8 @@ AFTER_OBJECT = (
     PREPOSITIONS
     | ADVERBS
     | _words(
-        "a an and away back but her his home if it my or our so some that the their them there this "
-        "too very what when where who why your ,"
+        "a an and away back but her his home if it my or our so some that the their them there "
+        "this too very what when where who why your ,"
     )
 )
 """Words before which "her" is a person, not her property."""

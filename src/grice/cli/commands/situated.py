@@ -163,9 +163,7 @@ def _score(arguments: argparse.Namespace) -> int:
                 extra["plausibility"] = [one.plausibility for one in said]
             if arguments.spice is not None:
                 extra["spice"] = spice(arguments.spice, texts, [one.reference for one in samples])
-            rows.append(
-                score_outputs(samples, written, name=name, extra=extra, meteor_sums=counts)
-            )
+            rows.append(score_outputs(samples, written, name=name, extra=extra, meteor_sums=counts))
     if judge is not None:  # the contexts were looked for: of a sample that states none too
         bare = sum(not one.context for one in samples)
         told = {**rows[0][0].problems, **({"no context in the input": bare} if bare else {})}
