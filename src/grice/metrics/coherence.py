@@ -59,6 +59,9 @@ def coherence(
     conversation's usual turn it looks like one that belongs there. A conversation of any length
     costs one encoding a turn.
 
+    It does not notice a reply that repeats the turn before it, and takes a sentence that asks
+    for a good mark for a better reply (``grice sanity``).
+
     Args:
         evidence: What points at turns. ``left-out`` also judges the conversation without each of
             the turns that look worst, and the effect of a turn is what it adds to the score: it
