@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.evaluation.confounds import Confound
-    from grice.evaluation.meta import Block, Row, SystemRow
+    from grice.evaluation.meta import Block
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.stats.estimate import Estimate
 
@@ -41,21 +41,9 @@ class Plot(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A block as the template shows it: its own fields, then what is drawn."""
+    """A block with what is drawn of it."""
 
-    data: str
-    aspect: str
-    level: str
-    items: int
-    unrated: int
-    groups: int | None
-    baseline: str
-    ceiling: Estimate | None
-    judge: Estimate | None
-    rows: tuple[Row, ...]
-    systems: tuple[SystemRow, ...]
-    system_count: int
-    note: str
+    block: Block
     kept: tuple[Kept, ...]
     plots: tuple[Plot, ...]
 
@@ -111,7 +99,7 @@ def as_html(
         shared=shared,
         style=style,
         style_hash=f"'sha256-{digest}'",
-        blocks=[_shown(block) for block in blocks],
+        sections=[_shown(block) for block in blocks],
         damaged=[_pairs(block) for block in damaged],
         signatures=_signatures(blocks, damaged),
     )
@@ -130,7 +118,6 @@ def _pairs(block: DamagedBlock) -> Pairs:
 
 
 def _shown(block: Block) -> Section:
-    fields = {name: getattr(block, name) for name in Section._fields if hasattr(block, name)}
     plots = tuple(
         Plot(row.metric, row.spearman, scatter(row.points)) for row in block.rows if row.spearman
     )
@@ -144,7 +131,7 @@ def _shown(block: Block) -> Section:
         for row in block.rows
         if row.spearman and row.confounds
     )
-    return Section(**fields, kept=kept, plots=plots)
+    return Section(block, kept, plots)
 
 
 def _kept(confound: Confound) -> str:
