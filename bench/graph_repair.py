@@ -1,6 +1,6 @@
 """How many graphs with a broken structure a repair makes valid, and with how many edits.
 
-    GRICE_DATA=... python bench/graph_repair.py [--most 500]
+    GRICE_DATA=... python bench/graph_repair.py [--most 10000]
 
 Graph versions that people refused (nearly all of them have a correct structure), perturbed train
 graphs with a broken one, and the released predictions on dev.
@@ -72,7 +72,7 @@ def report(name: str, graphs: list[Case], rules: RuleSet, most: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of data sets; default GRICE_DATA")
-    parser.add_argument("--most", type=int, default=500, help="graphs tried of each sort")
+    parser.add_argument("--most", type=int, default=10_000, help="graphs tried of each sort")
     arguments = parser.parse_args()
     folder = data_folder(arguments.data)
     if folder is None:

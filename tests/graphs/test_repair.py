@@ -26,6 +26,7 @@ def test_a_valid_graph_is_left_alone():
     [
         (GOOD.replace(")(", ") ("), ["rewrite"]),
         (GOOD.replace("causes", "cause"), ["relation"]),
+        (GOOD[:-1] + "((", ["rewrite"]),
         (GOOD.replace("small cages", "very small iron cages"), ["rename"]),
         (GOOD + "(abolished; has context; zoos)", ["remove"]),
         (GOOD.replace("; suffering", "; sufferings"), ["rename"]),
@@ -52,11 +53,33 @@ def test_an_empty_graph_is_filled(rules):
     assert check_graph(repair.graph, BELIEF, ARGUMENT, rules=rules).ok
 
 
+@pytest.mark.parametrize("rules", ["paper", "released"])
+@pytest.mark.parametrize(
+    ("graph", "edits"),
+    [
+        ("(sport; is a; fun)(chess; not is a; boring)", 2),
+        ("(sport; has context; chess)(fun; is a; boring)", 1),
+        ("(chess; has context; fun)", 2),
+    ],
+)
+def test_texts_whose_words_are_all_in_the_graph_get_facts_between_them(graph, edits, rules):
+    repair = repair_graph(graph, "Chess should be fun sport.", "Chess is boring.", rules=rules)
+    assert len(repair.edits) == edits
+    assert check_graph(
+        repair.graph, "Chess should be fun sport.", "Chess is boring.", rules=rules
+    ).ok
+
+
 def test_what_is_not_repaired_says_why():
     long = "".join(f"(n{i}; causes; n{i + 1})" for i in range(60))
     repair = repair_graph(long, BELIEF, ARGUMENT)
     assert (repair.graph, repair.reason) == (None, "60 facts are too many to repair")
-    assert repair_graph("", "", "").reason == "none found within 6 edits"
+    assert repair_graph("", "", "").reason == (
+        "none found within 6 edits: the belief has 0 words, and 2 concepts must come from it"
+    )
+    assert repair_graph("", BELIEF, "No.", rules="paper").reason == (
+        "none found within 6 edits: the argument has 1 word, and 2 concepts must come from it"
+    )
 
 
 @settings(max_examples=40)

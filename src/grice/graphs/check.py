@@ -143,7 +143,9 @@ def _released(text: str, belief: str, argument: str) -> Iterator[Failure]:
         yield _too_few(len(facts))
     if any(len(fact) != 3 for fact in facts):
         yield from _limited(
-            Failure("triples", f"{len(fact)} parts instead of 3 between '; '", number, start)
+            Failure(
+                "triples", f"{_count(len(fact), 'part')} instead of 3 between '; '", number, start
+            )
             for number, (fact, start) in enumerate(zip(facts, starts, strict=True))
             if len(fact) != 3
         )
@@ -199,8 +201,11 @@ def _starts(facts: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _too_few(count: int) -> Failure:
-    facts = "fact" if count == 1 else "facts"
-    return Failure("min_facts", f"{count} {facts}, at least {MIN_FACTS} are needed")
+    return Failure("min_facts", f"{_count(count, 'fact')}, at least {MIN_FACTS} are needed")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _concept_words(graph: Graph, long: set[str], starts: Sequence[int]) -> Iterator[Failure]:

@@ -7,17 +7,15 @@ said; whether it is true is for a person to judge.
 from __future__ import annotations
 
 from difflib import SequenceMatcher, get_close_matches
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.errors import InputError
 from grice.graphs.baselines import content_words
 from grice.graphs.check import (
     MAX_FACTS,
     MAX_WORDS,
-    MIN_FACTS,
     MIN_SHARED,
     RuleSet,
     Verdict,
@@ -31,7 +29,7 @@ from grice.graphs.reader import read_graph, write_graph
 from grice.records import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["Edit", "Repair", "repair_graph"]
 
@@ -50,8 +48,8 @@ class Edit(msgspec.Struct, frozen=True):
     """One change.
 
     Attributes:
-        kind: ``rewrite`` the written form alone, ``remove`` or ``add`` a fact, ``rename`` a
-            concept wherever it stands, or replace a ``relation``.
+        kind: ``rewrite`` the written form, without brackets that are never closed; ``remove`` or
+            ``add`` a fact; ``rename`` a concept wherever it stands; or replace a ``relation``.
         before: What stood there; empty if added.
         after: What stands there now; empty if removed.
     """
@@ -98,14 +96,11 @@ def repair_graph(
     verdict = check_graph(text, belief, argument, rules=rules)
     if verdict.ok:
         return Repair(text, (), verdict)
-    graph = read_graph(text).graph.lower()
+    graph = _writable(read_graph(text).graph.lower())
     if len(graph.edges) > LONGEST:
         return Repair(None, (), verdict, f"{len(graph.edges)} facts are too many to repair")
     task = _Task(belief.lower(), argument.lower(), rules)
-    try:
-        written = write_graph(graph)
-    except InputError as error:
-        return Repair(None, (), verdict, str(error))
+    written = write_graph(graph)
     first = () if written == text.lower() else (Edit("rewrite", text, written),)
     found = _verdict(graph, task)
     if found.ok:
@@ -127,7 +122,28 @@ def repair_graph(
         following.sort(key=lambda one: len(one[2].failures))
         layer = following[:WIDTH]
         smallest = smallest and len(following) <= WIDTH
-    return Repair(None, (), verdict, f"none found within {MOST_EDITS} edits")
+    return Repair(None, (), verdict, f"none found within {MOST_EDITS} edits{_short_of(task)}")
+
+
+def _short_of(task: _Task) -> str:
+    """Return what a text lacks for two concepts, empty if it lacks nothing."""
+    for name, text in (("belief", task.belief), ("argument", task.argument)):
+        words = len(word_string(text).split())
+        if words < MIN_SHARED:
+            said = f"{words} word{'s' * (words != 1)}"
+            return f": the {name} has {said}, and {MIN_SHARED} concepts must come from it"
+    return ""
+
+
+def _writable(graph: Graph) -> Graph:
+    """Return the graph without the brackets of parts in which one is never closed."""
+
+    def put(part: str) -> str:
+        if part.count("(") == part.count(")"):
+            return part
+        return " ".join(part.replace("(", " ").replace(")", " ").split())
+
+    return Graph(tuple(Triple(put(e.head), put(e.relation), put(e.tail)) for e in graph.edges))
 
 
 def _verdict(graph: Graph, task: _Task) -> Verdict:
@@ -138,7 +154,7 @@ def _proposals(graph: Graph, broken: Sequence[str], task: _Task) -> Iterator[tup
     """Yield edits that answer the first broken rule, the likeliest first."""
     rule = broken[0]
     if not graph.edges:
-        yield from _anchor(graph, f"{task.belief} {task.argument}", rename=False)
+        yield from _grow(graph, task)
     elif rule in ("form", "concept_words"):
         yield from _shorten(graph, task)
     elif rule == "relation":
@@ -155,8 +171,8 @@ def _proposals(graph: Graph, broken: Sequence[str], task: _Task) -> Iterator[tup
     elif rule in ("belief_concepts", "argument_concepts"):
         source = task.belief if rule == "belief_concepts" else task.argument
         yield from _anchor(graph, source)
-    elif len(graph.edges) < MIN_FACTS:
-        yield from _anchor(graph, f"{task.belief} {task.argument}", rename=False)
+    elif rule == "min_facts":
+        yield from _grow(graph, task)
 
 
 def _rename(graph: Graph, old: str, new: str) -> tuple[Edit, Graph]:
@@ -217,22 +233,42 @@ def _shorten(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
     )
 
 
+def _grow(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
+    """Add a fact: between two parts, with a fresh word, or between concepts that are there."""
+    pairs = _apart(graph)
+    yield from _link(graph, pairs)
+    yield from _anchor(graph, f"{task.belief} {task.argument}", rename=False)
+    if not pairs:
+        yield from _link(graph, _nearest(combinations(graph.concepts, 2)))
+
+
 def _join(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
     """Make two parts one: two concepts that nearly agree become one, or a fact links them."""
-    parts = components(links_of(graph))
-    pairs = sorted(
-        ((one, other) for one in parts[0] for part in parts[1:] for other in part),
-        key=lambda pair: -SequenceMatcher(None, *pair).ratio(),
-    )
-    for one, other in pairs[:CHOICES]:
+    pairs = _apart(graph)
+    for one, other in pairs:
         if _tied(other, task) >= _tied(one, task):
             yield _rename(graph, one, other)
         yield _rename(graph, other, one)
     if len(graph.edges) < MAX_FACTS:
-        for one, other in pairs[:CHOICES]:
-            yield _add(graph, one, other)
-            yield _add(graph, other, one)
+        yield from _link(graph, pairs)
     yield from _remove(graph, range(len(graph.edges)))
+
+
+def _apart(graph: Graph) -> list[tuple[str, str]]:
+    """Return a few pairs of concepts of the first part and of another one; none if connected."""
+    first, *rest = components(links_of(graph)) or [[]]
+    return _nearest((one, other) for one in first for part in rest for other in part)
+
+
+def _nearest(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the pairs that are spelt most alike."""
+    return sorted(pairs, key=lambda pair: -SequenceMatcher(None, *pair).ratio())[:CHOICES]
+
+
+def _link(graph: Graph, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[Edit, Graph]]:
+    for one, other in pairs:
+        yield _add(graph, one, other)
+        yield _add(graph, other, one)
 
 
 def _tied(concept: str, task: _Task) -> int:
