@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.knowledge.edit import Below, Built, Stamp
+    from grice.records import Triple
     from grice.scoring.models import Models
 
 __all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
@@ -84,9 +85,7 @@ def _beneath(models: Models, path: Path) -> Below | None:
 def add_triples(arguments: argparse.Namespace) -> int:
     """Add triples to your own file."""
     from grice.cli._tables import print_lines
-    from grice.errors import RecordError
     from grice.knowledge.edit import add
-    from grice.knowledge.sources import open_triples
     from grice.records import Triple
 
     path, by = _target(arguments), _by(arguments)
@@ -96,24 +95,52 @@ def add_triples(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"HEAD RELATION TAIL are three, found {len(arguments.triple)}: put quotes around each"
         )
+    said: list[str] = []
     with opened_models() as models:
         below = _beneath(models, path)
         if arguments.source_file:
-            schema = _schema_of(path, below)
-            opened = open_triples(arguments.source_file, format=arguments.format, schema=schema)
-            triples = []
-            for row in opened.rows:
-                if isinstance(row, RecordError):
-                    opened.close()
-                    raise row
-                if not row.skipped:
-                    triples.append(row.triple)
+            triples, said = _read_triples(arguments, _schema_of(path, below))
         else:
             head, relation, tail = arguments.triple
             triples = [Triple(head, relation, tail, source=arguments.source)]
         new = add(path, triples, by, below=below)
     print_lines([f"{path}: {new:,} added, {len(triples) - new:,} were there"])
+    print_lines(said)
     return 0
+
+
+def _read_triples(arguments: argparse.Namespace, schema: str) -> tuple[list[Triple], list[str]]:
+    """Return the triples of a file in a store's relations, and what became of other relations."""
+    from collections import Counter
+
+    from grice.errors import RecordError
+    from grice.knowledge.mapping import find_mapping
+    from grice.knowledge.sources import open_triples
+
+    opened = open_triples(arguments.source_file, format=arguments.format, into=schema)
+    mapping = find_mapping(opened.schema.name, schema)
+    triples: list[Triple] = []
+    renamed: Counter[str] = Counter()
+    dropped: Counter[str] = Counter()
+    for row in opened.rows:
+        if isinstance(row, RecordError):
+            opened.close()
+            raise row
+        if row.skipped:
+            continue
+        relation = row.triple.relation
+        found = row.triple if mapping is None else mapping.renamed(row.triple)
+        if found is None:
+            dropped[relation] += 1
+            continue
+        if found.relation != relation:
+            renamed[f"{relation} as {found.relation}"] += 1
+        triples.append(found)
+    said = [f"renamed, {name}: {count:,}" for name, count in sorted(renamed.items())]
+    for name, count in sorted(dropped.items()):
+        why = "" if mapping is None else mapping.dropped[name]
+        said.append(f"left out, {schema} has no {name}: {count:,} ({why})")
+    return triples, said
 
 
 def _schema_of(path: Path, below: Below | None) -> str:

@@ -14,6 +14,7 @@ from grice.errors import InputError, RecordError, did_you_mean
 from grice.formats._bytes import PREFIX, open_input
 from grice.formats._format import Bad, Line
 from grice.formats._json import decode
+from grice.knowledge.mapping import find_mapping
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 
@@ -80,7 +81,13 @@ class TripleFile(NamedTuple):
     close: Callable[[], None]
 
 
-def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile:  # noqa: A002 - the flag's name
+def open_triples(
+    path: str,
+    *,
+    format: str = "",  # noqa: A002 - the flag's name
+    schema: str = "",
+    into: str = "",
+) -> TripleFile:
     """Open a file of triples, gzipped or not; ``-`` is standard input.
 
     Args:
@@ -88,6 +95,8 @@ def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile
         format: Name of its format; by default recognised by its first line.
         schema: Name or path of the inventory; by default that of the format, or the one that
             has the relations of the first lines.
+        into: Name of the inventory of the knowledge the triples are read for: taken for theirs
+            too, unless their format states one that is mapped to it.
 
     Raises:
         InputError: If it cannot be opened, is of no known format, or several inventories have
@@ -98,6 +107,8 @@ def open_triples(path: str, *, format: str = "", schema: str = "") -> TripleFile
     try:
         first = _first_lines(opened.prefix)
         source = _named(format) if format else _recognised(first, opened.name)
+        if into and find_mapping(source.schema, into) is None:
+            schema = into
         if schema or source.schema:
             inventory = load_schema(schema or source.schema)
         else:
@@ -362,6 +373,10 @@ def _kogito_rows(record: Mapping[str, object], number: int, label: str) -> list[
     return [Row(number, Triple(head, relation, str(tail), source=source)) for tail in listed]
 
 
+def _is_link(line: str) -> bool:
+    return line.lstrip().startswith("{") and '"head_span"' in line
+
+
 def _has_header(line: str) -> bool:
     names = {cell.strip().strip('"').lower() for cell in re.split(r"[\t,]", line)}
     return {"head", "relation", "tail"} <= names
@@ -377,6 +392,7 @@ SOURCES = (
            lambda line: line.startswith("event,"), _read_atomic),
     Source("conceptnet", "the assertions of ConceptNet 5: /a/[…], /r/IsA, /c/en/…", "conceptnet",
            lambda line: line.startswith("/a/["), _read_conceptnet),
+    Source("links", "JSON lines of grice triplets", "cider", _is_link, _read_kogito),
     Source("kogito", 'JSON lines {"head": …, "relation": …, "tails": […]}', "",
            lambda line: line.lstrip().startswith("{"), _read_kogito),
     Source("table", "tabs or commas, the first line names head, relation, tail, perhaps source",
