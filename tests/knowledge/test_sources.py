@@ -27,6 +27,7 @@ KOGITO = (
     + json.dumps({"head": "PersonX runs", "relation": "xAttr", "tails": "fit"})
     + "\n"
 )
+LINK = '{"head":"it rained","relation":"Causes","tail":"stayed in","head_span":{"turn":0}}\n'
 
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def kept(file):
         (KOGITO, "kogito", "atomic2020",
          [("PersonX runs", "xWant", "to rest"), ("PersonX runs", "xWant", "to win"),
           ("PersonX runs", "xAttr", "fit")]),
+        (LINK, "links", "cider", [("it rained", "Causes", "stayed in")]),
         ("tail\tnote\trelation\thead\nto rest\tx\txWant\tPersonX runs\n", "table", "atomic2020",
          [("PersonX runs", "xWant", "to rest")]),
         ('head,relation,tail\nPersonX runs,xWant,"to rest, then eat"\n', "table", "atomic2020",
@@ -73,7 +75,7 @@ def test_every_format_is_recognised_and_read(read, text, form, schema, found):
 
 def test_every_format_has_a_case_above():
     assert {one.name for one in SOURCES} == {
-        "atomic", "atomic2020", "conceptnet", "conceptnet-100k", "kogito", "table",
+        "atomic", "atomic2020", "conceptnet", "conceptnet-100k", "kogito", "links", "table",
     }  # fmt: skip
 
 
