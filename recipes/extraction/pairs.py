@@ -8,7 +8,7 @@ import numpy as np
 from recipes.extraction.deco import NOTHING, bleu2
 
 from grice.evaluation.extraction import as_deco
-from grice.knowledge.candidates import FEATURES, allowed, candidates, features, worded
+from grice.knowledge.candidates import allowed, candidates, features, worded
 from grice.knowledge.extraction import KINDS, RELATIONS
 from grice.knowledge.extractor import said_in
 from grice.scoring.models import Models
@@ -44,13 +44,10 @@ def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = (
         own = sum(item.own for item in said)
         counts = (len(said) - own, own)
         people = gold[i] if gold else {}
-        rows = [features(pair, counts) for pair in pairs]
         found.append(
             Pairs(
-                np.array(rows, np.float32).reshape(len(pairs), len(FEATURES)),
-                np.array([[allowed(p, r) for r in RELATIONS] for p in pairs], bool).reshape(
-                    len(pairs), len(RELATIONS)
-                ),
+                features(pairs, counts),
+                allowed(pairs),
                 np.array(
                     [[_likeness(p, r, people.get(r)) for r in RELATIONS] for p in pairs]
                 ).reshape(len(pairs), len(RELATIONS)),

@@ -12,7 +12,7 @@ from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
 from grice.runtime.protocols import SpanTagger
-from grice.runtime.spans import CHARACTERS, SpanHead, neighbourhood, word_starts
+from grice.runtime.spans import CHARACTERS, WINDOWS, SpanHead, neighbourhood, word_starts
 
 ROOM = 250
 """Tokens the invented encoder reads; it keeps the end of a longer text."""
@@ -211,3 +211,10 @@ def test_pieces_of_a_word_are_no_starts():
         True,
         True,
     ]
+
+
+def test_a_text_has_the_spans_it_has_alone_among_hundreds_of_others(head):
+    texts = ["".join(draw) for draw in itertools.product("BI?.", repeat=5)]
+    assert len(texts) > 3 * WINDOWS
+    together = head.tag(texts)
+    assert together == [head.tag([text])[0] for text in texts]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from grice.knowledge.extraction import RELATIONS
 from grice.text.events import Mention, triple_texts
 from grice.text.verbs import base_form, is_verb, present
 from grice.text.wordlists import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.knowledge.clauses import Said
-    from grice.knowledge.extraction import Kind
+    from grice.knowledge.extraction import Kind, Place
     from grice.text.events import Event, PersonName
 
 __all__ = ["ABOUT_ANYONE", "FEATURES", "Candidate", "allowed", "candidates", "features", "worded"]
@@ -91,16 +92,24 @@ def _content(event: Event) -> frozenset[str]:
 _LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS | {"not", "feels"}
 
 
-def allowed(candidate: Candidate, relation: str) -> bool:
-    """Say whether a pair of events can stand in a relation at all.
+def allowed(pairs: Sequence[Candidate]) -> NDArray[np.bool_]:
+    """Say which pairs of events can stand in which relation at all; shape ``(pairs, relations)``.
 
     A reaction is a mood; the tail is about the person the head is about, under a relation of
     others about another one.
     """
+    rows = []
+    for pair in pairs:
+        moods = {mood: _mood_fits(pair, mood) for mood in ("React", "Want", "")}
+        people = {who: _people_fit(pair, who) for who in ("x", "o", "")}
+        rows.append([moods[mood] and people[who] for mood, who in _ASKED])
+    return np.array(rows, np.bool_).reshape(len(pairs), len(RELATIONS))
+
+
+def _people_fit(candidate: Candidate, who: str) -> bool:
+    """Say whether the tail is about those a relation asks for: ``x``, ``o`` for others, or any."""
     head, tail = candidate
-    if not _mood_fits(head, tail, relation):
-        return False
-    if relation in ABOUT_ANYONE:
+    if not who:
         return True
     if _is_of_property(tail.event):
         return False
@@ -108,7 +117,17 @@ def allowed(candidate: Candidate, relation: str) -> bool:
         return head.event.subject == "thing"
     same = head.event.subject == tail.event.subject
     # In the turn before, "you" and "we" often mean the other one, so that a pair may be of others.
-    return not (same and candidate.kind == "single") if relation.startswith("o") else same
+    return not (same and candidate.kind == "single") if who == "o" else same
+
+
+_ASKED = [
+    (
+        next((mood for mood in ("React", "Want") if relation.endswith(mood)), ""),
+        "" if relation in ABOUT_ANYONE else relation[0],
+    )
+    for relation in RELATIONS
+]
+"""Which mood and whom each relation asks for."""
 
 
 def _is_cut_off(event: Event) -> bool:
@@ -129,12 +148,15 @@ _INCOMPLETE = frozenset(
 )  # fmt: skip
 
 
-def _mood_fits(head: Said, tail: Said, relation: str) -> bool:
-    """Say whether a tail tells a mood where the relation asks for one, and only there."""
-    if not relation.endswith("React"):
-        judges = "judged" in tail.cues
-        likes = "liking" in tail.cues and relation.endswith("Want")
-        return not judges and not likes and "exclaimed" not in tail.cues
+def _mood_fits(candidate: Candidate, mood: str) -> bool:
+    """Say whether the tail tells a mood where a relation asks for one (``React``), and only there.
+
+    A liking is no wish, so that it is no tail of a relation of wishes (``Want``) either.
+    """
+    head, tail = candidate
+    if mood != "React":
+        likes = "liking" in tail.cues and mood == "Want"
+        return not likes and not {"judged", "exclaimed"} & tail.cues
     if not {"feeling", "liking"} & tail.cues or (head.own and not tail.own):
         return False  # nobody reacts before the other has spoken
     # "That is cool. I ...": a judgement is of what went before it, but for "it is sad that ...".
@@ -226,61 +248,71 @@ _COLUMN = {name: i for i, name in enumerate(FEATURES)}
 _VAGUE = frozenset(["it", "that", "this", "them", "there", "something", "one"])
 
 
-def features(candidate: Candidate, counts: tuple[int, int]) -> NDArray[np.float32]:
-    """Return what the words say of a pair of events, one number per name in :data:`FEATURES`.
+def features(pairs: Sequence[Candidate], counts: tuple[int, int]) -> NDArray[np.float32]:
+    """Return what the words say of pairs of events; a column for each name of :data:`FEATURES`.
 
     Args:
-        candidate: The pair.
+        pairs: The pairs of one reply.
         counts: How many events the turn before and the reply have.
     """
-    row = np.zeros(len(FEATURES), np.float32)
-    for name, value in _features(candidate, counts):
-        row[_COLUMN[name]] = value
-    return row
+    rows = np.zeros((len(pairs), len(FEATURES)), np.float32)
+    # An event stands in many pairs: what it says by itself is read once a role.
+    alone: dict[tuple[str, Place], dict[int, float]] = {}
+    for row, pair in zip(rows, pairs, strict=True):
+        said = dict(_together(pair, counts))
+        for role, item in (("head", pair.head), ("tail", pair.tail)):
+            if (role, item.place) not in alone:
+                alone[role, item.place] = dict(_alone(role, item))
+            said |= alone[role, item.place]
+        row[list(said)] = list(said.values())
+    return rows
 
 
-def _features(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[str, float]]:
+def _together(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[int, float]]:
+    """Yield columns and values of what two events say together."""
     head, tail = candidate
-    yield "one", 1.0
+    yield _COLUMN["one"], 1.0
     forward = (head.own, head.order) < (tail.own, tail.order)
     direction = "forward" if forward else "backward"
     if candidate.kind == "pair":
-        yield "pair", 1.0
-        yield ("head before" if tail.own else "tail before"), 1.0
+        yield _COLUMN["pair"], 1.0
+        yield _COLUMN["head before" if tail.own else "tail before"], 1.0
         before, own = (head, tail) if tail.own else (tail, head)
-        yield "distance", min(4.0, counts[0] - 1 - before.order + own.order) / 4
+        yield _COLUMN["distance"], min(4.0, counts[0] - 1 - before.order + own.order) / 4
         if before.order == counts[0] - 1 and own.order == 0:
-            yield "last and first", 1.0
+            yield _COLUMN["last and first"], 1.0
         if "question" in before.cues:
-            yield "question before", 1.0
+            yield _COLUMN["question before"], 1.0
     else:
         steps = abs(head.order - tail.order)
-        yield "distance", min(4.0, steps - 1) / 4
+        yield _COLUMN["distance"], min(4.0, steps - 1) / 4
         if steps == 1:
-            yield "adjacent", 1.0
+            yield _COLUMN["adjacent"], 1.0
             later = tail if forward else head
             lead = _LEAD.get(later.lead)
             sentence = "new sentence" if "new" in later.cues else "same sentence"
-            yield f"{direction} {lead or sentence}", 1.0
-    for name, said in (("head", head), ("tail", tail)):
-        yield from ((f"{name} {cue}", 1.0) for cue in CUES if cue in said.cues)
-        yield f"{name} confidence", said.confidence
-        words = [word for word in said.event.words if isinstance(word, str)]
-        yield f"{name} words", min(12, len(words)) / 6
-        if _VAGUE & set(words):
-            yield f"{name} vague", 1.0
-        if said.lead in _LEAD:
-            yield f"{name} after {_LEAD[said.lead]}", 1.0
-        if said.event.subject == "thing":
-            yield f"{name} thing", 1.0
-        if any(
-            isinstance(word, Mention) and word.party != said.event.subject
-            for word in said.event.words
-        ):
-            yield f"{name} names other", 1.0
-        if said.event.subject == "other":
-            yield f"{name} third", 1.0
+            yield _COLUMN[f"{direction} {lead or sentence}"], 1.0
     if head.event.subject == tail.event.subject:
-        yield "same subject", 1.0
+        yield _COLUMN["same subject"], 1.0
     elif "thing" not in {head.event.subject, tail.event.subject}:
-        yield "other subject", 1.0
+        yield _COLUMN["other subject"], 1.0
+
+
+def _alone(role: str, said: Said) -> Iterator[tuple[int, float]]:
+    """Yield columns and values of what an event says as ``head`` or ``tail``."""
+    yield from ((_COLUMN[f"{role} {cue}"], 1.0) for cue in CUES if cue in said.cues)
+    yield _COLUMN[f"{role} confidence"], said.confidence
+    words = [word for word in said.event.words if isinstance(word, str)]
+    yield _COLUMN[f"{role} words"], min(12, len(words)) / 6
+    if _VAGUE & set(words):
+        yield _COLUMN[f"{role} vague"], 1.0
+    if said.lead in _LEAD:
+        yield _COLUMN[f"{role} after {_LEAD[said.lead]}"], 1.0
+    if said.event.subject == "thing":
+        yield _COLUMN[f"{role} thing"], 1.0
+    if any(
+        isinstance(word, Mention) and word.party != said.event.subject for word in said.event.words
+    ):
+        yield _COLUMN[f"{role} names other"], 1.0
+    if said.event.subject == "other":
+        yield _COLUMN[f"{role} third"], 1.0

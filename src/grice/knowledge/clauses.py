@@ -109,7 +109,7 @@ def said_events(
         lead = part.lead or _lead(text[end : part.start])
         judged = None
         if lead not in _DEPENDENT:  # "because it was hot" gives a cause, no judgement
-            judged = reaction(content, said_by=said_by) or _judgement(content, said_by)
+            judged = _judgement(content, said_by)
         cues = _cues(text, part, event)
         if judged is not None:
             cues |= {"feeling", "judged"}
@@ -233,6 +233,7 @@ _NEGATED = re.compile(r"n't\b|\b(?:not|never|no|nothing|nobody|without|cannot|do
 def _cues(text: str, part: _Part, event: Event) -> set[str]:
     content = text[part.start : part.end].lower()
     words = [str(word) for word in event.words if isinstance(word, str)]
+    spoken = {word.lower() for word in written_out(content)}
     cues = set()
     after = re.search(r"[.!?]", text[part.end :])
     if after and after[0] == "?":
@@ -241,11 +242,11 @@ def _cues(text: str, part: _Part, event: Event) -> set[str]:
         cues.add("negated")
     if _WISHES.search(content):
         cues.add("wish")
-    if any(word in MODALS for word in (w.lower() for w in written_out(content))):
+    if spoken & MODALS:
         cues.add("modal")
     if words and any(word in {"is", "are"} for word in words[:3]):
         cues.add("state")
-    if any(word in _PAST or is_past(word) for word in (w.lower() for w in written_out(content))):
+    if spoken & _PAST or any(is_past(word) for word in spoken):
         cues.add("past")
     feels = _feels(event)
     if feels and not (feels == "liking" and "wish" in cues):  # "I would love to come" is a wish
@@ -277,6 +278,11 @@ def _feels(event: Event) -> str:
 
 def _judgement(text: str, said_by: Speaker) -> Event | None:
     """Read "that's such a terrible story" as what its speaker feels: "PersonX feels terrible"."""
+    if not _NAMES_SOMETHING.search(text):
+        return None
+    felt = reaction(text, said_by=said_by)
+    if felt is not None:
+        return felt
     found = _JUDGED.match(text)
     word = found[1].lower() if found else ""
     if word not in _BARE:
@@ -285,6 +291,7 @@ def _judgement(text: str, said_by: Speaker) -> Event | None:
     return Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
 
 
+_NAMES_SOMETHING = re.compile(r"\b(?:it|that|this|which)", re.IGNORECASE)
 _JUDGED = re.compile(
     r"(?:that|this|it)(?:'s|’s|s| is| was| sounds like| must be)\s+(?:\w+\s+)?an?\s+"
     r"(?:\w+ly\s+|very |so |pretty )?(\w+)\s+\w",

@@ -20,7 +20,7 @@ from grice.knowledge.candidates import FEATURES, allowed, candidates, features, 
 from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
 from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
 from grice.runtime.blas import single_threaded
-from grice.runtime.heads import sigmoid
+from grice.runtime.heads import rowwise, sigmoid
 from grice.text.lexicon import look_up
 from grice.text.script import unreadable
 from grice.text.wordlists import (
@@ -151,18 +151,22 @@ class CueExtractor:
         kinds: Sequence[Kind],
         least: float,
     ) -> Extraction:
-        reason = not_english(exchange.reply)
-        if reason is not None:
-            return Extraction(reason=f"the reply {reason}")
         flags = ("truncated",) if cut else ()
         own = sum(item.own for item in said)
         if not own:
-            return Extraction(
-                events=len(said), reason="no event was found in the reply", flags=flags
-            )
-        found = [self._triple(best) for best in self._best(said, kinds)]
+            foreign = not_english(exchange.reply)
+            if foreign is not None:
+                return Extraction(reason=f"the reply {foreign}")
+            reason = "no event was found in the reply"
+            return Extraction(events=len(said), reason=reason, flags=flags)
+        best = self._best(said, kinds)
+        confidences = self._confidences(best)
         chosen = sorted(
-            (triple for triple in found if triple.confidence >= least),
+            (
+                _triple(one, confidence)
+                for one, confidence in zip(best, confidences, strict=True)
+                if confidence >= least
+            ),
             key=lambda triple: -triple.confidence,
         )
         reason = "" if chosen else "no two events are related"
@@ -170,31 +174,38 @@ class CueExtractor:
 
     def _best(self, said: Sequence[Said], kinds: Sequence[Kind]) -> list[_Best]:
         pairs = candidates(said, kinds)
+        if not pairs:
+            return []
         own = sum(item.own for item in said)
-        rows = [features(pair, (len(said) - own, own)) for pair in pairs]
-        with single_threaded():  # row by row, so that the bits of a row are its own
-            scores = [row @ self._weights for row in rows]
-        best = []
-        for column, relation in enumerate(RELATIONS):
-            fitting = [i for i, pair in enumerate(pairs) if allowed(pair, relation)]
-            if fitting:
-                top = max(fitting, key=lambda i: (float(scores[i][column]), -i))
-                best.append(_Best(pairs[top], relation, float(scores[top][column])))
-        return best
+        with single_threaded():
+            scores = rowwise(features(pairs, (len(said) - own, own)), self._weights)
+        fitting = allowed(pairs)
+        first = np.where(fitting, scores, -np.inf).argmax(axis=0)
+        return [
+            _Best(pairs[first[i]], relation, float(scores[first[i], i]))
+            for i, relation in enumerate(RELATIONS)
+            if fitting[:, i].any()
+        ]
 
-    def _triple(self, best: _Best) -> ExtractedTriple:
-        scale = self._scale[RELATIONS.index(best.relation)]
-        odds = scale.base + scale.slope * (best.score - scale.centre) / scale.spread
-        head, tail = worded(best.candidate, best.relation)
-        return ExtractedTriple(
-            head=head,
-            relation=best.relation,
-            tail=tail,
-            confidence=float(sigmoid(np.array([odds], np.float32))[0]),
-            kind=best.candidate.kind,
-            head_place=best.candidate.head.place,
-            tail_place=best.candidate.tail.place,
-        )
+    def _confidences(self, found: Sequence[_Best]) -> list[float]:
+        odds = []
+        for best in found:
+            scale = self._scale[RELATIONS.index(best.relation)]
+            odds.append(scale.base + scale.slope * (best.score - scale.centre) / scale.spread)
+        return [float(value) for value in sigmoid(np.array(odds, np.float32))]
+
+
+def _triple(best: _Best, confidence: float) -> ExtractedTriple:
+    head, tail = worded(best.candidate, best.relation)
+    return ExtractedTriple(
+        head=head,
+        relation=best.relation,
+        tail=tail,
+        confidence=confidence,
+        kind=best.candidate.kind,
+        head_place=best.candidate.head.place,
+        tail_place=best.candidate.tail.place,
+    )
 
 
 def said_in(
@@ -204,13 +215,12 @@ def said_in(
 
     A turn that is not English holds none; without ``pair`` the turn before is not read.
     """
-    texts = [
-        text[:CHARACTERS]
+    turns = dict.fromkeys(
+        text
         for exchange in exchanges
         for text in (exchange.reply, exchange.previous if "pair" in kinds else "")
-        if text and not_english(text) is None
-    ]
-    texts = list(dict.fromkeys(texts))
+    )
+    texts = list(dict.fromkeys(text[:CHARACTERS] for text in turns if not_english(text) is None))
     spans = dict(zip(texts, tagger.tag(texts), strict=True))
     return [_said(exchange, spans, kinds) for exchange in exchanges]
 
@@ -224,7 +234,9 @@ def _said(
     turns = [(exchange.previous, "previous", speaker), (exchange.reply, "reply", "responder")]
     for whole, turn, said_by in turns if "pair" in kinds else turns[1:]:
         text = whole[:CHARACTERS]
-        found = spans.get(text, ())
+        if text not in spans:
+            continue
+        found = spans[text]
         read = said_events(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
         cut |= len(whole) > CHARACTERS or len(found) > EVENTS or len(read) > CLAUSES
         said += read[:CLAUSES]

@@ -16,7 +16,7 @@ from grice.errors import BundleError, InputError, did_you_mean
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
 from grice.runtime.blas import single_threaded
-from grice.runtime.heads import Mlp, sigmoid, softmax
+from grice.runtime.heads import Mlp, rowwise, sigmoid, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -103,11 +103,8 @@ class Bilinear:
 
         The bits of a row depend on that row alone.
         """
-        # Row by row: in a product of many rows, BLAS rounds a row by its place among them.
         with single_threaded():
-            products = np.stack(
-                [(h @ self._head) * (t @ self._tail) for h, t in zip(head, tail, strict=True)]
-            )
+            products = rowwise(head, self._head) * rowwise(tail, self._tail)
         own = products[:, self._shared :].reshape(len(products), len(self.scale), -1)
         shared = products[:, : self._shared].sum(axis=1, keepdims=True)
         cosines = (head * tail).sum(axis=1, keepdims=True)
@@ -120,8 +117,8 @@ class Bilinear:
         The same as calling with each pair but for rounding; each side is mapped once.
         """
         with single_threaded():
-            left = np.stack([row @ self._head for row in head])
-            right = np.stack([row @ self._tail for row in tail])
+            left = rowwise(head, self._head)
+            right = rowwise(tail, self._tail)
         shape = (-1, len(self.scale), (left.shape[1] - self._shared) // len(self.scale))
         # Without BLAS, so that the bits of an element depend on its own pair alone.
         own = np.einsum(

@@ -36,8 +36,8 @@ __all__ = ["EmbeddedEncoder", "EmbeddedGenerator", "Hidden", "Mode"]
 Mode: TypeAlias = Literal["exact", "fast"]
 Answer = TypeVar("Answer")
 
-ROWS = 32
-"""Most texts in one batch."""
+ROWS = 64
+"""Most texts in one batch: events of ten tokens run a twentieth faster than with 32."""
 TOKENS = 1024
 """Most tokens in one batch: longer ones leave the processor's cache and run slower."""
 FEWEST_TOKENS = 32

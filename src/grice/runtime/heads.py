@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Mlp", "sigmoid", "softmax"]
+__all__ = ["Mlp", "rowwise", "sigmoid", "softmax"]
 
 
 class Mlp:
@@ -56,19 +56,23 @@ class Mlp:
 
         The bits of a row depend on that row alone.
         """
-        outputs = np.empty((len(features), self.layers[-1][0].shape[1]), np.float32)
         with single_threaded():
-            # Row by row: in a product of several rows the last bits depend on a row's place.
-            for i, row in enumerate(features):
-                outputs[i] = self._run(row)
-        return outputs
+            for i, (weight, bias) in enumerate(self.layers):
+                features = rowwise(features, weight) + bias
+                if i + 1 < len(self.layers):
+                    features = np.maximum(features, 0)
+        return features.astype(np.float32, copy=False)
 
-    def _run(self, row: Array) -> Array:
-        *hidden, last = self.layers
-        for weight, bias in hidden:
-            row = np.maximum(row @ weight + bias, 0)
-        output: Array = row @ last[0] + last[1]
-        return output
+
+def rowwise(rows: Array, weight: Array) -> Array:
+    """Return ``rows @ weight`` of shape ``(n, outputs)``, each row multiplied by itself.
+
+    In one product of several rows the last bits of a row depend on its place among them, also
+    where all products have one shape. A stack of products of one row each does not: it has the
+    bits of ``row @ weight``, without a call per row.
+    """
+    products: Array = np.matmul(rows[:, None, :], weight)[:, 0]
+    return products
 
 
 def sigmoid(logits: Array) -> Array:

@@ -8,6 +8,8 @@ and says how probable each span is.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -18,7 +20,8 @@ from grice.runtime.heads import Mlp
 from grice.runtime.protocols import TaggedSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Sums: TypeAlias = NDArray[np.float64]
     Offsets: TypeAlias = list[tuple[int, int]]
+    State: TypeAlias = tuple[Array, Offsets]
 
-__all__ = ["CHARACTERS", "SpanHead", "neighbourhood", "word_starts"]
+__all__ = ["CHARACTERS", "WINDOWS", "SpanHead", "neighbourhood", "word_starts"]
 
 OUTSIDE, BEGIN, INSIDE = range(3)
 TAGS = 3
@@ -37,7 +41,11 @@ CHARACTERS = 600
 of it is lost to the encoder's limit."""
 
 WINDOWS = 256
-"""Most stretches whose states are held at once: some 10 MB for turns of common length."""
+"""Stretches read at once: their states take some 10 MB for turns of common length. While these are
+decoded the next ones are read, which needs the engine and hardly the interpreter."""
+
+ROWS = 32
+"""Windows of as many tokens that are decoded at once."""
 
 ALWAYS_READ = 200
 """A window of so many characters has fewer tokens than any encoder reads: it is never cut."""
@@ -69,7 +77,7 @@ class SpanHead:
         self,
         settings: Mapping[str, object],
         folder: Path,
-        hidden: Callable[[Sequence[str]], Sequence[tuple[Array, Offsets]]],
+        hidden: Callable[[Sequence[str]], Sequence[State]],
         identity: str,
     ) -> None:
         self.identity = identity
@@ -101,49 +109,130 @@ class SpanHead:
             for start, end in _cut(text, CHARACTERS)
         ]
         windows.sort(key=lambda window: len(window.content))
-        while windows:
-            block, windows = windows[-WINDOWS:], windows[:-WINDOWS]
-            answers = self._hidden([window.content for window in block])
-            for window, (states, offsets) in zip(block, answers, strict=True):
-                if _is_unread(window, offsets):
-                    windows += window.halves()
-                else:
-                    found[window.text] += self._spans(window, states, offsets)
+        for part, answers in self._ahead(windows):
+            for spans, window in self._tagged(part, answers, windows):
+                found[window.text] += spans
         return [tuple(sorted(spans)) for spans in found]
 
-    def _spans(self, window: _Window, states: Array, offsets: Offsets) -> list[TaggedSpan]:
-        inner = [i for i, (start, end) in enumerate(offsets) if end > start]
-        if not inner:
-            return []
-        places = [offsets[i] for i in inner]
-        emissions = self._network(neighbourhood(states[inner], self._reach))
+    def _ahead(self, windows: list[_Window]) -> Iterator[tuple[list[_Window], Sequence[State]]]:
+        """Take windows from the end with their states; the next ones are already computed."""
+        with ThreadPoolExecutor(1) as thread:
+            waiting: list[tuple[list[_Window], Future[Sequence[State]]]] = []
+            while windows or waiting:
+                if windows:
+                    block = windows[-WINDOWS:]
+                    del windows[-WINDOWS:]
+                    texts = [window.content for window in block]
+                    waiting.append((block, thread.submit(self._hidden, texts)))
+                if len(waiting) > 1 or not windows:
+                    block, answers = waiting.pop(0)
+                    yield block, answers.result()
+
+    def _tagged(
+        self, block: Sequence[_Window], answers: Sequence[State], unread: list[_Window]
+    ) -> Iterator[tuple[list[TaggedSpan], _Window]]:
+        """Yield the spans of each window; halves of those that were not read whole are left."""
+        alike: dict[int, list[_Read]] = defaultdict(list)
+        for window, (states, offsets) in zip(block, answers, strict=True):
+            if _is_unread(window, offsets):
+                unread += window.halves()
+                continue
+            inner = [i for i, (start, end) in enumerate(offsets) if end > start]
+            if inner:
+                read = _Read(window, states[inner], [offsets[i] for i in inner])
+                alike[len(inner)].append(read)
+        for group in alike.values():
+            for start in range(0, len(group), ROWS):
+                part = group[start : start + ROWS]
+                yield from zip(self._spans(part), (one.window for one in part), strict=True)
+
+    def _spans(self, read: Sequence[_Read]) -> list[list[TaggedSpan]]:
+        """Return the spans of windows that have as many tokens, at least one."""
+        features = [neighbourhood(one.states, self._reach) for one in read]
+        emissions = self._network(np.concatenate(features)).reshape(len(read), -1, TAGS)
+        starts = [word_starts(one.window.content, one.places) for one in read]
+        chain = _Chain(emissions, self._start, _weights_into(self._transitions, starts))
         return [
-            TaggedSpan(window.start + start, window.start + end, self._label, confidence)
-            for start, end, confidence in self._decode(
-                emissions, places, word_starts(window.content, places)
-            )
+            [
+                TaggedSpan(
+                    one.window.start + one.places[first][0],
+                    one.window.start + one.places[last][1],
+                    self._label,
+                    chain.probability(row, first, last),
+                )
+                for first, last in _runs(path)
+            ]
+            for row, (one, path) in enumerate(zip(read, chain.best_paths(), strict=True))
         ]
 
-    def _decode(
-        self, emissions: Array, places: Offsets, starts: list[bool]
-    ) -> list[tuple[int, int, float]]:
-        weights = _chain(self._transitions, starts)
-        forward, backward = _sums(emissions, self._start, weights)
-        total = _log_sum(forward[-1])
-        found = []
-        for first, last in _runs(_best_path(emissions, self._start, weights)):
-            score = forward[first, BEGIN]
-            for i in range(first + 1, last + 1):
-                score += (
-                    weights[i, INSIDE if i - 1 > first else BEGIN, INSIDE] + emissions[i, INSIDE]
-                )
-            state = INSIDE if last > first else BEGIN
-            if last + 1 < len(emissions):  # the next token must not continue the span
-                following = weights[last + 1, state] + emissions[last + 1] + backward[last + 1]
-                score += _log_sum(following[[OUTSIDE, BEGIN]])
-            confidence = min(1.0, float(np.exp(score - total)))
-            found.append((places[first][0], places[last][1], confidence))
-        return found
+
+class _Chain:
+    """A linear chain over the tags of texts of one length, all texts at once.
+
+    Args:
+        emissions: Log weight of each tag at each token, shape ``(texts, tokens, 3)``.
+        start: Log weight of each first tag.
+        weights: Log weights from each tag to each, shape ``(texts, tokens, 3, 3)``: those into
+            each token, of which the first are not used.
+    """
+
+    def __init__(self, emissions: Array, start: Array, weights: Array) -> None:
+        self._emissions = emissions
+        self._start = start
+        self._weights = weights
+        self._forward = np.empty(emissions.shape, np.float64)
+        self._backward = np.zeros(emissions.shape, np.float64)
+        self._add_up()
+
+    def _add_up(self) -> None:
+        """Sum in logarithms over all paths up to each tag, and behind it."""
+        emissions, weights = self._emissions, self._weights
+        forward, backward = self._forward, self._backward
+        forward[:, 0] = self._start + emissions[:, 0]
+        for i in range(1, emissions.shape[1]):
+            into = forward[:, i - 1, :, None] + weights[:, i]
+            forward[:, i] = _log_sum(into.swapaxes(1, 2)) + emissions[:, i]
+        for i in range(emissions.shape[1] - 2, -1, -1):
+            onward = weights[:, i + 1] + emissions[:, i + 1, None] + backward[:, i + 1, None]
+            backward[:, i] = _log_sum(onward)
+
+    def best_paths(self) -> list[list[int]]:
+        """Return the most probable sequence of tags of each text."""
+        emissions = self._emissions
+        score = self._start + emissions[:, 0]
+        back = np.zeros(emissions.shape, np.int64)
+        for i in range(1, emissions.shape[1]):
+            into = score[:, :, None] + self._weights[:, i]
+            back[:, i] = into.argmax(axis=1)
+            score = into.max(axis=1) + emissions[:, i]
+        tag = score.argmax(axis=1)
+        path = [tag]
+        for i in range(emissions.shape[1] - 1, 0, -1):
+            tag = back[np.arange(len(tag)), i, tag]
+            path.append(tag)
+        return [row.tolist() for row in np.stack(path[::-1], axis=1)]
+
+    def probability(self, row: int, first: int, last: int) -> float:
+        """Return how probable it is that exactly these tokens of a text are a span."""
+        emissions, weights = self._emissions[row], self._weights[row]
+        score = self._forward[row, first, BEGIN]
+        for i in range(first + 1, last + 1):
+            score += weights[i, INSIDE if i - 1 > first else BEGIN, INSIDE] + emissions[i, INSIDE]
+        state = INSIDE if last > first else BEGIN
+        if last + 1 < len(emissions):  # the next token must not continue the span
+            following = (
+                weights[last + 1, state] + emissions[last + 1] + self._backward[row, last + 1]
+            )
+            score += _log_sum(following[[OUTSIDE, BEGIN]])
+        return min(1.0, float(np.exp(score - _log_sum(self._forward[row, -1]))))
+
+
+class _Read(NamedTuple):
+    """A window with the states of the tokens that stand for some of its text."""
+
+    window: _Window
+    states: Array
+    places: Offsets
 
 
 class _Window(NamedTuple):
@@ -212,40 +301,20 @@ def _is_unread(window: _Window, offsets: Offsets) -> bool:
     return bool(window.content[:first].strip())
 
 
-def _chain(transitions: Array, starts: list[bool]) -> Array:
-    """Return log weights of shape ``(tokens, 3, 3)`` into each token; row 0 is not used."""
-    weights = np.repeat(transitions[None], len(starts), axis=0)
-    weights[:, OUTSIDE, INSIDE] = NEVER
+def _weights_into(transitions: Array, starts: Sequence[Sequence[bool]]) -> Array:
+    """Return the log weights of the tags into each token, where no tag cuts a word.
+
+    Args:
+        transitions: Shape ``(3, 3)``.
+        starts: Of each text, whether a word starts with each token.
+    """
     within = ~np.asarray(starts)
+    weights = np.tile(transitions, (*within.shape, 1, 1))
+    weights[:, :, OUTSIDE, INSIDE] = NEVER
     weights[within, :, BEGIN] = NEVER
     weights[within, BEGIN, OUTSIDE] = NEVER
     weights[within, INSIDE, OUTSIDE] = NEVER
     return weights
-
-
-def _best_path(emissions: Array, start: Array, weights: Array) -> list[int]:
-    score = start + emissions[0]
-    back = np.zeros(emissions.shape, np.int64)
-    for i in range(1, len(emissions)):
-        into = score[:, None] + weights[i]
-        back[i] = into.argmax(axis=0)
-        score = into.max(axis=0) + emissions[i]
-    path = [int(score.argmax())]
-    for i in range(len(emissions) - 1, 0, -1):
-        path.append(int(back[i, path[-1]]))
-    return path[::-1]
-
-
-def _sums(emissions: Array, start: Array, weights: Array) -> tuple[Sums, Sums]:
-    """Return log sums over all paths up to each tag, and behind it."""
-    forward = np.empty(emissions.shape, np.float64)
-    backward = np.zeros(emissions.shape, np.float64)
-    forward[0] = start + emissions[0]
-    for i in range(1, len(emissions)):
-        forward[i] = _log_sum((forward[i - 1][:, None] + weights[i]).T) + emissions[i]
-    for i in range(len(emissions) - 2, -1, -1):
-        backward[i] = _log_sum(weights[i + 1] + emissions[i + 1] + backward[i + 1])
-    return forward, backward
 
 
 def _log_sum(values: Array | Sums) -> Sums:

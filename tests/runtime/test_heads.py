@@ -1,0 +1,52 @@
+"""Small networks give a row the same bits wherever it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from grice.runtime.blas import single_threaded
+from grice.runtime.heads import Mlp, rowwise, sigmoid
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 700), st.integers(1, 260))
+def test_a_row_has_its_own_bits_whatever_its_place_and_company(seed, count, inputs, outputs):
+    draw = np.random.default_rng(seed)
+    rows = draw.standard_normal((count, inputs)).astype(np.float32)
+    weight = draw.standard_normal((inputs, outputs)).astype(np.float32)
+    order = draw.permutation(count)
+    with single_threaded():
+        together = rowwise(rows, weight)
+        assert np.array_equal(rowwise(rows[order], weight), together[order])
+        assert np.array_equal(np.stack([row @ weight for row in rows]), together)
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 40))
+def test_outputs_of_a_network_do_not_depend_on_the_batch(seed, count):
+    draw = np.random.default_rng(seed)
+    network = Mlp(
+        [
+            (draw.standard_normal((n, m)).astype(np.float32), draw.standard_normal(m))
+            for n, m in ((50, 20), (20, 3))
+        ]
+    )
+    rows = draw.standard_normal((count, 50)).astype(np.float32)
+    outputs = network(rows)
+    assert outputs.shape == (count, 3)
+    assert outputs.dtype == np.float32
+    for row, output in zip(rows, outputs, strict=True):
+        assert np.array_equal(network(row[None])[0], output)
+        (first, bias), (second, last) = network.layers
+        plain = np.maximum(row @ first + bias, 0) @ second + last
+        assert np.allclose(plain, output, atol=1e-4)
+
+
+@settings(derandomize=True)
+@given(st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=40))
+def test_a_probability_has_its_own_bits_too(logits):
+    together = sigmoid(np.array(logits, np.float32))
+    alone = [sigmoid(np.array([one], np.float32))[0] for one in logits]
+    assert np.array_equal(together, np.array(alone))
