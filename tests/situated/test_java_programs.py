@@ -95,6 +95,17 @@ def test_meteor_that_says_something_else(program):
         run("a", "b")
 
 
+def test_a_program_that_hangs_is_ended_with_a_clear_error(program):
+    jar, java = program("import time; time.sleep(60)", "spice.jar")
+    with pytest.raises(ModelError, match=r"SPICE has not ended after 0\.2 seconds"):
+        spice(jar, ["a"], ["b"], java=java, seconds=0.2)
+    with (
+        JavaMeteor(jar, java=java, seconds=0.2) as run,
+        pytest.raises(ModelError, match=r"METEOR has not answered after 0\.2 .*--java-seconds"),
+    ):
+        run("a", "b")
+
+
 def test_what_is_not_there_is_named(tmp_path, program):
     with pytest.raises(ModelError, match=r"spice\.jar: no such jar"):
         spice(tmp_path / "spice.jar", ["a"], ["b"], java=sys.executable)

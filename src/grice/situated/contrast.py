@@ -57,21 +57,31 @@ class ContrastHead:
     """Judges pairs.
 
     Args:
-        bundle: An opened bundle of kind ``contrast-head`` with ``contrast.npz``, a bilinear form
-            for each kind of context, and ``fluency.npz``, a network on a sentence's vector.
+        form: A bilinear form for each kind of context.
+        fluency: A network on a sentence's vector.
         encoder: The encoder both were fitted on.
-
-    Raises:
-        BundleError: If the forms are not one for each kind of context.
+        identity: Names the weights and the arithmetic.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+    def __init__(self, form: Bilinear, fluency: Mlp, encoder: Encoder, identity: str) -> None:
+        self.identity = identity
         self._encoder = encoder
-        self._form = Bilinear.load(bundle.path("contrast.npz"))
-        self._fluency = Mlp.load(bundle.path("fluency.npz"))
-        if len(self._form.scale) != len(KINDS):
+        self._form = form
+        self._fluency = fluency
+
+    @classmethod
+    def load(cls, bundle: Bundle, encoder: Encoder) -> ContrastHead:
+        """Read ``contrast.npz`` and ``fluency.npz`` of a bundle of kind ``contrast-head``.
+
+        Raises:
+            BundleError: If the forms are not one for each kind of context.
+        """
+        form = Bilinear.load(bundle.path("contrast.npz"))
+        if len(form.scale) != len(KINDS):
             raise BundleError(f"{bundle.path('contrast.npz')}: {len(KINDS)} forms are needed")
+        fluency = Mlp.load(bundle.path("fluency.npz"))
+        identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        return cls(form, fluency, encoder, identity)
 
     def judge(
         self,
@@ -84,11 +94,27 @@ class ContrastHead:
             pairs: Two sentences each; an empty one is no sentence.
             contexts: The context words to look for in each pair, with their kinds.
         """
+        margins = self.margins(pairs, contexts)
+        vectors = self._encode(sorted({text for pair in pairs for text in pair} - {""}))
+        return [self._judge(pair, m, vectors) for pair, m in zip(pairs, margins, strict=True)]
+
+    def margins(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        contexts: Sequence[Sequence[tuple[str, Context]]],
+    ) -> list[float | None]:
+        """Return how much better each pair is than with its contexts exchanged, as log odds.
+
+        It is the mean of all exchanges of two contexts of a kind; None where there is none. What
+        the arguments mean stands at :meth:`judge`.
+        """
         swaps = [_exchanges(pair, words) for pair, words in zip(pairs, contexts, strict=True)]
-        texts = {text for pair in pairs for text in pair}
-        texts |= {text for swap in swaps for one in swap for text in one.texts}
-        vectors = self._encode(sorted(texts - {""}))
-        return [self._judge(pair, swap, vectors) for pair, swap in zip(pairs, swaps, strict=True)]
+        vectors = self._encode(sorted({text for s in swaps for one in s for text in one.texts}))
+        found: list[float | None] = []
+        for swap in swaps:
+            each = [self._margin(one, vectors) for one in swap]
+            found.append(float(np.mean(each)) if each else None)
+        return found
 
     def judge_outputs(self, samples: Sequence[Sample], outputs: Sequence[str]) -> list[Judged]:
         """Return what the model says of outputs, looking for the contexts of their samples.
@@ -110,16 +136,15 @@ class ContrastHead:
         return self._scores(rows)
 
     def _judge(
-        self, pair: tuple[str, str], swaps: Sequence[_Exchange], vectors: dict[str, Array]
+        self, pair: tuple[str, str], margin: float | None, vectors: dict[str, Array]
     ) -> Judged:
         if not all(pair):
             return Judged(None, 0.0, 0.0, "no two sentences")
         rows = np.stack([vectors[text] for text in pair])
         fluency = float(sigmoid(self._fluency(rows))[:, 0].min())
-        if not swaps:
+        if margin is None:
             return Judged(None, fluency, 0.0, "no two contexts of one kind, one in each sentence")
-        margins = [self._margin(swap, vectors) for swap in swaps]
-        contrast = float(sigmoid(np.array([np.mean(margins)], np.float32))[0])
+        contrast = float(sigmoid(np.array([margin], np.float32))[0])
         return Judged(contrast, fluency, contrast * fluency)
 
     def _margin(self, swap: _Exchange, vectors: dict[str, Array]) -> float:

@@ -2,7 +2,8 @@
 
 Both are called as pycocoevalcap 1.2 calls them, on the same tokens. SPICE (Anderson et al. 2016)
 needs ``spice-1.0.jar`` with its ``lib`` folder and the parser models of Stanford CoreNLP 3.6 in it;
-METEOR 1.5 needs ``meteor-1.5.jar`` with ``data/paraphrase-en.gz`` beside it. Neither ships.
+METEOR 1.5 needs ``meteor-1.5.jar`` with ``data/paraphrase-en.gz`` beside it. Neither ships. A
+program that does not answer in time is ended.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Floats
 
-__all__ = ["JavaMeteor", "spice"]
+__all__ = ["SECONDS", "JavaMeteor", "spice"]
 
 PARAPHRASE = 0.6
 WORTHS = (EXACT, STEM, SYNONYM, PARAPHRASE)
@@ -35,10 +37,17 @@ FIELDS = 23
 """Numbers in a line of METEOR's: words, function words, four kinds of matches, chunks, matches."""
 SAID = 400
 """Most characters of what a program says that an error repeats."""
+SECONDS = 1800.0
+"""How long a program may take for an answer: SPICE for all pairs, METEOR for one."""
 
 
 def spice(
-    jar: Path, outputs: Sequence[str], references: Sequence[str], *, java: str = "java"
+    jar: Path,
+    outputs: Sequence[str],
+    references: Sequence[str],
+    *,
+    java: str = "java",
+    seconds: float = SECONDS,
 ) -> list[float]:
     """Return the F1 of SPICE for each output, 0 to 1.
 
@@ -49,9 +58,11 @@ def spice(
         outputs: What a system wrote.
         references: The reference of each.
         java: The program that runs it.
+        seconds: How long all pairs may take.
 
     Raises:
-        ModelError: If Java or the jar is missing, or the program fails or says something else.
+        ModelError: If Java or the jar is missing, or the program fails, says something else or
+            has not ended in time.
     """
     run = [_java(java), "-jar", "-Xmx8G", _there(jar).name]
     pairs = zip(outputs, references, strict=True)
@@ -65,7 +76,11 @@ def spice(
         Path(folder, "cache").mkdir()
         run += [str(asked), "-cache", f"{folder}/cache", "-out", str(said), "-subset", "-silent"]
         # The jar looks for its libraries beside it.
-        done = subprocess.run(run, cwd=jar.resolve().parent, capture_output=True, check=False)
+        try:
+            done = subprocess.run(run, cwd=jar.resolve().parent, capture_output=True, check=False,
+                                  timeout=seconds)  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise ModelError(_late(jar, "SPICE has not ended", seconds)) from error
         if done.returncode or not said.is_file():
             told = done.stderr.decode("utf-8", "replace").strip()[-SAID:]
             raise ModelError(f"{jar}: SPICE ended with status {done.returncode}: {told}")
@@ -84,13 +99,15 @@ class JavaMeteor:
     Args:
         jar: ``meteor-1.5.jar``.
         java: The program that runs it.
+        seconds: How long it may take for a pair, and for its start before the first one.
 
     Raises:
         ModelError: If Java or the jar is missing.
     """
 
-    def __init__(self, jar: Path, *, java: str = "java") -> None:
+    def __init__(self, jar: Path, *, java: str = "java", seconds: float = SECONDS) -> None:
         self._jar = _there(jar)
+        self._seconds = seconds
         run = [_java(java), "-jar", "-Xmx2G", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"]
         self._program = subprocess.Popen(
             run, cwd=jar.resolve().parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -114,21 +131,37 @@ class JavaMeteor:
         """Return the sums of :func:`grice.situated.meteor.meteor_counts`.
 
         Raises:
-            ModelError: If the program does not answer as METEOR does.
+            ModelError: If the program does not answer as METEOR does, or not in time.
         """
         asked = ("SCORE", _tokens(reference), _tokens(output).replace("|||", ""))
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
+        late = threading.Event()
+        limit = threading.Timer(self._seconds, self._end, (late,))
+        limit.start()
         try:
-            self._program.stdin.write(" ||| ".join(asked) + "\n")
-            self._program.stdin.flush()
-            line = self._program.stdout.readline()
+            line = self._ask(" ||| ".join(asked))
             numbers = [float(word) for word in line.split()]
         except (OSError, ValueError) as error:
-            raise ModelError(f"{self._jar}: METEOR did not answer: {error}") from error
+            if not late.is_set():
+                raise ModelError(f"{self._jar}: METEOR did not answer: {error}") from error
+        finally:
+            limit.cancel()
+        if late.is_set():
+            raise ModelError(_late(self._jar, "METEOR has not answered", self._seconds))
         if len(numbers) != FIELDS:
             raise ModelError(f"{self._jar}: METEOR said {line[:SAID]!r} and not {FIELDS} numbers")
         return _sums(numbers)
+
+    def _ask(self, line: str) -> str:
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.write(line + "\n")
+        self._program.stdin.flush()
+        return self._program.stdout.readline()
+
+    def _end(self, late: threading.Event) -> None:
+        """End the program, so that who waits for it goes on."""
+        late.set()
+        self._program.kill()
 
 
 def _sums(numbers: Sequence[float]) -> Floats:
@@ -145,6 +178,13 @@ def _sums(numbers: Sequence[float]) -> Floats:
         DELTA * (other - other_function) + (1 - DELTA) * other_function,
         0.0 if whole else chunks, (ours + theirs) / 2,
     ], np.float64)  # fmt: skip
+
+
+def _late(jar: Path, what: str, seconds: float) -> str:
+    return (
+        f"{jar}: {what} after {seconds:g} seconds and was stopped; give it more time "
+        "(--java-seconds), or less to score"
+    )
 
 
 def _tokens(text: str) -> str:

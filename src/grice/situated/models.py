@@ -77,7 +77,7 @@ def open_contrast(bundle: Bundle, encoder: MemoEncoder) -> ContrastModels:
         bundle: An opened bundle of kind ``contrast-head``.
         encoder: The encoder it was fitted on.
     """
-    return ContrastModels(ContrastHead(bundle, encoder), bundle, encoder)
+    return ContrastModels(ContrastHead.load(bundle, encoder), bundle, encoder)
 
 
 def with_contexts(samples: Sequence[Sample], tagger: Tagger) -> list[Sample]:

@@ -69,6 +69,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                                 help="SPICE by its Java program: spice-1.0.jar")  # fmt: skip
             action.add_argument("--meteor", type=Path, metavar="JAR",
                                 help="METEOR by its Java program, with paraphrases")  # fmt: skip
+            action.add_argument("--java-seconds", type=float, default=1800, metavar="N",
+                                help="stop a Java program that takes longer (1800)")  # fmt: skip
         if name in ("build", "mine"):
             action.add_argument(
                 "--rules",
@@ -154,7 +156,9 @@ def _score(arguments: argparse.Namespace) -> int:
     with ExitStack() as open_programs:
         counts = meteor_counts
         if arguments.meteor is not None:
-            counts = open_programs.enter_context(JavaMeteor(arguments.meteor))
+            counts = open_programs.enter_context(
+                JavaMeteor(arguments.meteor, seconds=arguments.java_seconds)
+            )
         for name, written in systems.items():
             texts = [written.get(one.id, "") for one in samples]
             extra = {}
@@ -162,7 +166,9 @@ def _score(arguments: argparse.Namespace) -> int:
                 said = judge.judge_outputs(samples, texts)
                 extra["plausibility"] = [one.plausibility for one in said]
             if arguments.spice is not None:
-                extra["spice"] = spice(arguments.spice, texts, [one.reference for one in samples])
+                references = [one.reference for one in samples]
+                extra["spice"] = spice(arguments.spice, texts, references,
+                                       seconds=arguments.java_seconds)  # fmt: skip
             rows.append(score_outputs(samples, written, name=name, extra=extra, meteor_sums=counts))
     if judge is not None:  # the contexts were looked for: of a sample that states none too
         bare = sum(not one.context for one in samples)
