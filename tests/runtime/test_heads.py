@@ -50,3 +50,17 @@ def test_a_probability_has_its_own_bits_too(logits):
     together = sigmoid(np.array(logits, np.float32))
     alone = [sigmoid(np.array([one], np.float32))[0] for one in logits]
     assert np.array_equal(together, np.array(alone))
+
+
+def test_weights_come_back_from_whole_numbers_within_half_a_step(tmp_path):
+    draw = np.random.default_rng(0)
+    weight = draw.standard_normal((300, 4)).astype(np.float32)
+    weight[:, 2] = 0  # an output that reads nothing has no step
+    network = Mlp([(weight, draw.standard_normal(4))])
+    network.save_int8(tmp_path / "small.npz")
+    network.save(tmp_path / "plain.npz")
+    ((found, bias),) = Mlp.load(tmp_path / "small.npz").layers
+    steps = np.abs(weight).max(axis=0) / 127
+    assert np.all(np.abs(found - weight) <= 0.5001 * steps)
+    assert np.array_equal(bias, network.layers[0][1])
+    assert (tmp_path / "small.npz").stat().st_size < (tmp_path / "plain.npz").stat().st_size
