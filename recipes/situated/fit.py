@@ -12,8 +12,9 @@ import argparse
 import json
 import random
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +23,14 @@ from grice.knowledge.plausibility import Bilinear
 
 WORK = Path(__file__).parent / "work"
 BATCH = 384
+
+
+class Settings(NamedTuple):
+    """How a form is trained."""
+
+    decay: float = 3.0
+    rate: float = 1e-3
+    epochs: int = 5
 
 
 class Form(torch.nn.Module):
@@ -102,7 +111,7 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=48)
     parser.add_argument("--decay", type=float, default=3.0)
     parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -115,9 +124,9 @@ def main() -> None:
     held = np.array([zlib.crc32(name.lower().encode()) % 6 == 0 for name in names])
     # A sentence with a held-out entity trains nothing, in whatever role.
     bad = {row[0] for row, out in zip(rows, held, strict=True) if out}
-    train = np.flatnonzero([row[0] not in bad for row in rows])
+    train_rows = np.flatnonzero([row[0] not in bad for row in rows])
     valid = np.flatnonzero(held)
-    print(f"{len(train):,} facts train, {len(valid):,} are held out", flush=True)
+    print(f"{len(train_rows):,} facts train, {len(valid):,} are held out", flush=True)
 
     def ok(i: int, j: int) -> bool:
         a, b = names[i].lower(), names[j].lower()
@@ -135,32 +144,45 @@ def main() -> None:
     for seed in range(arguments.seeds):
         torch.manual_seed(seed)
         form = Form(sentence.shape[1], arguments.rank)
-        found = fit(form, m, e, kind, (numbered(names), train), pairs, seed, arguments)
-        if found[0] > best:
-            best = found[0]
-            save(found[1], arguments.rank)
+        settings = Settings(arguments.decay, arguments.rate, arguments.epochs)
+        losses = train(form, m, e, kind, (numbered(names), train_rows), seed, settings)
+        for epoch, loss in enumerate(losses):
+            right = accuracy(form, m, e, kind, pairs)
+            print(f"seed {seed} epoch {epoch}: loss {loss:.4f}, held-out {right:.4f}, "
+                  f"scale {form.scale.tolist()}", flush=True)  # fmt: skip
+            if right > best:
+                best = right
+                packed_form(form).save(WORK / "contrast.npz")
     print(f"kept {best:.4f}")
 
 
-def fit(
+def train(
     form: Form,
     m: torch.Tensor,
     e: torch.Tensor,
     kind: np.ndarray,
     data: tuple[np.ndarray, np.ndarray],
-    pairs: list[tuple[int, int]],
     seed: int,
-    arguments: argparse.Namespace,
-) -> tuple[float, dict[str, torch.Tensor]]:
-    """Train one seed; return its best accuracy and the state that has it."""
+    settings: Settings,
+) -> Iterator[float]:
+    """Train a form epoch by epoch; yield the loss of each.
+
+    Args:
+        form: What is trained.
+        m: Vectors of the sentences without their entities.
+        e: Vectors of the entities.
+        kind: 0 for a place and 1 for a time, of each fact.
+        data: A number for the entity of each fact, and which facts train.
+        seed: Of the order.
+        settings: Decay, rate and epochs.
+    """
     who, train = data
     optimiser = torch.optim.AdamW(
-        [{"params": [form.head, form.tail], "weight_decay": arguments.decay},
-         {"params": [form.scale], "weight_decay": 0.0}], lr=arguments.rate,
+        [{"params": [form.head, form.tail], "weight_decay": settings.decay},
+         {"params": [form.scale], "weight_decay": 0.0}], lr=settings.rate,
     )  # fmt: skip
-    best: tuple[float, dict[str, torch.Tensor]] = (-1.0, {})
     rng = np.random.default_rng(seed)
-    for epoch in range(arguments.epochs):
+    for _ in range(settings.epochs):
         total, count = 0.0, 0
         for which in (0, 1):
             own = train[kind[train] == which]
@@ -178,19 +200,16 @@ def fit(
                     loss.backward()
                     optimiser.step()
                     total, count = total + loss.item(), count + 1
-        right = accuracy(form, m, e, kind, pairs)
-        print(f"seed {seed} epoch {epoch}: loss {total / count:.4f}, held-out {right:.4f}, "
-              f"scale {form.scale.tolist()}", flush=True)  # fmt: skip
-        if right > best[0]:
-            best = (right, {name: value.clone() for name, value in form.state_dict().items()})
-    return best
+        yield total / count
 
 
-def save(state: dict[str, torch.Tensor], rank: int) -> None:
-    Bilinear(
-        state["head"].numpy(), state["tail"].numpy(), cosine=np.ones(2, np.float32),
-        scale=state["scale"].numpy(), bias=np.zeros(2, np.float32), shared=rank,
-    ).save(WORK / "contrast.npz")  # fmt: skip
+def packed_form(form: Form) -> Bilinear:
+    """Return what the bundle holds."""
+    state = {name: value.detach().numpy().copy() for name, value in form.state_dict().items()}
+    return Bilinear(
+        state["head"], state["tail"], cosine=np.ones(2, np.float32), scale=state["scale"],
+        bias=np.zeros(2, np.float32), shared=form.rank,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

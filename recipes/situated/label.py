@@ -1,11 +1,12 @@
 """Label entities and nouns with spaCy's small English models: the teachers of the tagger.
 
     python recipes/situated/label.py --data ../shared/data
-    python recipes/situated/label.py --second --model FOLDER_OF_3.6
+    python recipes/situated/label.py --beside second --model FOLDER_OF_SMALL_3.6
+    python recipes/situated/label.py --beside third --model FOLDER_OF_MIDDLE_3.8
 
-Needs spaCy and ``en_core_web_sm`` (MIT), version 3.8 and for ``--second`` 3.6, whose entities stand
-beside those of the first. Statements that were released with SituatedGen, which the tagger is
-measured on, are left out by id and by text.
+Needs spaCy with its English models (MIT): ``en_core_web_sm`` 3.8, and ``en_core_web_sm`` 3.6 and
+``en_core_web_md`` 3.8, whose entities stand beside those of the first. Statements that were
+released with SituatedGen, which the tagger is measured on, are left out by id and by text.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from corpora import normalise, released, sentences_of
 WORK = Path(__file__).parent / "work"
 
 
-def add_second(model: str) -> None:
+def label_again(model: str, name: str) -> None:
     """Put the entities of another teacher beside those of the first."""
     rows = [json.loads(line) for line in (WORK / "labels.jsonl").open(encoding="utf-8")]
     nlp = import_module("spacy").load(model, exclude=["lemmatizer", "tagger", "parser"])
     docs = nlp.pipe((row["text"] for row in rows), batch_size=256)
-    with (WORK / "labels_second.jsonl").open("w", encoding="utf-8") as out:
+    with (WORK / f"labels_{name}.jsonl").open("w", encoding="utf-8") as out:
         for row, doc in zip(rows, docs, strict=True):
             found = [(e.start_char, e.end_char, e.label_) for e in doc.ents]
             out.write(json.dumps({"text": row["text"], "entities": found}) + "\n")
@@ -36,10 +37,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--model", default="en_core_web_sm", help="a spaCy model: name or folder")
-    parser.add_argument("--second", action="store_true", help="label what is labelled once more")
+    parser.add_argument("--beside", choices=("second", "third"), help="label once more")
     arguments = parser.parse_args()
-    if arguments.second:
-        add_second(arguments.model)
+    if arguments.beside:
+        label_again(arguments.model, arguments.beside)
         return
     ids, texts = released(arguments.data)
     kept: dict[str, str] = {}

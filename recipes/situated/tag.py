@@ -2,10 +2,11 @@
 
     python recipes/situated/tag.py --most 20000
 
-Both teachers' entities are learned from, half of the loss each, once the rules for dates and events
-have put them right; where one of them sees a place of the lists in what the other takes for another
-name, both are taken to see it. Each sentence is read twice, as written and in lower case; the
-states of the encoder are the same, for it reads no capitals. One sentence in ten chooses the epoch.
+The teachers' entities are learned from, each an equal part of the loss, once the rules for dates
+and events have put them right; where one of them sees a place of the lists in what another takes
+for another name, all are taken to see it. Each sentence is read twice, as written and in lower
+case; the states of the encoder are the same, for it reads no capitals. One sentence in ten chooses
+the epoch.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import json
 import random
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,7 @@ from grice.situated.dates import merge_spans
 from grice.situated.tagger import CITIES, LABELS, Names, token_features
 
 WORK = Path(__file__).parent / "work"
+LABELLED = ("labels.jsonl", "labels_second.jsonl", "labels_third.jsonl")
 OURS = {"GPE": "GPE", "DATE": "DATE", "TIME": "TIME", "EVENT": "EVENT"} | dict.fromkeys(
     ("CARDINAL", "ORDINAL", "QUANTITY", "MONEY", "PERCENT"), "NUMBER"
 )
@@ -38,11 +41,11 @@ CONTEXT_TAGS = [1, 2, 3, 4, 1 + COUNT, 2 + COUNT, 3 + COUNT, 4 + COUNT]
 Spans = list[tuple[int, int, str]]
 
 
-def mended(text: str, spans: Spans, other: Spans, names: Names) -> Spans:
-    """Return a teacher's entities with the other's listed places, put right by the rules."""
+def mended(text: str, spans: Spans, others: Spans, names: Names) -> Spans:
+    """Return a teacher's entities with the others' listed places, put right by the rules."""
     places = {
         (start, end)
-        for start, end, label in other
+        for start, end, label in others
         if label == "GPE"
         and any(set("PC") & set(marks) for marks, _ in names.look(text[start:end]).values())
     }
@@ -69,32 +72,69 @@ def nouns_of(spans: list[tuple[int, int]], words: list[tuple[int, int]]) -> list
     return [float(any(s <= begin < e for s, e in spans)) for begin, _ in words]
 
 
+def labelled() -> list[dict[str, object]]:
+    """Return the labelled sentences, each with the entities of all teachers (``teachers``)."""
+    rows, *others = (
+        [json.loads(line) for line in (WORK / file).open(encoding="utf-8")] for file in LABELLED
+    )
+    for row, *more in zip(rows, *others, strict=True):
+        row["teachers"] = [row["entities"], *(one["entities"] for one in more)]
+    return rows
+
+
+def chosen(rows: list[dict[str, object]], most: int) -> list[dict[str, object]]:
+    """Return the sentences with context and some without, ``most`` in all."""
+    rich = [row for row in rows if any(OURS.get(e[2]) in LABELS[:4] for e in row["entities"])]
+    poor = [row for row in rows if not any(OURS.get(e[2]) in LABELS[:4] for e in row["entities"])]
+    random.Random(0).shuffle(poor)
+    return rich + poor[: max(0, most - len(rich))]
+
+
+def parted(rows: list[dict[str, object]]) -> tuple[list[dict[str, object]], ...]:
+    """Return the sentences that train, and one in ten that chooses the epoch."""
+    held = [zlib.crc32(str(row["text"]).encode()) % 10 == 0 for row in rows]
+    return tuple(
+        [row for row, out in zip(rows, held, strict=True) if out == part] for part in (False, True)
+    )
+
+
 def features(
-    rows: list[dict[str, object]], names: Names, encoder: EmbeddedEncoder
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return features (float16), both teachers' tags and nouns of the words of sentences."""
+    rows: list[dict[str, object]],
+    names: Names,
+    hidden: Callable[[list[str]], Sequence[tuple[np.ndarray, list[tuple[int, int]]]]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return features (float16), all teachers' tags, nouns and the sentence of each word.
+
+    Args:
+        rows: Labelled sentences.
+        names: The lists.
+        hidden: Gives token states and the characters of each token.
+    """
     xs: list[np.ndarray] = []
-    tags: list[tuple[int, int]] = []
+    tags: list[tuple[int, ...]] = []
     nouns: list[float] = []
+    owners: list[int] = []
     rng = random.Random(0)
     for begin in range(0, len(rows), 512):
         block = rows[begin : begin + 512]
         texts = [str(row["text"]) for row in block]
-        for row, (hidden, _) in zip(block, encoder.hidden(texts), strict=True):
+        for number, (row, states) in enumerate(zip(block, hidden(texts), strict=True), begin):
             text = str(row["text"])
-            first, second = row["entities"], row["second"]
-            sides = mended(text, first, second, names), mended(text, second, first, names)
+            said = row["teachers"]
+            every = [one for entities in said for one in entities]
+            sides = [mended(text, entities, every, names) for entities in said]
             versions = [text, text.lower()] if rng.random() < 0.5 else [text]
             for version in versions:
                 if len(version) != len(text):
                     continue
-                x, places, starts = token_features(version, *hidden, names, CITIES)
+                x, places, starts = token_features(version, *states, names, CITIES)
                 heads = [i for i, start in enumerate(starts) if start]
                 words = [places[i] for i in heads]
                 xs.append(x[heads].astype(np.float16))
                 tags += zip(*(tags_of(side, words) for side in sides), strict=True)
                 nouns += nouns_of(row["nouns"], words)
-    return np.concatenate(xs), np.array(tags), np.array(nouns, np.float32)
+                owners += [number] * len(words)
+    return np.concatenate(xs), np.array(tags), np.array(nouns, np.float32), np.array(owners)
 
 
 def main() -> None:
@@ -104,28 +144,25 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    torch.manual_seed(arguments.seed)
-    rows = [json.loads(line) for line in (WORK / "labels.jsonl").open(encoding="utf-8")]
-    for row, line in zip(rows, (WORK / "labels_second.jsonl").open(encoding="utf-8"), strict=True):
-        row["second"] = json.loads(line)["entities"]
-    rich = [row for row in rows if any(OURS.get(e[2]) in LABELS[:4] for e in row["entities"])]
-    poor = [row for row in rows if not any(OURS.get(e[2]) in LABELS[:4] for e in row["entities"])]
-    random.Random(0).shuffle(poor)
-    rows = rich + poor[: max(0, arguments.most - len(rich))]
+    rows = chosen(labelled(), arguments.most)
     names = Names.load(WORK / "names.txt.gz", WORK / "cities.txt.gz")
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    held = [zlib.crc32(str(row["text"]).encode()) % 10 == 0 for row in rows]
-    train = features([row for row, out in zip(rows, held, strict=True) if not out], names, encoder)
-    valid = features([row for row, out in zip(rows, held, strict=True) if out], names, encoder)
-    print(f"{len(rich):,} sentences with context, {len(rows):,} in all; words: {len(train[1]):,}")
+
+    def hidden(texts: list[str]) -> list[tuple]:
+        return [tuple(found) for found, _ in encoder.hidden(texts)]
+
+    train, valid = (features(part, names, hidden) for part in parted(rows))
+    print(f"{len(rows):,} sentences; words: {len(train[1]):,}")
+    fit(train, valid, arguments.hidden, WORK / "tagger.npz", arguments.seed)
+
+
+def fit(train: tuple, valid: tuple, width: int, target: Path, seed: int) -> None:
+    """Fit a network of one hidden layer; that of the best epoch is written."""
+    torch.manual_seed(seed)
     network = torch.nn.Sequential(
-        torch.nn.Linear(train[0].shape[1], arguments.hidden), torch.nn.ReLU(),
-        torch.nn.Dropout(0.2), torch.nn.Linear(arguments.hidden, 2 * COUNT + 2),
+        torch.nn.Linear(train[0].shape[1], width), torch.nn.ReLU(),
+        torch.nn.Dropout(0.2), torch.nn.Linear(width, 2 * COUNT + 2),
     )  # fmt: skip
-    fit(network, train, valid)
-
-
-def fit(network: torch.nn.Sequential, train: tuple, valid: tuple) -> None:
     optimiser = torch.optim.AdamW(network.parameters(), lr=1e-3, weight_decay=0.01)
     best = -1.0
     for epoch in range(EPOCHS):
@@ -137,7 +174,8 @@ def fit(network: torch.nn.Sequential, train: tuple, valid: tuple) -> None:
             scores = network(x)
             tags = torch.from_numpy(train[1][part])
             loss = sum(
-                torch.nn.functional.cross_entropy(scores[:, :-1], side) / 2 for side in tags.T
+                torch.nn.functional.cross_entropy(scores[:, :-1], side) / tags.shape[1]
+                for side in tags.T
             ) + torch.nn.functional.binary_cross_entropy_with_logits(
                 scores[:, -1], torch.from_numpy(train[2][part])
             )
@@ -149,11 +187,10 @@ def fit(network: torch.nn.Sequential, train: tuple, valid: tuple) -> None:
         network.eval()
         with torch.no_grad():
             scores = network(torch.from_numpy(valid[0].astype(np.float32))).numpy()
-        tags = scores[:, :-1].argmax(1)
-        wanted = valid[1][:, 0]
-        context = np.isin(wanted, CONTEXT_TAGS)
-        guess = np.isin(tags, CONTEXT_TAGS)
-        right = (tags == wanted) & context
+        tags = scores[:, :-1].argmax(1)[:, None]
+        context = np.isin(valid[1], CONTEXT_TAGS)
+        guess = np.isin(tags, CONTEXT_TAGS) & np.ones_like(context)
+        right = (tags == valid[1]) & context
         f1 = 2 * right.sum() / (context.sum() + guess.sum())
         nouns = ((scores[:, -1] > 0) == valid[2]).mean()
         print(f"epoch {epoch}: F1 of context words {f1:.4f}, nouns {nouns:.4f}", flush=True)
@@ -161,7 +198,7 @@ def fit(network: torch.nn.Sequential, train: tuple, valid: tuple) -> None:
             best = f1
             layers = [(layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy().copy())
                       for layer in (network[0], network[3])]  # fmt: skip
-            Mlp(layers).save(WORK / "tagger.npz")
+            Mlp(layers).save(target)
 
 
 if __name__ == "__main__":
