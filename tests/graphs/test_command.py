@@ -75,8 +75,11 @@ def test_repair_says_what_it_changed(files, capsys):
     second = rows(capsys)[1]
     assert {edit["kind"] for edit in second["edits"]} == {"relation", "add"}
     assert "; causes; " in second["graph"]
+    assert second["smallest"] is True
     assert main(["graph", "repair", *files]) == 0
-    assert "2 graphs repaired, 0 not" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "relation: cause → causes" in shown
+    assert "2 graphs repaired, 0 not" in shown
 
 
 def test_draw_writes_the_chosen_sample(files, tmp_path, capsys):

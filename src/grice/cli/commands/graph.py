@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from grice.graphs.judges import GraphJudges
+    from grice.graphs.repair import Edit
     from grice.graphs.samples import Prediction, Sample
     from grice.graphs.scores import Judge, Row
 
@@ -297,17 +298,23 @@ def _repair(arguments: argparse.Namespace) -> int:
         fixed += bool(found.edits)
         if arguments.json:
             _print_json({"id": sample.id, "graph": found.graph, "edits": found.edits,
-                         "broken": found.verdict.broken, "reason": found.reason})  # fmt: skip
+                         "broken": found.verdict.broken, "reason": found.reason,
+                         "smallest": found.smallest})  # fmt: skip
         elif found.graph is None:
             print_lines([f"{sample.id}: not repaired: {found.reason}"], style="bold red")
         elif found.edits:
             print_lines([f"{sample.id}: {', '.join(found.verdict.broken)}"], style="bold")
-            print_lines([f"{edit.kind}: {edit.before or '–'} → {edit.after or '–'}"
-                         for edit in found.edits], indent=2)  # fmt: skip
+            print_lines([_edit(edit) for edit in found.edits], indent=2)
             print_lines([found.graph], indent=2)
     if not arguments.json:
         print_lines([f"{fixed:,} graphs repaired, {lost:,} not"], style="bold")
     return 1 if lost else 0
+
+
+def _edit(edit: Edit) -> str:
+    if edit.kind == "rewrite":  # both sides are the whole graph, which stands below
+        return "rewrite: brackets, semicolons and spaces put in order"
+    return f"{edit.kind}: {edit.before or '–'} → {edit.after or '–'}"
 
 
 def _draw(arguments: argparse.Namespace) -> int:
