@@ -6,10 +6,10 @@ The entities of the released statements are parted into five, three times over; 
 part in all its forms (case, article, plural, the usual other names of the United States, Britain
 and the world wars). Tested are the released pairs, of train, dev and test, all of whose context
 entities lie in one part (``--held 2``: in two parts that are left out at once, which tests most
-pairs): how often a pair stands above itself with the first two contexts exchanged. For each part the form of places and times is fitted as it ships (``fit.py``, but for a
-fixed number of epochs: nothing is chosen) on the facts in whose sentences no tested entity stands,
-as context or otherwise. Forms are kept in ``work/folds``, vectors in ``work/memo``: what is there
-is not made again.
+pairs): how often a pair stands above itself with the first two contexts exchanged. For each part
+the form of places and times is fitted as it ships (``fit.py``, but for a fixed number of epochs:
+nothing is chosen) on the facts in whose sentences no tested entity stands, as context or otherwise.
+Forms are kept in ``work/folds``, vectors in ``work/memo``: what is there is not made again.
 """
 
 from __future__ import annotations

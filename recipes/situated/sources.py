@@ -5,7 +5,9 @@
 For each of the five sources the tagger is fitted as ``tag.py`` fits it (16,000 sentences, epoch by
 a tenth of them), but for the sentences of that source, and measured on its released statements: on
 all of them, and on those of dev and test. OpenBookQA trains nothing, so that it is left out of
-every fit. Token states are kept in ``work/states``, networks in ``work/without``: what is there is
+every fit. The last column leaves out the rules for dates and events and the lists of places, which
+were written after errors on released statements that are in neither dev nor test, of all sources.
+Token states are kept in ``work/states``, networks in ``work/without``: what is there is
 not made again.
 """
 
@@ -132,21 +134,30 @@ def main() -> None:
     def hidden(texts: list[str]) -> list[State]:
         return [states[text] for text in texts]
 
-    print("| source left out | statements | seed | F1 without articles | F1 as spelt | n |")
-    print("|---|---|---|---|---|---|")
+    print("| source left out | statements | seed | F1 without articles | F1 as spelt | "
+          "without rules | n |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for source, lines in given.items():
         shipped = [open_bundle("context").folder]
         folders = folders_of(source, seeds) if source in trained else shipped
+        texts, gold = [line[1] for line in lines], [line[2] for line in lines]
         for seed, folder in enumerate(folders):
-            found = _found([text for _, text, _ in lines], ContextTagger(folder, hidden, ""))
+            tagger = ContextTagger(folder, hidden, "")
+            found = _found(texts, tagger)
+            bare = [
+                [(text[one.start : one.end], one.label) for one in said.entities]
+                for text, said in zip(texts, tagger.find_without_rules(texts), strict=True)
+            ]
             for on, part in (
                 ("all", range(len(lines))),
                 ("dev, test", [i for i, line in enumerate(lines) if line[0] in unseen]),
             ):
-                read = [_Read(found[i], lines[i][2]) for i in part]
-                spelt, bare = (row.found for row in _context_rows(on, read, ""))
-                print(f"| {source} | {on} | {seed} | {shown(bare)} | {shown(spelt)} | "
-                      f"{len(read):,} |", flush=True)  # fmt: skip
+                figures = [
+                    row.found
+                    for side in (found, bare)
+                    for row in _context_rows(on, [_Read(side[i], gold[i]) for i in part], "")
+                ]
+                cells = " | ".join(shown(figures[k]) for k in (1, 0, 3))
+                print(f"| {source} | {on} | {seed} | {cells} | {len(part):,} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -176,6 +176,12 @@ def frames(tmp_path_factory):
         (("The Moon Club", "role", "war", "Spain"), {"Spain": "GEO"},
          "The Moon Club plays a role in the war in Spain"),
         (("bridge", "Sunday"), {"Sunday": "TEMP"}, "One can find a bridge on Sunday"),
+        (("Okefenokee", "swamp", "California"), {"California": "GEO"},
+         "Okefenokee is a swamp in California"),
+        (("Betty White", "98 years old"), {"98 years old": "TEMP"}, "Betty White is 98 years old"),
+        (("Walt Disney", "1966"), {"1966": "TEMP"}, "Walt Disney was known in 1966"),
+        (("Memphis", "city", "united states"), {"Memphis": "GEO", "united states": "GEO"},
+         "Memphis is a city in the united states"),
     ],
 )  # fmt: skip
 def test_clauses_of_keywords(frames, keywords, contexts, expected):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -12,7 +12,7 @@ from grice.situated.examples import describe, samples_of, source_table
 from grice.situated.floors import halved
 from grice.situated.marking import mark_statements
 from grice.situated.match import match_keywords
-from grice.situated.mining import alike, alike_nearby, mine_pairs
+from grice.situated.mining import alike_by, mine_pairs
 from grice.situated.records import CONTEXTS, MinedPair, Sample, Statement
 from grice.situated.splitting import split_pairs
 from grice.situated.statements import to_statements
@@ -22,15 +22,12 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import Encoder
     from grice.situated.contrast import ContrastHead
+    from grice.situated.mining import Search
     from grice.situated.records import Marked, Question
     from grice.situated.statements import Clauses
     from grice.situated.tagger import Tagger
 
-__all__ = ["Built", "Search", "build_benchmark", "datasheet", "keep_apart", "keep_contrasting"]
-
-Search: TypeAlias = Literal["exact", "nearby"]
-LARGE = 20_000
-"""From so many statements on, only neighbouring cells are searched unless told otherwise."""
+__all__ = ["Built", "build_benchmark", "datasheet", "keep_apart", "keep_contrasting"]
 
 
 class Built(msgspec.Struct, frozen=True):
@@ -87,9 +84,7 @@ def build_benchmark(
     vectors = np.stack(encoder.encode([one.masked for one in marked])) if marked else None
     if vectors is None:
         raise InputError("no statement has a place, date, time or event: nothing can contrast")
-    how = search or ("exact" if len(marked) < LARGE else "nearby")
-    found = alike(vectors) if how == "exact" else alike_nearby(vectors)
-    pairs, refused = mine_pairs(marked, found, rules)
+    pairs, refused = mine_pairs(marked, alike_by(search, vectors), rules)
     counts |= {f"pair refused: {why}": n for why, n in sorted(refused.items())}
     counts["pairs mined"] = len(pairs)
     if judge is not None:

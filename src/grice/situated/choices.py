@@ -35,7 +35,6 @@ SUBJECT = re.compile(
 )  # fmt: skip
 MODALS = frozenset("can could will would should may might must has have had".split())  # noqa: SIM905
 SUPPORT = frozenset(("do", "does", "did"))
-KNOWN_SOURCE = re.compile(r"\b(?:of these|of the following|statement|one)\b", re.IGNORECASE)
 
 
 class Plan(NamedTuple):

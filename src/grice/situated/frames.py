@@ -45,6 +45,7 @@ DAYS = re.compile(
 )
 LENGTH = re.compile(r"\b(?:hours?|days|weeks?|months|years|minutes?|seconds?|decades|centuries)$",
                     re.IGNORECASE)  # fmt: skip
+AGE = re.compile(r"\byears? old$", re.IGNORECASE)
 PAST = re.compile(r"\b(?:1\d\d\d|20[01]\d)\b|century\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:the|an?) |\d", re.IGNORECASE)
 THE = re.compile(
@@ -169,6 +170,22 @@ def _of_whom(part: Part) -> _Said | None:
         return _Said(f"{_and(part.names)} {verb} {_and(list(map(_some, single)))}{known}{among}")
     if part.names and part.areas and not (other or many or part.grounds):
         return _Said(f"{_and(part.names)} {'was' if past else 'is'}")
+    if len(part.names) == 1 and not (other or many or single or part.areas):
+        return _of_one(part)
+    return None
+
+
+def _of_one(part: Part) -> _Said | None:
+    """Return what one named thing is, how old, or that it was there in its time."""
+    name, verb = _first(part.names[0]), "was" if _past(part) else "is"
+    ages = [time for time in part.times if AGE.search(time)]
+    if ages and not part.grounds:
+        return _Said(f"{name} {verb} {ages[0]}", (ages[0],))
+    sites = [word for word in part.grounds if noun_lemma(word.lower()) not in OPEN]
+    if len(sites) == 1 and not _plural(sites[0]):
+        return _Said(f"{name} {verb} {_some(sites[0])}", (sites[0],))
+    if part.times and _past(part) and not part.grounds and not part.places:
+        return _Said(f"{name} was known")
     return None
 
 
@@ -200,8 +217,9 @@ def _of_times(part: Part) -> _Said:
         return _Said(text, tuple(part.grounds))
     if points and (part.places or part.grounds):
         return _Said(f"{_first(_the(points[0]))} comes", tuple(points))
-    if len(part.places) > 1 and not part.areas and not part.grounds:
-        return _Said(f"{part.places[0]} is", (part.places[0],))
+    if len(part.places) > 1 and not part.grounds:
+        what = f" {_and(list(map(_some, part.areas)))}" if part.areas else ""
+        return _Said(f"{part.places[0]} is{what}", (part.places[0], *part.areas))
     return _Said("One can live")
 
 
@@ -224,9 +242,10 @@ def _where(part: Part, used: Sequence[str]) -> str:
     places = [word for word in part.places if word not in used]
     found = [f"{_in(word)} {_the(word)}" for word in grounds]
     names = _and(list(map(_the_name, places)))
-    if part.areas:
+    areas = [word for word in part.areas if word not in used]
+    if areas:
         of = f" of {names}" if places else ""
-        found.append(f"{_in(part.areas[0])} {_and(list(map(_the, part.areas)))}{of}")
+        found.append(f"{_in(areas[0])} {_and(list(map(_the, areas)))}{of}")
     elif places:
         found.append(f"in {names}")
     return " ".join(found)

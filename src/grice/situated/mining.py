@@ -25,13 +25,19 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["RULES", "Refusal", "RuleSet", "alike", "alike_nearby", "mine_pairs", "refusal"]
+__all__ = [
+    "RULES", "Refusal", "RuleSet", "Search", "alike", "alike_by", "alike_nearby", "mine_pairs",
+    "refusal",
+]  # fmt: skip
 
 THRESHOLD = 0.8
 FEWEST, MOST = 2, 5
 """Marks that a masked sentence may have."""
 BLOCK = 2048
+LARGE = 20_000
+"""From so many statements on, only neighbouring cells are searched unless told otherwise."""
 Refusal: TypeAlias = Literal["keywords", "contained", "shared entity", "no shared context"]
+Search: TypeAlias = Literal["exact", "nearby"]
 Likeness: TypeAlias = "tuple[int, int, float]"
 
 
@@ -112,6 +118,12 @@ def mine_pairs(
         context = context_of(first.entities) & context_of(second.entities)
         kept.append(MinedPair((first.id, second.id), round(score, 4), tuple(sorted(context))))
     return kept, refused
+
+
+def alike_by(search: Search | None, vectors: Array) -> Iterator[Likeness]:
+    """Yield what :func:`alike` or :func:`alike_nearby` does; by the number of rows if not said."""
+    how = search or ("exact" if len(vectors) < LARGE else "nearby")
+    return alike(vectors) if how == "exact" else alike_nearby(vectors)
 
 
 def alike(vectors: Array, *, threshold: float = THRESHOLD) -> Iterator[Likeness]:

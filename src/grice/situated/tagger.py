@@ -176,10 +176,17 @@ class ContextTagger:
 
     def find(self, texts: Sequence[str]) -> list[Found]:
         """Return what is in each text."""
-        answers = self._hidden(texts)
-        return [self._find(text, *answer) for text, answer in zip(texts, answers, strict=True)]
+        return [
+            Found(self._listed(text, merge_spans(text, list(found.entities))), found.nouns)
+            for text, found in zip(texts, self.find_without_rules(texts), strict=True)
+        ]
 
-    def _find(self, text: str, states: Array, offsets: Offsets) -> Found:
+    def find_without_rules(self, texts: Sequence[str]) -> list[Found]:
+        """Return what the network alone finds: no rule for dates, no list has put it right."""
+        answers = self._hidden(texts)
+        return [self._read(text, *answer) for text, answer in zip(texts, answers, strict=True)]
+
+    def _read(self, text: str, states: Array, offsets: Offsets) -> Found:
         if not any(end > start for start, end in offsets):
             return Found((), ())
         features, places, starts = token_features(text, states, offsets, self._names, CITIES)
@@ -187,9 +194,7 @@ class ContextTagger:
         scores = self._network(features[heads])
         ends = [places[nxt - 1][1] for nxt in (*heads[1:], len(places))]
         words = [(places[i][0], end) for i, end in zip(heads, ends, strict=True)]
-        entities = _entities(scores[:, :-1], words)
-        entities = merge_spans(text, list(_whole(text, entities)))
-        entities = self._listed(text, entities)
+        entities = _whole(text, _entities(scores[:, :-1], words))
         nouns = tuple(
             TaggedSpan(start, end, "NOUN", float(1 / (1 + np.exp(-score))))
             for (start, end), score in zip(words, scores[:, -1], strict=True)

@@ -291,16 +291,14 @@ def _mine(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from grice.errors import InputError
-    from grice.situated.build import LARGE
-    from grice.situated.mining import alike, alike_nearby, mine_pairs
+    from grice.situated.mining import alike_by, mine_pairs
     from grice.situated.records import Marked, read_records
 
     marked = list(read_records(arguments.file, Marked))
     if not marked:
         raise InputError(f"{arguments.file}: no statement")
     vectors = np.stack(_models()[2].encode([one.masked for one in marked]))
-    how = arguments.search or ("exact" if len(marked) < LARGE else "nearby")
-    found = alike(vectors) if how == "exact" else alike_nearby(vectors)
+    found = alike_by(arguments.search, vectors)
     pairs, refused = mine_pairs(marked, found, arguments.rules)
     for why, count in sorted(refused.items()):
         _report(count, f"pairs refused: {why}")
