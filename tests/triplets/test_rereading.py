@@ -13,7 +13,8 @@ from grice.triplets.files import Negative
 from grice.triplets.heads import LinkHead, LinkHeads, Sides
 from grice.triplets.models import TripletModels
 from grice.triplets.records import Dialogue, Item
-from grice.triplets.rereading import Rereader, Rereaders
+from grice.triplets.rereaders import Rereaders
+from grice.triplets.rereading import UNHEARD, Rereader
 from grice.triplets.structure import STRUCTURE, layout_of, locate
 from grice.triplets.tasks import answer_tasks
 
@@ -93,6 +94,20 @@ def test_a_pair_is_judged_alike_among_others(reading):
                   if one.place == locate(TEXT, "late"))  # fmt: skip
     place = list(load_schema("cider").relations).index("Causes")
     assert several[0][:, place] == pytest.approx(answer.numbers, abs=1e-5)
+
+
+def test_a_tail_is_heard_as_far_as_answers_have_its_words(reading):
+    answers = reading.answers(0, "Causes", count=500)
+    first = TEXT.split().index("late")
+    mean = 0.0
+    for one in answers:  # "late" is one word: it is half of an answer of it and two others
+        words = TEXT[: one.place[0]].count(" "), TEXT[: one.place[1]].count(" ") + 1
+        shared = words[0] <= first < words[1]
+        mean += np.exp(one.score) * 2 * shared / (1 + words[1] - words[0])
+    late, tired = reading.heard([(0, "Causes", 1), (0, "Causes", 2)])
+    assert late == pytest.approx(np.log(mean), abs=1e-4)
+    assert tired == UNHEARD < late
+    assert reading.heard([(0, "IsA", 1)]) != [late]
 
 
 def test_several_say_the_mean(rereader, tmp_path):
@@ -195,3 +210,8 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, t
     assert entailed(0.0) != entailed(1.0)
     first = answer_tasks(cider, ["d"], models._replace(counted=(100.0, 0.0))).spans
     assert first != answer_tasks(cider, ["d"], models._replace(counted=(-100.0, 0.0))).spans
+    heard = answer_tasks(cider, ["d"], models._replace(heard=(0.5, 0.0))).entailed["d", triple]
+    spans = ["missed the bus", "late"]
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    (share,) = Rereaders([rereader]).read(TEXT, sides).heard([(0, "Causes", 1)])
+    assert heard == pytest.approx(found.entailed["d", triple] + 0.5 * share, abs=1e-4)

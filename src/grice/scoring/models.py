@@ -214,6 +214,12 @@ class Models:
 
         return open_triplets(bundle, self._encoder_of(bundle), self.bundle("bundle:events"))
 
+    def _open_links(self, bundle: Bundle) -> object:
+        from grice.triplets.evidence import LinkExtractor
+
+        (below,) = _below(bundle.card)
+        return LinkExtractor(self.open(below), self.stamp(below))  # type: ignore[arg-type]
+
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "context-tagger": Models._open_context,
@@ -226,6 +232,7 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "knowledge": Models._open_knowledge,
     "knowledge-file": Models._open_knowledge_file,
     "knowledge-union": Models._open_knowledge_union,
+    "link-extractor": Models._open_links,
     "pair-head": Models._open_pair_head,
     "pattern-extractor": Models._open_patterns,
     "rating-regressor": Models._open_regressor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Link", "Wanted", "find_all", "find_links", "fitting", "near_pairs"]
+__all__ = ["Found", "Link", "Wanted", "find_all", "find_links", "fitting", "near_pairs", "read_all"]
 
 BEFORE = 3
 """Turns between head and tail at most: nine in ten annotated links are within."""
@@ -74,6 +74,18 @@ class Link(msgspec.Struct, frozen=True):
     confidence: float
     explicit: bool
     source: str = "triplets"
+
+
+class Found(NamedTuple):
+    """What was found in a conversation.
+
+    Attributes:
+        links: The links, in the order in which their heads were said.
+        events: Where events were said, also those that say too little to be linked.
+    """
+
+    links: list[Link]
+    events: list[Span]
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -125,6 +137,13 @@ def find_all(
     Raises:
         InputError: If the models have no tagger, or a bound is none.
     """
+    return (found.links for found in read_all(conversations, models, wanted))
+
+
+def read_all(
+    conversations: Iterable[Conversation], models: TripletModels, wanted: Wanted = DEFAULT
+) -> Iterator[Found]:
+    """Yield links and events of each conversation; see :func:`find_all`."""
     if models.tagger is None:
         raise InputError("these models have no tagger: they answer tasks, they find no links")
     least = wanted.least
@@ -135,13 +154,23 @@ def find_all(
         joined = [join_turns(one) for one in block]
         readings = read_texts([one.text for one in joined], models.encoder.hidden)
         for one, text, reading in zip(block, joined, readings, strict=True):
-            yield _links(one.id, text, reading, models, wanted) if text.text.strip() else []
+            if not text.text.strip():
+                yield Found([], [])
+                continue
+            spotted = _spotted(text, reading, models)
+            events = [_span(text, event.place) for event in spotted if event.event]
+            telling = [event for event in spotted if says_much(text.text, event)]
+            yield Found(_links(one.id, text, reading, telling, models, wanted), events)
 
 
 def _links(
-    name: str, joined: Joined, reading: TextReading, models: TripletModels, wanted: Wanted
+    name: str,
+    joined: Joined,
+    reading: TextReading,
+    spotted: Sequence[Spotted],
+    models: TripletModels,
+    wanted: Wanted,
 ) -> list[Link]:
-    spotted = [one for one in _spotted(joined, reading, models) if says_much(joined.text, one)]
     places = [one.place for one in spotted]
     pairs = near_pairs(joined, places)
     if not pairs:

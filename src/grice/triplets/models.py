@@ -10,7 +10,8 @@ import numpy as np
 from grice.errors import BundleError
 from grice.triplets.connectives import Nouns
 from grice.triplets.heads import LinkHead, LinkHeads
-from grice.triplets.rereading import Rereader, Rereaders
+from grice.triplets.rereaders import Rereaders
+from grice.triplets.rereading import Rereader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,6 +56,7 @@ class TripletModels(NamedTuple):
         rereader: Fine-tuned encoders that read a text again for each head; None if there is none.
         shares: What its numbers count beside those of ``links``: sure, good tail, which relation.
         counted: What a good tail, and a sure link, count beside the log probability of an answer.
+        heard: What it counts for a sure link, and for a good tail, that answers have its words.
         nouns: What nouns name, for connectives such as "in".
         alone: Which relation two spans stand in, read without their conversation; None if unknown.
     """
@@ -68,6 +70,7 @@ class TripletModels(NamedTuple):
     rereader: Rereaders | None = None
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
+    heard: tuple[float, float] = (0.0, 0.0)
     nouns: Nouns = Nouns()
     alone: LinkHead | None = None
 
@@ -84,6 +87,7 @@ class _Settings(msgspec.Struct):
     rerank: float = 0.0
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
+    heard: tuple[float, float] = (0.0, 0.0)
 
 
 def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> TripletModels:
@@ -143,7 +147,7 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     return TripletModels(
         links, settings.level, encoder, settings.rerank,
         rereader=Rereaders(readers) if readers else None,
-        shares=settings.shares, counted=settings.counted, alone=apart,
+        shares=settings.shares, counted=settings.counted, heard=settings.heard, alone=apart,
     )  # fmt: skip
 
 

@@ -30,27 +30,14 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Answer", "Rereader", "Rereaders", "Rereading", "Rereadings"]
+__all__ = ["UNHEARD", "Rereader", "Rereading"]
 
 HEADS = 12
 """Heads of attention of the layer."""
 TINY = 1e-12
 """What BERT adds to a variance."""
-
-
-class Answer(NamedTuple):
-    """A stretch that may be the tail.
-
-    Attributes:
-        score: Log probability among all short stretches of the text, a mean over networks.
-        place: Where it stands.
-        numbers: How sure the link is, how good the tail is among several, and which relation it
-            is, of the relation asked for.
-    """
-
-    score: float
-    place: Place
-    numbers: Array
+UNHEARD = -12.0
+"""Log share of a tail that no answer has words of; most likely answers are about -2."""
 
 
 class Rereader:
@@ -111,6 +98,27 @@ class Rereader:
         return np.asarray(found, np.float32)
 
 
+class _Asked(NamedTuple):
+    """What the answers to a head are scored by, before a relation is named.
+
+    Attributes:
+        tokens: What each token adds, ``(tokens, width)``; ``query`` is added to it.
+        distance: What its distance to the head adds, the same shape.
+        query: Of the head, ``(width,)``.
+        factors: What each token is multiplied by, the same shape; ``factor`` is of the head.
+        factor: Shape ``(width,)``.
+        wholes: Score of each stretch as a whole, ``(tokens, LONGEST)``; endless below zero where
+            no answer can stand.
+    """
+
+    tokens: Array
+    distance: Array
+    query: Array
+    factors: Array
+    factor: Array
+    wholes: Array
+
+
 class Rereading:
     """One text, read again for a head when the head is asked about.
 
@@ -129,6 +137,7 @@ class Rereading:
         self._starts, self._ends = offsets[:, 0], offsets[:, 1]
         self._inner = TextReading(text, self._states[1:-1], self._starts[1:-1], self._ends[1:-1])
         self._known: dict[int, tuple[Array, Array]] = {}
+        self._asked: dict[int, _Asked] = {}
         self.relations = rereader.relations
 
     def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
@@ -156,29 +165,44 @@ class Rereading:
             relation: One of the 31 relations.
         """
         w, name = self._rereader.weights, self._rereader.relations.index(relation)
+        asked = self._ask(head)
+        with single_threaded():
+            query = asked.query + w["relation_weight"][name]
+            added = np.maximum(asked.tokens + query + asked.distance, 0)
+            times = asked.factors * (asked.factor + w["relationfactor_weight"][name])
+            ends = np.concatenate([added, times], axis=1) @ w["ends_weight"] + w["ends_bias"]
+        scores = ends[:, :1] + _ahead(ends[:, 1], 0.0) + asked.wholes
+        top = scores.max()
+        return np.asarray(scores - top - np.log(np.exp(scores - top).sum()), np.float32)
+
+    def _ask(self, head: int) -> _Asked:
+        """Return what an answer to a head needs, whatever the relation."""
+        if head in self._asked:
+            return self._asked[head]
+        w = self._rereader.weights
         with single_threaded():
             states, vector = self._head(head)
             whole = TextReading(self._text, states, self._starts, self._ends)
-            query = vector @ w["asked_weight"] + w["asked_bias"] + w["relation_weight"][name]
-            factor = vector @ w["askedfactor_weight"] + w["askedfactor_bias"]
-            factor = factor + w["relationfactor_weight"][name]
             bins = distance_bins(whole, self._sides.places[head])
-            added = states @ w["token_weight"] + w["token_bias"] + query
-            added = np.maximum(added + w["distance_weight"][bins], 0)
-            times = (states @ w["factor_weight"] + w["factor_bias"]) * factor
-            ends = np.concatenate([added, times], axis=1) @ w["ends_weight"] + w["ends_bias"]
             left = states @ w["left_weight"] + w["left_bias"]
             right = states @ w["right_weight"] + w["right_bias"]
-        scores = ends[:, :1] + _ahead(ends[:, 1], 0.0) + w["length"]
-        rank = np.float32(left.shape[1] ** 0.5)
-        for long in range(min(LONGEST, len(states))):
-            products = (left[: len(left) - long] * right[long:]).sum(axis=1)
-            scores[: len(left) - long, long] += products / rank
-        held = np.ones(len(states), np.float32)
-        held[[0, -1]] = 0
-        scores[(_ahead(held, 0.0) == 0) | (held == 0)[:, None]] = -np.inf
-        top = scores.max()
-        return np.asarray(scores - top - np.log(np.exp(scores - top).sum()), np.float32)
+            wholes = np.tile(w["length"], (len(states), 1))
+            rank = np.float32(left.shape[1] ** 0.5)
+            for long in range(min(LONGEST, len(states))):
+                products = (left[: len(left) - long] * right[long:]).sum(axis=1)
+                wholes[: len(left) - long, long] += products / rank
+            held = np.ones(len(states), np.float32)
+            held[[0, -1]] = 0
+            wholes[(_ahead(held, 0.0) == 0) | (held == 0)[:, None]] = -np.inf
+            self._asked[head] = _Asked(
+                tokens=states @ w["token_weight"] + w["token_bias"],
+                distance=w["distance_weight"][bins],
+                query=vector @ w["asked_weight"] + w["asked_bias"],
+                factors=states @ w["factor_weight"] + w["factor_bias"],
+                factor=vector @ w["askedfactor_weight"] + w["askedfactor_bias"],
+                wholes=wholes,
+            )
+        return self._asked[head]
 
     def tails(self, head: int, taken: Sequence[tuple[int, int]]) -> Array:
         """Return the numbers of a head with stretches of tokens, ``(tails, 3, relations)``."""
@@ -188,6 +212,24 @@ class Rereading:
         ]
         with single_threaded():
             return self._network(head, taken, numbers)
+
+    def shared(self, chances: Array, tail: int) -> float:
+        """Return the log of the mean share of tokens that an answer has in common with a span.
+
+        Args:
+            chances: Log probabilities of the answers; see :meth:`chances`.
+            tail: Number of the span among the spans.
+        """
+        place = self._sides.places[tail]
+        if place is None:
+            return UNHEARD
+        first, end = self._tokens(place)
+        starts = np.arange(len(chances))[:, None]
+        ends = starts + np.arange(1, LONGEST + 1)
+        common = np.maximum(np.minimum(ends, end) - np.maximum(starts, first), 0)
+        shares = 2 * common / (ends - starts + end - first)
+        mean = float((np.exp(chances) * shares).sum())
+        return max(UNHEARD, float(np.log(mean))) if mean > 0 else UNHEARD
 
     def place(self, taken: tuple[int, int]) -> Place:
         """Return where a stretch of tokens stands in the text."""
@@ -230,52 +272,6 @@ class Rereading:
         hidden = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
         found = hidden @ w["out_weight"] + w["out_bias"]
         return np.asarray(found.reshape(len(rows), 3, -1), np.float32)
-
-
-class Rereaders:
-    """Several networks as one: the mean of what they say.
-
-    Args:
-        readers: One or more, on encoders that part a text into the same tokens.
-    """
-
-    def __init__(self, readers: Sequence[Rereader]) -> None:
-        self._readers = tuple(readers)
-
-    def read(self, text: str, sides: Sides) -> Rereadings:
-        """Return a text with its spans, read by each."""
-        return Rereadings([one.read(text, sides) for one in self._readers])
-
-
-class Rereadings:
-    """One text, read by several networks."""
-
-    def __init__(self, readings: Sequence[Rereading]) -> None:
-        self._readings = tuple(readings)
-
-    def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
-        """Return the mean numbers of pairs of spans, as :class:`LinkHead` does."""
-        return np.asarray(np.mean([one.links(pairs) for one in self._readings], axis=0))
-
-    def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
-        """Return the best answers to a head span and a relation, best first.
-
-        Args:
-            head: Number of the head among the spans.
-            relation: One of the 31 relations.
-            count: How many.
-        """
-        first = self._readings[0]
-        name = first.relations.index(relation)
-        flat = np.mean([one.chances(head, relation) for one in self._readings], axis=0).ravel()
-        listed = [int(at) for at in np.argsort(-flat, kind="stable")[:count]]
-        listed = [at for at in listed if np.isfinite(flat[at])]
-        taken = [(at // LONGEST, at // LONGEST + at % LONGEST + 1) for at in listed]
-        said = np.mean([one.tails(head, taken) for one in self._readings], axis=0)[:, :, name]
-        return [
-            Answer(float(flat[at]), first.place(tokens), row)
-            for at, tokens, row in zip(listed, taken, said, strict=True)
-        ]
 
 
 def _span(states: Array, first: int, end: int) -> Array:

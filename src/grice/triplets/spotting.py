@@ -45,6 +45,13 @@ MOST = 5
 """Words of a thing; a longer run is a list or no English."""
 
 _WORD = re.compile(r"[A-Za-z][\w'-]*|\d[\w.,%]*|[^\w\s]")
+_MARKS = " .,!?;:"
+_JOINS = re.compile(
+    r"\s+(?:after|and|as|because|before|but|cause|cuz|if|or|since|so|that|then|unless|until|when|"
+    r"whenever|while)$",
+    re.IGNORECASE,
+)
+"""What a tagger takes in of the next event: "brushed my teeth before"."""
 _SAY_NOTHING = """
 thing things something anything nothing everything one ones way lot lots kind sort bit time times
 today tonight yesterday tomorrow hi hello hey ok okay yes yeah no oh well thanks bye sir please
@@ -151,11 +158,11 @@ def says_much(text: str, spotted: Spotted) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Place:
-    """Drop the subject pronoun and marks at the edges: "I missed the bus." is "missed the bus"."""
+    """Drop what is no part of an event: "I missed the bus because" is "missed the bus"."""
     said = text[start:end]
     head = re.match(r"(?:(?:I|we|you|he|she|it|they|that|there)\s+)?", said, re.IGNORECASE)
     skipped = head.end() if head else 0
-    kept = said[skipped:].rstrip(" .,!?;:")
+    kept = _JOINS.sub("", said[skipped:].rstrip(_MARKS)).rstrip(_MARKS)
     return start + skipped, start + skipped + len(kept)
 
 

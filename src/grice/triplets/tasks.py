@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,14 +14,18 @@ from grice.triplets.structure import layout_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from numpy.typing import NDArray
+
     from grice.triplets.choices import Choice
     from grice.triplets.cider import Cider, Question
     from grice.triplets.files import Negative
     from grice.triplets.models import TripletModels
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Item, Place
-    from grice.triplets.rereading import Rereadings
+    from grice.triplets.rereaders import Rereadings
     from grice.triplets.structure import Layout
+
+    Array: TypeAlias = NDArray[np.float32]
 
 __all__ = ["TaskAnswers", "answer_tasks", "rerank_spans"]
 
@@ -115,6 +119,12 @@ def _answer(
     if again is not None:
         share = np.asarray(models.shares, np.float32)[:, None]
         numbers = (1 - share) * numbers + share * again.links(list(pairs))
+        asked = {(row, one.relation) for one, row in zip(triples, of_triples, strict=True)}
+        asked |= {
+            (row, one.relation) for one, rows in zip(choices, of_choices, strict=True)
+            for row in rows
+        }  # fmt: skip
+        _add_heard(numbers, list(pairs), sorted(asked), again, models)
     relations = models.links.relations
     apart = {}
     if models.alone is not None:
@@ -132,6 +142,23 @@ def _answer(
         found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
     if again is not None:
         _answer_questions(name, reading, again, sides, questions, models, found)
+
+
+def _add_heard(
+    numbers: Array,
+    pairs: Sequence[tuple[int, int]],
+    asked: Sequence[tuple[int, str]],
+    again: Rereadings,
+    models: TripletModels,
+) -> None:
+    """Add to the numbers of pairs what the answers to head and relation have of the tail."""
+    if not any(models.heard):
+        return
+    shares = again.heard([(pairs[row][0], relation, pairs[row][1]) for row, relation in asked])
+    for (row, relation), share in zip(asked, shares, strict=True):
+        place = models.links.index(relation)
+        numbers[row, ENTAILED, place] += models.heard[0] * share
+        numbers[row, OPTION, place] += models.heard[1] * share
 
 
 def _relations_apart(

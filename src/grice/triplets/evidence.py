@@ -1,0 +1,164 @@
+"""Links of a reply as triples of events, which the commonsense metric judges.
+
+A link has one of CIDER's relations and stands between stretches of text. Its relation becomes one
+of ATOMIC's by the shipped mapping (``knowledge/mappings/cider-atomic2020.toml``), and its stretches
+become events with their people named, as every extractor words them. Whose event the tail is
+decides between the relations of PersonX and of others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grice.knowledge.candidates import Candidate, allowed, worded
+from grice.knowledge.clauses import CHARACTERS, said_events
+from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
+from grice.knowledge.extractor import not_english
+from grice.knowledge.mapping import find_mapping
+from grice.knowledge.schema import load_schema
+from grice.records import Conversation, Span, Turn
+from grice.runtime.protocols import TaggedSpan
+from grice.triplets.find import Wanted, read_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Literal
+
+    from grice.knowledge.clauses import Said
+    from grice.knowledge.extraction import Exchange, Kind
+    from grice.text.events import Speaker
+    from grice.triplets.find import Found, Link
+    from grice.triplets.models import TripletModels
+
+__all__ = ["LinkExtractor"]
+
+PREVIOUS, REPLY = range(2)
+"""Turns of an exchange."""
+
+BY_PERSON = {
+    "Causes": ("xReact", "oReact", "xEffect", "oEffect"),
+    "xWant": ("xWant", "oWant"),
+}
+"""Relations that ATOMIC parts by whose event the tail is: the first that the events allow."""
+
+_SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they|that|there)\s+$", re.IGNORECASE)
+
+
+class LinkExtractor:
+    """A :class:`~grice.knowledge.extraction.TripleExtractor` by links.
+
+    Args:
+        models: The heads, with a tagger.
+        identity: Names them.
+    """
+
+    def __init__(self, models: TripletModels, identity: str) -> None:
+        self.identity = f"links({identity})"
+        self._models = models
+
+    def extract(
+        self,
+        exchanges: Sequence[Exchange],
+        *,
+        kinds: Sequence[Kind] = KINDS,
+        least: float | None = None,
+    ) -> list[Extraction]:
+        """Return what each reply holds, at most one triple per relation; see the protocol.
+
+        The confidence is the link's: an order, no probability. Links of things, and of relations
+        that ATOMIC's events do not have, give no triple.
+        """
+        check_kinds(kinds)
+        talks = [_conversation(one, kinds) for one in exchanges]
+        read = read_all(talks, self._models, Wanted(least=least))
+        return [
+            _extraction(exchange, talk, found, kinds)
+            for exchange, talk, found in zip(exchanges, talks, read, strict=True)
+        ]
+
+
+def _conversation(exchange: Exchange, kinds: Sequence[Kind]) -> Conversation:
+    """Return a reply behind the turn before it; what cannot be read is empty."""
+    before = exchange.previous if "pair" in kinds else ""
+    texts = [text[:CHARACTERS] if not_english(text) is None else "" for text in (before,
+             exchange.reply)]  # fmt: skip
+    return Conversation("", tuple(Turn("", text) for text in texts))
+
+
+def _extraction(
+    exchange: Exchange, talk: Conversation, found: Found, kinds: Sequence[Kind]
+) -> Extraction:
+    unread = not_english(exchange.reply)
+    if unread is not None:
+        return Extraction(reason=f"the reply {unread}")
+    triples: dict[str, ExtractedTriple] = {}
+    for link in sorted(found.links, key=lambda one: -one.confidence):
+        triple = _triple(link, talk, exchange)
+        if triple is not None and triple.kind in kinds:
+            triples.setdefault(triple.relation, triple)
+    own = sum(event.turn == REPLY for event in found.events)
+    cut = any(len(text) > CHARACTERS for text in (exchange.reply, exchange.previous))
+    return Extraction(
+        tuple(triples.values()), len(found.events), own,
+        "" if triples else "no two events are linked" if own else "no event was found in the reply",
+        ("truncated",) if cut else (),
+    )  # fmt: skip
+
+
+def _triple(link: Link, talk: Conversation, exchange: Exchange) -> ExtractedTriple | None:
+    """Return a link as a triple of events; None if it is none, or not of the reply."""
+    if REPLY not in (link.head_span.turn, link.tail_span.turn):
+        return None
+    said = {turn: list(_said(link, turn, talk, exchange)) for turn in (PREVIOUS, REPLY)}
+    head, tail = (_nearest(said[span.turn], span) for span in (link.head_span, link.tail_span))
+    if head is None or tail is None or head is tail:
+        return None
+    for relation, swapped in _relations(link.relation):
+        candidate = Candidate(tail, head) if swapped else Candidate(head, tail)
+        if allowed([candidate])[0, RELATIONS.index(relation)]:
+            texts = worded(candidate, relation)
+            return ExtractedTriple(
+                head=texts[0], relation=relation, tail=texts[1], confidence=link.confidence,
+                kind=candidate.kind, head_place=candidate.head.place,
+                tail_place=candidate.tail.place,
+            )  # fmt: skip
+    return None
+
+
+def _relations(relation: str) -> Iterator[tuple[str, bool]]:
+    """Yield the relations of events that say what a link's does, and whether its sides change."""
+    mapping = find_mapping("cider", "atomic2020")
+    name = None if mapping is None else mapping.mapped.get(relation)
+    if name is None:
+        return
+    inverse = load_schema("atomic2020")[name].inverse
+    for one in BY_PERSON.get(name, (name,)):
+        if one in RELATIONS:
+            yield one, False
+        elif inverse in RELATIONS:
+            yield str(inverse), True
+
+
+def _said(link: Link, turn: int, talk: Conversation, exchange: Exchange) -> Iterator[Said]:
+    """Yield the events of a turn that a link stands between, each with its subject."""
+    text = talk.turns[turn].text
+    spans = {span for span in (link.head_span, link.tail_span) if span.turn == turn}
+    tagged = []
+    for span in sorted(spans, key=lambda one: one.start):
+        subject = _SUBJECT.search(text[: span.start])
+        start = subject.start() if subject else span.start
+        tagged.append(TaggedSpan(start, span.end, "event", link.confidence))
+    name: Literal["reply", "previous"] = "reply" if turn == REPLY else "previous"
+    said_by: Speaker = "responder" if turn == REPLY or exchange.same_speaker else "previous"
+    yield from said_events(text, tagged, turn=name, said_by=said_by)
+
+
+def _nearest(said: Sequence[Said], span: Span) -> Said | None:
+    """Return the event that has most of a stretch; None if none has any of it."""
+
+    def shared(one: Said) -> int:
+        return min(one.place.end, span.end) - max(one.place.start, span.start)
+
+    best = max(said, key=shared, default=None)
+    return best if best is not None and shared(best) > 0 else None
