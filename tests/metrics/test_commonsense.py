@@ -285,6 +285,35 @@ def test_the_same_two_events_are_judged_once():
     assert [one.triple.tail for one in found.evidence] == ["b", "c"]
 
 
+def test_what_no_person_would_write_is_not_judged():
+    class Unsound(Judge):
+        def extract(self, exchanges, *, kinds, least=None):
+            triples = tuple(
+                ExtractedTriple(
+                    head=head, relation="xWant", tail="b", confidence=0.9, kind="single",
+                    whole=whole,
+                )
+                for head, whole in (("the only thing", False), ("a", True), ("a", True))
+            )  # fmt: skip
+            return [Extraction(triples, 3, 3) for _ in exchanges]
+
+    (found,) = judge([response("a b c")], extractor=Unsound())
+    assert [one.triple.head for one in found.evidence] == ["a"]
+
+
+def test_the_extractor_is_asked_for_sure_triples():
+    asked = []
+
+    class Asked(Judge):
+        def extract(self, exchanges, *, kinds, least=None):
+            asked.append(least)
+            return [Extraction(reason="nothing") for _ in exchanges]
+
+    judge([response("a b c")], extractor=Asked())
+    judge([response("a b c")], extractor=Asked(), least=0.9)
+    assert asked == [0.5, 0.9]
+
+
 def test_only_the_surest_triples_are_judged():
     class Two(Judge):
         def relations(self, pairs):

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.knowledge.extraction import Place
+from grice.knowledge.faults import is_cut_off, is_unsound, with_people_apart
 from grice.text.contractions import written_out
 from grice.text.events import Event, Mention, reaction, read_event
 from grice.text.verbs import base_form, is_adjective, is_past, is_verb, past_participle
@@ -51,7 +52,8 @@ class Said(NamedTuple):
         cues: Any of ``question``, ``negated``, ``modal``, ``wish``, ``past``, ``state`` (of "be"),
             ``feeling``, ``liking``, ``judged`` and ``exclaimed`` (kinds of feeling), ``purpose``
             (an infinitive that says what for), ``new`` (first event of a sentence), ``derived``
-            (read off an exclamation or a part of a clause).
+            (read off an exclamation or a part of a clause), ``cut off`` and ``unsound`` (see
+            :mod:`grice.knowledge.faults`).
         confidence: How sure the tagger is.
     """
 
@@ -106,6 +108,7 @@ def said_events(
             text[part.start : part.end], said_by=said_by, inherited=None if new else inherited
         )
         content = text[part.start : part.end]
+        event = with_people_apart(event, content, said_by=said_by)
         lead = part.lead or _lead(text[end : part.start])
         judged = None
         if lead not in _DEPENDENT:  # "because it was hot" gives a cause, no judgement
@@ -114,6 +117,10 @@ def said_events(
         if judged is not None:
             cues |= {"feeling", "judged"}
             event = judged
+        elif is_cut_off(event):
+            cues |= {"cut off"}
+        elif is_unsound(event, content):
+            cues |= {"unsound"}
         if new:
             cues |= {"new"}
         if event.words:

@@ -100,6 +100,7 @@ class ExtractedTriple(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         kind: ``single`` or ``pair``.
         head_place: Where the head was said; None if the model does not point at its source.
         tail_place: Where the tail was said.
+        whole: Whether head and tail are such as people write: whole clauses, about people.
     """
 
     head: str
@@ -109,6 +110,7 @@ class ExtractedTriple(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     kind: Kind
     head_place: Place | None = None
     tail_place: Place | None = None
+    whole: bool = True
 
 
 class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):

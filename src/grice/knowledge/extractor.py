@@ -16,7 +16,14 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError, did_you_mean
-from grice.knowledge.candidates import FEATURES, allowed, candidates, features, worded
+from grice.knowledge.candidates import (
+    FEATURES,
+    allowed,
+    are_whole,
+    candidates,
+    features,
+    worded,
+)
 from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
 from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
 from grice.runtime.blas import single_threaded
@@ -94,6 +101,7 @@ class _Best(NamedTuple):
     candidate: Candidate
     relation: str
     score: float
+    whole: bool
 
 
 class CueExtractor:
@@ -179,10 +187,10 @@ class CueExtractor:
         own = sum(item.own for item in said)
         with single_threaded():
             scores = rowwise(features(pairs, (len(said) - own, own)), self._weights)
-        fitting = allowed(pairs)
+        fitting, whole = allowed(pairs), are_whole(pairs)
         first = np.where(fitting, scores, -np.inf).argmax(axis=0)
         return [
-            _Best(pairs[first[i]], relation, float(scores[first[i], i]))
+            _Best(pairs[first[i]], relation, float(scores[first[i], i]), bool(whole[first[i], i]))
             for i, relation in enumerate(RELATIONS)
             if fitting[:, i].any()
         ]
@@ -203,6 +211,7 @@ def _triple(best: _Best, confidence: float) -> ExtractedTriple:
         tail=tail,
         confidence=confidence,
         kind=best.candidate.kind,
+        whole=best.whole,
         head_place=best.candidate.head.place,
         tail_place=best.candidate.tail.place,
     )

@@ -56,7 +56,7 @@ MODELS = {
 
 @metric(
     "commonsense",
-    version="3",
+    version="4",
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models=MODELS,
@@ -82,6 +82,7 @@ def commonsense(
     read: Literal["both", "single", "pair"] = "both",
     pool: Literal["cautious", "mean"] = "cautious",
     most: int = 3,
+    least: float = 0.5,
     tails: int = 10,
     share: float = 0.5,
 ) -> list[Judgement]:
@@ -106,8 +107,10 @@ def commonsense(
         read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
         pool: How triples are taken together: ``cautious``, their harmonic mean with two unread
             ones of 0.3; or ``mean``, as in ACCENT.
-        most: How many triples of a reply are judged, those read most surely, and of the same two
-            events only one.
+        most: How many triples of a reply are judged, those read most surely: of two events only
+            one, and none of a clause that was cut off or of things that do something.
+        least: How sure a triple must be read to be judged, 0 to 1. An extractor for its own part
+            is asked for more triples than a person would stand by.
         tails: How many known tails ``cosine`` compares with.
         share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
     """
@@ -123,7 +126,9 @@ def commonsense(
 
     found = [
         msgspec.structs.replace(each, triples=_surest(each.triples, most))
-        for each in extractor.extract([_exchange(one) for one in responses], kinds=READ[read])
+        for each in extractor.extract(
+            [_exchange(one) for one in responses], kinds=READ[read], least=least
+        )
     ]
     distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
@@ -163,11 +168,15 @@ def _exchange(response: Response) -> Exchange:
 
 def _surest(triples: Sequence[ExtractedTriple], most: int) -> tuple[ExtractedTriple, ...]:
     """Return the surest triples, each pair of events once: one of its relations is mostly right."""
-    found: dict[frozenset[Place | str], ExtractedTriple] = {}
+    found: list[ExtractedTriple] = []
+    seen: set[frozenset[Place | str]] = set()
     for triple in triples:
         ends = (triple.head_place or triple.head, triple.tail_place or triple.tail)
-        found.setdefault(frozenset(ends), triple)
-    return tuple(found.values())[:most]
+        same = {frozenset(ends), frozenset((triple.head, triple.tail))}
+        if triple.whole and seen.isdisjoint(same):
+            found.append(triple)
+        seen |= same if triple.whole else set()
+    return tuple(found[:most])
 
 
 def _bare(triple: ExtractedTriple) -> Triple:
