@@ -75,7 +75,7 @@ def test_a_folder_without_annotation_and_a_name_that_is_none(tmp_path, capsys):
     assert "no .ann file" in capsys.readouterr().err
     (tmp_path / "a.ann").write_text("")
     assert main(["triplets", "stats", str(tmp_path)]) == 2
-    assert "its .txt cannot be read" in capsys.readouterr().err
+    assert "its .txt: cannot be read" in capsys.readouterr().err
     (tmp_path / "a.txt").write_text("A: hi")
     assert read_brat(tmp_path).dialogues[0].text == "A: hi"
     bad = tmp_path / "bad.jsonl"

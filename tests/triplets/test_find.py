@@ -254,6 +254,22 @@ def test_the_page_shows_every_link_and_escapes_what_was_said(bus):
     assert draw_links(Conversation("empty", ()), []).endswith("</svg>")
 
 
+def test_a_model_without_links_is_refused_by_name(tmp_path, capsys):
+    talk = tmp_path / "talk.txt"
+    talk.write_text("A: Hello there.\nB: Hello to you.\n")
+    assert main(["triplets", str(talk), "--model", "bundle:patterns"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "bundle:patterns finds no links: name a bundle such as bundle:triplets" in said
+
+
+def test_an_event_ends_before_the_connective_that_its_tagger_took_in():
+    text = "I brushed my teeth before I went to bed."
+    joined = join_turns(Conversation("teeth", (Turn("A", text),)))
+    spans = (TaggedSpan(0, 25, "event", 0.9), TaggedSpan(26, 39, "event", 0.9))
+    found = [text[slice(*one.place)] for one in spot(joined, lambda _: [spans]) if one.event]
+    assert found == ["brushed my teeth", "went to bed"]
+
+
 def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, capsys):
     pytest.importorskip("ctranslate2")
     from grice.runtime.bundle import shipped_bundles

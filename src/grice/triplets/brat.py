@@ -138,7 +138,8 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
             text = path.with_suffix(".txt").read_bytes().decode()
             annotation = path.read_bytes().decode()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} and its .txt cannot be read: {error}") from None
+            why = getattr(error, "strerror", None) or error
+            raise InputError(f"{path} and its .txt: cannot be read: {why}") from None
         dialogue, problems = from_brat(path.stem, text, annotation, invalid=invalid)
         found.dialogues.append(dialogue)
         found.problems.extend(problems)

@@ -105,7 +105,8 @@ def read_dialogues(
         try:
             row = decoder.decode(line)
         except msgspec.MsgspecError as error:
-            raise RecordError(str(error), file=str(path), line=number) from None
+            what = f"{error}; a line has id, utterances and triplets, as CIDER's files do"
+            raise RecordError(what, file=str(path), line=number) from None
         if row.id in seen:
             raise RecordError(f"a second dialogue {row.id!r}", file=str(path), line=number)
         seen.add(row.id)
@@ -297,4 +298,5 @@ def _open(path: Path) -> Iterator[TextIO]:
         with opener(path, "rt", encoding="utf-8", newline="") as file:
             yield cast("TextIO", file)
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read: {why}") from None

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.records import Conversation
-    from grice.triplets.models import TripletModels
     from grice.triplets.records import Dialogue
     from grice.triplets.statistics import Value
 
@@ -92,18 +91,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Print or write a line per link; the exit status is 2 if records could not be read."""
     if "action" in arguments:
         return _stats(arguments) if arguments.action == "stats" else _convert(arguments)
-    from typing import cast
-
     from grice.cli._options import cache_folder
     from grice.cli._output import write_lines, write_text
     from grice.cli._reading import conversations
     from grice.cli._terminal import warn
-    from grice.errors import RecordError
+    from grice.errors import ModelError, RecordError
     from grice.knowledge.schema import load_schema
     from grice.records import to_json
     from grice.scoring.models import Models, default_workers
     from grice.triplets.drawing import links_page
     from grice.triplets.find import Wanted, find_all
+    from grice.triplets.models import TripletModels
 
     for name in arguments.relation:
         load_schema("cider")[name]
@@ -128,7 +126,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     read: deque[Conversation] = deque()
     try:
-        heads = cast("TripletModels", models.open(arguments.model))
+        heads = models.open(arguments.model)
+        if not isinstance(heads, TripletModels):
+            raise ModelError(f"{arguments.model} finds no links: name a bundle such as {MODEL}")
         for links in find_all(readable(), heads, wanted):
             record = read.popleft()
             silent += not links
