@@ -45,6 +45,12 @@ def test_a_value_per_sample_has_the_interval_of_a_measure(july):
     assert found.low < found.value < found.high
 
 
+def test_one_sample_has_no_interval(july):
+    found = score_outputs([july], {"july": july.reference}, name="x")[0].measures["coverage"]
+    assert (found.value, found.low, found.high) == (1, None, None)
+    assert found.note == "one sample has no interval"
+
+
 def test_the_best_order_is_never_worse(july):
     rows = score_outputs([july], {"july": " ".join(reversed(july.statements))}, name="x")
     found = rows[0].measures
@@ -156,8 +162,12 @@ def test_outputs_as_plain_lines_or_json(tmp_path):
         read_outputs(file)
 
 
-def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys):
+@pytest.mark.parametrize("contexts", ["stated", "unknown"])
+def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys, contexts):
     samples = tmp_path / "samples.jsonl"
+    if contexts == "stated":
+        sides = ((Entity("China", "GPE"),), (Entity("Australia", "GPE"),))
+        july = msgspec.structs.replace(july, entities=sides)
     samples.write_bytes(msgspec.json.encode(july) + b"\n")
     outputs = tmp_path / "outputs.txt"
     outputs.write_text("July is summer in Australia. July is winter in China.\n")
@@ -167,7 +177,8 @@ def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys):
     assert status == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     named = {row["row"] for row in rows}
-    assert {"outputs.txt", "halved keywords", "swapped reference", "reference"} <= named
+    assert {"outputs.txt", "halved keywords", "reference"} <= named
+    assert ("swapped reference" in named) == (contexts == "stated")
     assert {"row": "*", "measure": "spice", "value": None, "why": "not computed"} in rows
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Floats
 
-__all__ = ["SECONDS", "JavaMeteor", "spice"]
+__all__ = ["SECONDS", "JavaMeteor", "check_program", "spice"]
 
 PARAPHRASE = 0.6
 WORTHS = (EXACT, STEM, SYNONYM, PARAPHRASE)
@@ -39,6 +39,20 @@ SAID = 400
 """Most characters of what a program says that an error repeats."""
 SECONDS = 1800.0
 """How long a program may take for an answer: SPICE for all pairs, METEOR for one."""
+
+
+def check_program(jar: Path, *, java: str = "java") -> str:
+    """Return the path of Java; what is slow can wait until this is known.
+
+    Raises:
+        ModelError: If Java or the jar is missing.
+    """
+    found = shutil.which(java)
+    if found is None:
+        raise ModelError(f"{java!r} is not installed: SPICE and the METEOR program need Java")
+    if not jar.is_file():
+        raise ModelError(f"{jar}: no such jar; pycocoevalcap has it, or its makers' pages")
+    return found
 
 
 def spice(
@@ -64,7 +78,7 @@ def spice(
         ModelError: If Java or the jar is missing, or the program fails, says something else or
             has not ended in time.
     """
-    run = [_java(java), "-jar", "-Xmx8G", _there(jar).name]
+    run = [check_program(jar, java=java), "-jar", "-Xmx8G", jar.name]
     pairs = zip(outputs, references, strict=True)
     given = [
         {"image_id": i, "test": _tokens(output), "refs": [_tokens(reference)]}
@@ -106,9 +120,20 @@ class JavaMeteor:
     """
 
     def __init__(self, jar: Path, *, java: str = "java", seconds: float = SECONDS) -> None:
-        self._jar = _there(jar)
+        self._jar = jar
         self._seconds = seconds
-        run = [_java(java), "-jar", "-Xmx2G", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"]
+        run = [
+            check_program(jar, java=java),
+            "-jar",
+            "-Xmx2G",
+            jar.name,
+            "-",
+            "-",
+            "-stdio",
+            "-l",
+            "en",
+            "-norm",
+        ]
         self._program = subprocess.Popen(
             run, cwd=jar.resolve().parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
@@ -189,16 +214,3 @@ def _late(jar: Path, what: str, seconds: float) -> str:
 
 def _tokens(text: str) -> str:
     return " ".join(caption_tokens(text))
-
-
-def _java(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        raise ModelError(f"{name!r} is not installed: SPICE and the METEOR program need Java")
-    return found
-
-
-def _there(jar: Path) -> Path:
-    if not jar.is_file():
-        raise ModelError(f"{jar}: no such jar; pycocoevalcap has it, or its makers' pages")
-    return jar

@@ -26,7 +26,7 @@ Context: TypeAlias = Literal["GEO", "TEMP"]
 CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "EVENT": "TEMP"}
 """Which kind of context an entity label gives."""
 GZIP = b"\x1f\x8b"
-Record = TypeVar("Record")
+Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 class Question(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -161,7 +161,9 @@ def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
         try:
             yield decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise RecordError(str(error), file=str(path), line=number) from error
+            fields = ", ".join(one.name for one in msgspec.structs.fields(kind) if one.required)
+            raise RecordError(f"{error}; a line needs {fields}", file=str(path), line=number) \
+                from error  # fmt: skip
 
 
 def read_samples(path: Path) -> list[Sample]:

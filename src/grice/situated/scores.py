@@ -204,6 +204,10 @@ def _estimates(columns: Columns, samples: Sequence[Sample]) -> dict[str, Estimat
     for measure, column in columns.items():
         value = _OF_SUMS.get(measure.removesuffix("_best"), _mean)
         here = float(value(column.mean(axis=0, keepdims=True))[0])
+        if len(samples) < 2:
+            note = "one sample has no interval"
+            found[measure] = Estimate(here, None, None, 0.95, 1, "no interval", units, note=note)
+            continue
         draws = value(weights @ column)
         # Weights sum to one but for rounding: a bound stays on the measure's scale.
         most = SCALE if measure.startswith("cider_d") else 1.0

@@ -35,6 +35,9 @@ SHOWN = (
     "plausibility",
 )  # fmt: skip
 
+BESIDE = ("halved", "swapped", "reference")
+"""What stands beside a system's figures."""
+
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments of each action."""
@@ -69,7 +72,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                                 help="SPICE by its Java program: spice-1.0.jar")  # fmt: skip
             action.add_argument("--meteor", type=Path, metavar="JAR",
                                 help="METEOR by its Java program, with paraphrases")  # fmt: skip
-            action.add_argument("--java-seconds", type=float, default=1800, metavar="N",
+            action.add_argument("--java-seconds", type=_seconds, default=1800, metavar="N",
                                 help="stop a Java program that takes longer (1800)")  # fmt: skip
         if name in ("build", "mine"):
             action.add_argument(
@@ -104,6 +107,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             action.add_argument("--json", action="store_true", help="print JSON lines")
 
 
+def _seconds(text: str) -> float:
+    import argparse
+
+    number = float(text)
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"{text}: more than 0 seconds are needed")
+    return number
+
+
 _QUESTIONS = (
     "JSON lines with id, question, answer, form (claim, yes_no, choice, fact); or id, statement; "
     "or plain lines, each a statement"
@@ -134,12 +146,14 @@ def _score(arguments: argparse.Namespace) -> int:
 
     from grice.cli._terminal import warn
     from grice.situated.floors import halved, swapped
-    from grice.situated.java import JavaMeteor, spice
+    from grice.situated.java import JavaMeteor, check_program, spice
     from grice.situated.meteor import meteor_counts
     from grice.situated.models import with_contexts
     from grice.situated.records import read_outputs, read_samples
     from grice.situated.scores import score_outputs
 
+    for jar in filter(None, (arguments.spice, arguments.meteor)):
+        check_program(jar)
     samples = read_samples(arguments.file)
     outputs = {one.id: one.output for one in read_outputs(arguments.outputs)}
     judge = None
@@ -149,9 +163,11 @@ def _score(arguments: argparse.Namespace) -> int:
     systems = {
         arguments.outputs.name: outputs,
         "halved keywords": {one.id: halved(one.keywords) for one in samples},
-        "swapped reference": {one.id: swapped(one) or one.reference for one in samples},
-        "reference": {one.id: one.reference for one in samples},
     }
+    if any(map(swapped, samples)):
+        turned = {one.id: swapped(one) or one.reference for one in samples}
+        systems["swapped reference"] = turned
+    systems["reference"] = {one.id: one.reference for one in samples}
     rows = []
     with ExitStack() as open_programs:
         counts = meteor_counts
@@ -195,14 +211,16 @@ def _print_rows(rows: Sequence[Row]) -> None:
     from grice.cli._tables import bounds, number, print_lines, print_table
 
     for context in dict.fromkeys(row.context for row in rows):
-        own, *others = (row.measures for row in rows if row.context == context)
+        own, *floors = (row.measures for row in rows if row.context == context)
+        if len(floors) < len(BESIDE):  # no context is known that could be exchanged
+            floors.insert(BESIDE.index("swapped"), {})
         n = own["match_first"].n
         print_lines([f"{context}: {n:,} sample{'' if n == 1 else 's'}"], style="bold")
         print_table(
-            ("", "value", "95 %", "halved", "swapped", "reference"),
+            ("", "value", "95 %", *BESIDE),
             [
                 (measure, number(own[measure].value), bounds(own[measure]),
-                 *(number(other[measure].value) for other in others))
+                 *(number(other[measure].value if other else None) for other in floors))
                 for measure in SHOWN if measure in own
             ],
         )  # fmt: skip
