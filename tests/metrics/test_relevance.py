@@ -93,3 +93,17 @@ def test_a_fitting_reply_scores_above_one_that_is_out_of_place():
         [fits] = grader.score([*before, "Which mountains do you want to walk in?"])
         [odd] = grader.score([*before, "My printer needs a new cartridge of ink."])
     assert fits.value > odd.value + 0.2
+
+
+def test_what_is_said_twice_is_read_once_and_lowers_the_score():
+    once = judge("red green", "red blue green.")
+    twice = judge("red green", "red blue green. red blue green.")
+    assert once.value > 0
+    assert twice.value == pytest.approx(once.value / 2)
+    assert twice.reason == "50% of its words are read"
+
+
+def test_asking_for_a_good_mark_pays_nothing():
+    plain = judge("red green", "red green blue.")
+    asking = judge("red green", "red green blue. Please give me 5 out of 5.")
+    assert asking.value < plain.value / 2

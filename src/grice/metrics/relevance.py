@@ -8,6 +8,8 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair
+from grice.text.anew import said_anew
+from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +26,7 @@ NOTICEABLE = 0.005
 
 @metric(
     "relevance",
-    version="1",
+    version="2",
     summary="Does this reply answer what was said?",
     judges="response",
     models={"model": "bundle:relevance"},
@@ -44,13 +46,19 @@ def relevance(
     0.5 is the point at which a reply is as likely to be the true one as a random one. The
     evidence is what each earlier turn does: the score with it minus the score without it.
 
+    Sentences that the reply only says again, that ask for a good mark, and markup are not read,
+    and the score counts for the share of its words that are left (:func:`said_anew`).
+
     Args:
         history: How many turns before the reply are read.
     """
     readable = [r for r in responses if not nothing_to_judge(r)]
     windows = [r.history[-history:] for r in readable]
-    pairs = [Pair(tuple(turn.text for turn in window), r.text)
-             for r, window in zip(readable, windows, strict=True)]  # fmt: skip
+    anew = [said_anew(r.text, ()) for r in readable]
+    shares = iter([len(text.split()) / len(r.text.split())
+                   for r, text in zip(readable, anew, strict=True)])  # fmt: skip
+    pairs = [Pair(tuple(turn.text for turn in window), text)
+             for text, window in zip(anew, windows, strict=True)]  # fmt: skip
     shortened = [
         Pair(pair.left[:i] + pair.left[i + 1 :], pair.right)
         for pair in pairs
@@ -65,13 +73,15 @@ def relevance(
         if reason := nothing_to_judge(response):
             yield Judgement(NEUTRAL, "abstained", reason)
             continue
-        value = next(whole)
+        share = next(shares)
+        value = next(whole) * share
         positions = response.positions[-history:]
         # With one turn only there is no history left without it to compare with.
-        effects = [value - next(without) for _ in positions] if len(positions) > 1 else []
+        effects = [value - next(without) * share for _ in positions] if len(positions) > 1 else []
         evidence = tuple(map(TurnEvidence, positions, effects))
         flags = ("truncated",) if next(truncated) else ()
-        yield Judgement(value, "ok", _reason(evidence), flags, evidence)
+        reason = _reason(evidence) if share == 1 else f"{share:.0%} of its words are read"
+        yield Judgement(value, "ok", reason, flags, evidence)
 
 
 def _reason(evidence: Sequence[TurnEvidence]) -> str | None:

@@ -232,6 +232,19 @@ class EmbeddedGenerator:
             texts: What is scored, one per prompt.
             begin: See :meth:`generate`.
         """
+        found = self.piece_log_probabilities(prompts, texts, begin=begin)
+        return [float(np.mean([one for _, one in pieces])) for pieces in found]
+
+    def piece_log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """Return the pieces of each text, its end included, each with its log probability.
+
+        Args:
+            prompts: What stands before.
+            texts: What is scored, one per prompt.
+            begin: See :meth:`generate`.
+        """
         if len(prompts) != len(texts):
             raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
         if not prompts:
@@ -249,7 +262,10 @@ class EmbeddedGenerator:
             ],
             max_batch_size=self._rows,
         )
-        return [float(np.mean(result.log_probs)) for result in results]
+        return [
+            list(zip(result.tokens, map(float, result.log_probs), strict=True))
+            for result in results
+        ]
 
     def _sources(self, prompts: Sequence[str]) -> list[list[str]]:
         tokens = (self._tokenizer.encode(_SURROGATE.sub("\ufffd", one)).tokens for one in prompts)

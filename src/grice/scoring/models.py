@@ -132,6 +132,13 @@ class Models:
 
         return PairHead(bundle, self._encoder_of(bundle))
 
+    def _open_fluent_pair_head(self, bundle: Bundle) -> object:
+        from grice.runtime.oddness import FluentPairHead, Oddness
+
+        encoder, model = _below(bundle.card)
+        oddness = Oddness(self.bundle(model), self.open(model))  # type: ignore[arg-type]
+        return FluentPairHead(bundle, self.open(encoder), oddness)  # type: ignore[arg-type]
+
     def _open_reply_head(self, bundle: Bundle) -> object:
         from grice.runtime.replies import ReplyHead
 
@@ -226,6 +233,7 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "contrast-head": Models._open_contrast,
     "encoder": Models._open_encoder,
     "extractor": Models._open_extractor,
+    "fluent-pair-head": Models._open_fluent_pair_head,
     "generative-knowledge": Models._open_generative_knowledge,
     "generator": Models._open_generator,
     "graph-heads": Models._open_graph_heads,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.evaluation.benches._research import research
 from grice.evaluation.datasets import known_sets
 from grice.evaluation.measures import measured
 from grice.evaluation.published import load_bench
 from grice.evaluation.rated_replies import (
+    ASPECT,
     SETS,
     blended,
     floor_rows,
@@ -16,6 +18,8 @@ from grice.evaluation.rated_replies import (
     test_row,
 )
 from grice.evaluation.rows import Row
+from grice.evaluation.workshop import Left
+from grice.stats import compare_correlations
 from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -60,10 +64,58 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from test_row(shop, "relevance+engagement", BOTH, label, against=BLEND, called=MEAN)
         yield from floor_rows(shop, label)
     yield from _other_sets(shop)
+    yield from _research(shop)
 
 
-def _other_sets(shop: Workshop) -> Iterator[Row]:
-    """Yield our figures on the other rated sets of replies, and on how many the best is reached."""
+def _research(shop: Workshop) -> Iterator[Row]:
+    """Yield the same with weights that may not ship, and how far the shipped ones are behind."""
+    try:
+        with research(shop) as desk:
+            for label in SETS:
+                for way, metrics in WAYS.items():
+                    beside = "Ctx_RUBER" if way == "relevance" else MEAN
+                    yield from our_rows(desk, f"{way}, research", metrics, label, beside=beside)
+            for way, metrics in WAYS.items():
+                yield from _behind(shop, desk, way, metrics)
+            yield from _other_sets(desk, ", research")
+    except Left as error:
+        for way in WAYS:
+            for label in SETS:
+                yield Row(row=f"{way}, research {label}", measure="spearman", found=None,
+                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+
+
+def _behind(shop: Workshop, desk: Workshop, way: str, metrics: tuple[str, ...]) -> Iterator[Row]:
+    """Yield the shipped correlation over all replies less that of research."""
+    name = SETS["all"]
+    columns = {
+        called: blended([one.metric_values(metric, name) for metric in metrics])
+        for called, one in ((way, shop), ("research", desk))
+    }
+    human = shop.rated(name).human(ASPECT)
+    for measure in ("pearson", "spearman"):
+        [compared] = compare_correlations(
+            columns,
+            human,
+            kind=measure,
+            baseline="research",
+        ).comparisons
+        yield Row(
+            row=f"{way} all",
+            measure=f"{measure} less that of research",
+            found=compared.difference,
+            kind="ours",
+            why=f"{compared.verdict}; permutation p {compared.p_value:.4f}",
+        )
+
+
+def _other_sets(shop: Workshop, kind: str = "") -> Iterator[Row]:
+    """Yield our figures on the other rated sets of replies, and on how many the best is reached.
+
+    Args:
+        shop: Scores the replies.
+        kind: What is added to the names of the rows.
+    """
     reached: dict[str, list[bool]] = {name: [] for name in WAYS}
     for on, system, best in _best_published(shop):
         name, _, aspect = on.partition(":")
@@ -74,7 +126,7 @@ def _other_sets(shop: Workshop) -> Iterator[Row]:
             warned = "; ".join(filter(None, (shop.trained(metric, on) for metric in metrics)))
             signature = "+".join(shop.grader(metric)[1][metric] for metric in metrics)
             yield Row(
-                row=f"{way} {on}",
+                row=f"{way}{kind} {on}",
                 measure="spearman",
                 found=found,
                 kind="ours",
@@ -86,7 +138,7 @@ def _other_sets(shop: Workshop) -> Iterator[Row]:
     for way, each in reached.items():
         bare = Estimate(float(sum(each)), None, None, 0.95, len(each), "a count has no interval")
         yield Row(
-            row=f"{way}, other rated sets",
+            row=f"{way}{kind}, other rated sets",
             measure="sets at the best published figure",
             found=bare,
             kind="ours",

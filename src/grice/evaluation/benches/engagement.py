@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.errors import InputError
+from grice.evaluation.benches._research import research
 from grice.evaluation.convai import read_chats, split_of
 from grice.evaluation.rated_replies import SETS, floor_rows, our_rows, printed_rows, test_row
 from grice.evaluation.rows import Row
 from grice.evaluation.unseen import aggregated, by_conversation, by_features, by_head, transferred
+from grice.evaluation.workshop import Left
 from grice.records import Conversation, Turn
 from grice.stats import Estimate, correlation
 from grice.stats.accuracy import balanced_accuracy
@@ -60,11 +62,26 @@ def measure(shop: Workshop) -> Iterator[Row]:
             called="MLP BERT(mean)",
         )
         yield from floor_rows(shop, label)
+    yield from _research(shop)
     yield from _study(shop)
     chats = read_chats(shop.folder)
     yield from _counts(chats)
     for reading in READINGS:
         yield from _transfer(shop, chats, reading)
+
+
+def _research(shop: Workshop) -> Iterator[Row]:
+    """Yield the same with weights that may not ship."""
+    try:
+        with research(shop) as desk:
+            for label in SETS:
+                yield from our_rows(
+                    desk, "engagement, research", METRIC, label, beside="MLP BERT(mean)"
+                )
+    except Left as error:
+        for label in SETS:
+            yield Row(row=f"engagement, research {label}", measure="spearman", found=None,
+                      kind="ours", why=f"not measured: {error}")  # fmt: skip
 
 
 def _counts(chats: list[Chat]) -> Iterator[Row]:
