@@ -109,3 +109,17 @@ def test_triples_say_whether_people_would_write_them(reply, whole):
     forward = [t for t in found.triples if first in t.head and second in t.tail]
     assert forward
     assert all(t.whole == whole for t in forward if t.relation.endswith("React") or not whole)
+
+
+def test_what_came_before_is_of_the_same_person():
+    extractor = open_extractor(open_bundle("extraction"), Sentences())
+    asked = [
+        Exchange((), "I lost my job. You sold the car."),
+        Exchange((), "I lost it. I sold it."),
+    ]
+    others, own = (
+        {triple.relation: triple.whole for triple in one.triples}
+        for one in extractor.extract(asked, least=0.0)
+    )
+    assert (others["isAfter"], own["isAfter"]) == (False, True)
+    assert others["HinderedBy"]
