@@ -7,8 +7,10 @@ import pytest
 from grice.cli import main
 from grice.scoring.models import Models
 from grice.situated.floors import halved, swapped
+from grice.situated.frames import Frames
 from grice.situated.match import match_keywords
 from grice.situated.models import with_contexts
+from grice.situated.recompose import Recomposer, Template
 from grice.situated.records import Entity, Question, Sample
 from grice.situated.statements import to_statements
 
@@ -129,6 +131,26 @@ def test_the_baseline_uses_every_keyword_once(context, contrast):
         assert found.sentences == 2
     assert written[2] == ""
     assert recomposer.generate(inputs) == written
+
+
+def test_a_place_takes_its_article_with_it(context, contrast):
+    bundle = contrast.bundle
+    templates = [
+        Template(f"The {what} of the United States is large.", (what, "United States"), ("", "GEO"))
+        for what in ("population", "coffee")
+    ] + [Template("Tourists love Chile.", ("Tourists", "Chile"), ("", "GEO"))]
+    recomposer = Recomposer(templates, Frames(bundle.path("classes.txt.gz")),
+                            bundle.path("together.npz"), contrast.judge, context.tagger,
+                            contrast.encoder)  # fmt: skip
+    lines = [("population", "Canada", "coffee", "Brazil"),
+             ("Tourists", "Netherlands", "coffee", "Kenya")]  # fmt: skip
+    first, second = recomposer.generate(lines)
+    assert {"The population of Canada is large.", "The population of Brazil is large."} & {
+        f"{one}." for one in first.rstrip(".").split(". ")
+    }
+    assert "Tourists love the Netherlands." in second or "Tourists love Kenya." in second
+    assert " the Kenya" not in second
+    assert "of Netherlands" not in second
 
 
 def test_the_weight_of_plausibility_moves_the_grouping(context, contrast):

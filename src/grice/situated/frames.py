@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Frames", "Part"]
+__all__ = ["Frames", "Part", "named", "needs_article"]
 
 LAND = "land"
 PARTS_OF_LAND = (
@@ -290,8 +290,16 @@ def _the(word: str) -> str:
 
 
 def _the_name(word: str) -> str:
-    needs = THE.match(word) and not re.match(r"the ", word, re.IGNORECASE)
-    return f"the {word}" if needs and not re.fullmatch(r"\d{4}", word) else word
+    return f"the {word}" if needs_article(word) else word
+
+
+def needs_article(name: str) -> bool:
+    """Say whether "the" is to stand before a name that comes without it.
+
+    >>> needs_article("United States"), needs_article("the United States"), needs_article("Chile")
+    (True, False, False)
+    """
+    return bool(THE.match(name)) and not re.match(r"the |\d{4}$", name, re.IGNORECASE)
 
 
 def _first(text: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from grice.runtime.heads import Mlp
 from grice.situated.examples import finished
-from grice.situated.frames import named
+from grice.situated.frames import named, needs_article
 from grice.situated.records import CONTEXTS
 
 if TYPE_CHECKING:
@@ -250,13 +250,20 @@ class _Slot(NamedTuple):
 
 
 def _substituted(template: Template, keywords: Sequence[str]) -> str:
-    """Return the template's statement with each of its keywords replaced where it first stands."""
+    """Return the template's statement with each of its keywords replaced where it first stands.
+
+    A place takes its article with it: "the United States" becomes "Canada".
+    """
     slots: list[_Slot] = []
     text = template.statement
-    for old, new in zip(template.keywords, keywords, strict=True):
+    for old, new, kind in zip(template.keywords, keywords, template.kinds, strict=True):
         for found in re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text):
             if all(found.end() <= one.start or one.end <= found.start() for one in slots):
-                slots.append(_Slot(found.start(), found.end(), new))
+                start, behind = found.start(), text[: found.start()].lower().endswith("the ")
+                if kind == "GEO" and behind and needs_article(old) and not needs_article(new):
+                    start -= len("the ")
+                article = "the " if kind == "GEO" and not behind and needs_article(new) else ""
+                slots.append(_Slot(start, found.end(), article + new))
                 break
     for slot in sorted(slots, reverse=True):
         text = text[: slot.start] + slot.word + text[slot.end :]
