@@ -84,6 +84,39 @@ def test_orientation_does_not_matter(items):
         assert one.value == other.value
 
 
+@given(INPUTS, st.randoms(use_true_random=False))
+def test_the_order_of_keywords_does_not_matter_but_under_first(items, rng):
+    shuffled = rng.sample(items, len(items))
+    output = halved([word for word, _ in items])
+    for reading in ("exclusive", "present", "naive"):
+        one, other = (
+            match_keywords(output, *zip(*some, strict=True), reading=reading).value
+            for some in (items, shuffled)
+        )
+        assert one == pytest.approx(other)
+
+
+@given(INPUTS)
+def test_a_third_sentence_changes_nothing(items):
+    keywords, places = zip(*items, strict=True)
+    output = halved(keywords)
+    longer = f"{output} {' '.join(keywords)}."
+    for reading in READINGS:
+        one, other = (
+            match_keywords(text, keywords, places, reading=reading) for text in (output, longer)
+        )
+        assert one.value == other.value
+
+
+@given(INPUTS)
+def test_writing_everything_twice_earns_little_under_exclusive(items):
+    keywords, places = zip(*items, strict=True)
+    sides = {word: {place for other, place in items if other == word} for word in keywords}
+    earned = sum(len(sides[word]) == 2 for word in keywords) / len(keywords)
+    found = match_keywords(twice(keywords), keywords, places, reading="exclusive")
+    assert found.value == pytest.approx(earned)
+
+
 @given(INPUTS)
 def test_present_gives_away_everything_to_a_copy(items):
     keywords, places = zip(*items, strict=True)
