@@ -37,7 +37,9 @@ def write_card(
         f'antonyms and synonyms (CC BY 4.0): {len(known)} facts",',
         "]",
         'selection = ["train topics held out (k-means of beliefs), five folds", "generator and '
-        'substance: taught on two folds each, apart; looked at on the fifth"]',
+        'substance: taught on two folds each, apart; looked at on the fifth", "the two judges of '
+        'substance: taught on one of their folds, chosen on the other", "words from outside and '
+        'number of graphs the generator chooses from: 100 rows of the folds of substance"]',
         f'excluded = "rows with a belief or argument of dev or test: {dropped}; failed versions '
         'equal to the final graph: 197"',
         'command = "PYTHONPATH=src python -m recipes.graphs.train"',

@@ -32,8 +32,8 @@ MAKER, TEACHER, HELD = (1, 2), (3, 4), (0,)
 """Folds of topics: of the generator, of ``substance``, and of neither."""
 LARGEST, MOST = 5, 7
 """Most facts and concepts of a pattern."""
-OFTEN = 2
-"""How often people used a word from outside, at least, for the generator to use it too."""
+WIDELY = 3
+"""On how many topics people used a word from outside, at least, for the generator to use it too."""
 CHOICE = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1024}
 CLASSES = {"support": 0, "counter": 1}
 Pairs = list[tuple[Instance, Graph]]
@@ -105,9 +105,19 @@ def _unit(axes: np.ndarray) -> np.ndarray:
     return axes / max(float(np.linalg.norm(axes)), 1e-9)
 
 
-def fit_making(kept: Kept, found: list[Instance], known: list[Triple],
-               features: Features) -> Making:  # fmt: skip
-    often = [(w, n) for w, n in external_concepts(found).most_common() if n >= OFTEN]
+def topics_of_words(found: list[Instance], topic: dict[str, int]) -> dict[str, set[int]]:
+    """Return on which topics people used each concept that stands in neither text."""
+    used: dict[str, set[int]] = {}
+    for one in found:
+        for word in external_concepts([one]):
+            used.setdefault(word, set()).add(topic[one.belief])
+    return used
+
+
+def fit_making(kept: Kept, found: list[Instance], known: list[Triple], features: Features,
+               topic: dict[str, int]) -> Making:  # fmt: skip
+    wide = {word for word, on in topics_of_words(found, topic).items() if len(on) >= WIDELY}
+    often = [(w, n) for w, n in external_concepts(found).most_common() if w in wide]
     return Making(
         form("links", kept, found, known, 1),
         chosen_phrases(found, features),
@@ -147,12 +157,16 @@ def read(kept: Kept, readings: list[Reading], features: Features) -> tuple[np.nd
     return np.stack([counts for counts, _ in rows]), np.stack([vectors for _, vectors in rows])
 
 
+def refused(found: list[Instance]) -> Pairs:
+    """Return the versions that people did not accept."""
+    return [(one.instance, one.graph) for one in judged_graphs(found) if one.label == "incorrect"]
+
+
 def wrong_graphs(found: list[Instance], made: Pairs) -> dict[str, Pairs]:
     """Return graphs that say nothing or the wrong thing, by how they came about."""
     empty = chains(found)
     return {
-        "failed": [(one.instance, one.graph) for one in judged_graphs(found)
-                   if one.label == "incorrect"],
+        "failed": refused(found),
         "perturbed": [(one, graph) for one in found for graph, _ in one.perturbed],
         "moved": moved(found),
         "swapped": swapped(found),
@@ -163,18 +177,25 @@ def wrong_graphs(found: list[Instance], made: Pairs) -> dict[str, Pairs]:
 
 SHARES = {"failed": 0.5, "perturbed": 1.0, "moved": 1.0, "swapped": 1.0, "chains": 1.0,
           "generated": 1.0}  # fmt: skip
-"""How much each kind of wrong graph counts, whatever their number. That failed ones count half is
-for their verdicts: a majority of people took them for another stance, not for nonsense."""
+"""How much each kind of wrong graph counts to the judge that chooses, whatever their number. That
+failed ones count half is for their verdicts: a majority of people took them for another stance,
+not for nonsense."""
 
 
-def weighted(right: int, wrong: dict[str, Pairs]) -> np.ndarray:
-    """Return weights under which right and wrong graphs count alike; the mean is 1."""
-    total = sum(SHARES[kind] for kind in wrong)
-    parts = [np.full(right, 0.5 / right)]
-    parts += [np.full(len(graphs), 0.5 * SHARES[kind] / total / len(graphs))
-              for kind, graphs in wrong.items()]  # fmt: skip
-    weights = np.concatenate(parts)
-    return weights * len(weights)
+def weighted(kinds: np.ndarray, right: str, shares: dict[str, float]) -> np.ndarray:
+    """Return weights under which right and wrong graphs count alike; the mean is 1.
+
+    Args:
+        kinds: How each graph came about.
+        right: The kind that is right.
+        shares: How much each of the others counts; what is not named has no weight.
+    """
+    total = sum(shares.values())
+    weights = np.zeros(len(kinds))
+    for kind, share in ((right, total), *shares.items()):
+        here = kinds == kind
+        weights[here] = 0.5 * share / total / here.sum()
+    return weights * (weights > 0).sum()
 
 
 def fit_choice(
@@ -182,12 +203,14 @@ def fit_choice(
 ) -> KernelHead:
     """Return the judge that chooses: support, counter, or made wrong; it sees the argument."""
     wrong = wrong_graphs(found, made)
-    graphs = [(one, one.graph) for one in found]
-    graphs += [pair for kind in wrong for pair in wrong[kind]]
-    readings = [Reading(one.belief, one.argument, depth_first(graph)) for one, graph in graphs]
+    graphs = {"gold": [(one, one.graph) for one in found], **wrong}
+    kinds = np.array([kind for kind, pairs in graphs.items() for _ in pairs])
+    readings = [Reading(one.belief, one.argument, depth_first(graph))
+                for pairs in graphs.values() for one, graph in pairs]  # fmt: skip
     counts, vectors = read(kept, readings, features)
-    labels = np.array([CLASSES[one.stance] for one in found] + [2] * (len(graphs) - len(found)))
-    weights = weighted(len(found), wrong)
+    labels = np.full(len(kinds), 2)
+    labels[kinds == "gold"] = [CLASSES[one.stance] for one in found]
+    weights = weighted(kinds, "gold", SHARES)
     for side in (0, 1):
         chosen = labels == side
         weights[chosen] *= weights[labels < 2].sum() / 2 / weights[chosen].sum()

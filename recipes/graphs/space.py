@@ -73,11 +73,15 @@ def _good(kept: Kept, data: Path) -> np.ndarray:
     return np.linalg.solve(gram, rows.T @ (weight * sides)).astype(np.float32)
 
 
-def topic_folds(kept: Kept, found: list[Instance], seed: int = 0) -> dict[str, int]:
-    """Return the fold of each belief; beliefs on one topic (k-means of vectors) share it."""
+def topics(kept: Kept, found: list[Instance], seed: int = 0) -> dict[str, int]:
+    """Return the topic of each belief, a cluster of vectors (k-means)."""
     beliefs = sorted({one.belief for one in found})
-    topics = _clusters(kept.rows(beliefs), seed)
-    topic = dict(zip(beliefs, topics.tolist(), strict=True))
+    return dict(zip(beliefs, _clusters(kept.rows(beliefs), seed).tolist(), strict=True))
+
+
+def topic_folds(kept: Kept, found: list[Instance], seed: int = 0) -> dict[str, int]:
+    """Return the fold of each belief; beliefs on one topic share it."""
+    topic = topics(kept, found, seed)
     sizes = Counter(topic[one.belief] for one in found)
     order = sorted(sizes)
     random.Random(seed).shuffle(order)
@@ -86,7 +90,7 @@ def topic_folds(kept: Kept, found: list[Instance], seed: int = 0) -> dict[str, i
     for one in sorted(order, key=lambda cluster: -sizes[cluster]):
         fold[one] = min(range(FOLDS), key=load.__getitem__)
         load[fold[one]] += sizes[one]
-    return {belief: fold[topic[belief]] for belief in beliefs}
+    return {belief: fold[one] for belief, one in topic.items()}
 
 
 def _clusters(rows: np.ndarray, seed: int, rounds: int = 40) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from recipes.graphs.data import Instance, instances, nonsense
 from recipes.graphs.encode import lexical
+from recipes.graphs.figures import figures_of
 from recipes.graphs.kernel import fit_kernel, scores
 from recipes.graphs.making import (
     CLASSES,
@@ -30,11 +31,12 @@ from recipes.graphs.making import (
     make_cases,
     proposals,
     read,
+    refused,
     some,
     weighted,
     wrong_graphs,
 )
-from recipes.graphs.space import WORK, Kept, make_space, topic_folds
+from recipes.graphs.space import WORK, Kept, make_space, topic_folds, topics
 from scipy.optimize import minimize
 
 from grice.graphs.features import Features, Reading
@@ -46,11 +48,39 @@ from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
 from grice.runtime.heads import sigmoid
 
-SETTINGS = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1536}
+SETTINGS = {"width": 0.35, "ridge": 1.0, "features": 1536}
+
+
+class Part(NamedTuple):
+    """One of the two judges of which ``substance`` is the lower answer.
+
+    Attributes:
+        name: Of its arrays.
+        right: The kind of graph it should place high.
+        shares: How much each kind that it should place low counts.
+        against: The kinds beside which 0.5 means as likely right as wrong.
+        counts: Part of the distance of two graphs that the counts make up, 0 to 1.
+    """
+
+    name: str
+    right: str
+    shares: dict[str, float]
+    against: tuple[str, ...]
+    counts: float
+
+
+MADE = ("perturbed", "moved", "swapped", "chains", "generated")
+PARTS = (
+    Part("written", "gold", dict.fromkeys(MADE, 1.0), MADE, 0.7),
+    Part("accepted", "accepted",
+         {"failed": 1.0, **dict.fromkeys(MADE, 0.2), "generated": 0.4}, ("failed",), 0.9),
+)  # fmt: skip
+"""Chosen on the topics of ``substance`` alone, by heads of one half of them on the other."""
 SEEDS = (0, 1, 2)
 TAUGHT, SHOWN = 500, 3
 """Rows of the generator's topics for which its judge sees what it makes, and how many of each."""
-KINDS = ("failed", "perturbed", "moved", "swapped", "chains", "nonsense", "generated", "chosen")
+APART = "train graphs, topics that neither generator nor substance saw"
+JUDGED = "judged graph versions, topics that substance did not see"
 
 
 def with_parts(
@@ -69,16 +99,14 @@ def readings_of(graphs: Pairs) -> list[Reading]:
     return [Reading(one.belief, one.argument, graph) for one, graph in graphs]
 
 
-def fit_substance(
-    rows: tuple[np.ndarray, np.ndarray], right: int, wrong: dict[str, Pairs], seed: int,
-    part: np.ndarray | None = None,
-) -> KernelHead:  # fmt: skip
-    """Return the judge of right graphs, which come first, against wrong ones."""
-    labels = np.array([1] * right + [0] * (len(rows[0]) - right))
-    weights = weighted(right, wrong)
-    pick = np.ones(len(labels), bool) if part is None else part
-    return fit_kernel(rows[0][pick], rows[1][pick], labels[pick], classes=2,
-                      weights=weights[pick], seed=seed, **SETTINGS)  # type: ignore[arg-type]  # fmt: skip
+def fit_part(given: Taught, part: Part, seed: int, topics: tuple[int, ...]) -> KernelHead:
+    """Return one judge, taught on some of the topics."""
+    pick = np.isin(given.kinds, (part.right, *part.shares)) & np.isin(given.halves, topics)
+    weights = weighted(given.kinds, part.right, part.shares)
+    labels = (given.kinds == part.right).astype(int)
+    return fit_kernel(given.counts[pick], given.vectors[pick], labels[pick], classes=2,
+                      weights=weights[pick], share=part.counts, seed=seed,
+                      **SETTINGS)  # type: ignore[arg-type]  # fmt: skip
 
 
 def calibration(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -92,45 +120,6 @@ def calibration(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> 
         return float((w * (np.logaddexp(0, out) - labels * out)).sum()), rows.T @ slope
 
     return minimize(loss, np.array([1.0, 0.0]), jac=True).x.astype(np.float32)
-
-
-def area(right: np.ndarray, wrong: np.ndarray) -> float:
-    order = np.argsort(np.argsort(np.concatenate([right, wrong]))) + 1
-    n = len(right)
-    return float((order[:n].sum() - n * (n + 1) / 2) / (n * len(wrong)))
-
-
-def figures_of(
-    values: dict[str, np.ndarray], graphs: dict[str, Pairs], seed: int
-) -> list[dict[str, object]]:
-    """Return means, and the AUC of accepted graphs over each other kind; beliefs are redrawn."""
-    draws = np.random.default_rng(0)
-    beliefs = sorted({one.belief for pairs in graphs.values() for one, _ in pairs})
-    place = {belief: i for i, belief in enumerate(beliefs)}
-    groups = {kind: np.array([place[one.belief] for one, _ in graphs[kind]]) for kind in graphs}
-    samples = [np.bincount(draws.integers(len(beliefs), size=len(beliefs)), minlength=len(beliefs))
-               for _ in range(300)]  # fmt: skip
-    on = "train graphs, topics that neither generator nor substance saw"
-    figures: list[dict[str, object]] = []
-
-    def add(measure: str, value: float, found: list[float], n: int) -> None:
-        low, high = np.percentile(found, [2.5, 97.5])
-        figures.append({"on": on, "measure": f"{measure}, seed {seed}", "value": value,
-                        "low": float(low), "high": float(high), "n": n})  # fmt: skip
-        print(f"{measure}, seed {seed}: {value:.3f} [{low:.3f}, {high:.3f}]", flush=True)
-
-    for kind, value in values.items():
-        drawn = [float(np.average(value, weights=counts[groups[kind]])) for counts in samples]
-        add(f"mean substance of {kind} graphs", float(value.mean()), drawn, len(value))
-    for kind in KINDS:
-        drawn = [
-            area(*(np.repeat(values[k], counts[groups[k]]) for k in ("accepted", kind)))
-            for counts in samples
-        ]
-        value = area(values["accepted"], values[kind])
-        n = len(values["accepted"]) + len(values[kind])
-        add(f"AUC of substance, accepted over {kind}", value, drawn, n)
-    return figures
 
 
 def chosen(choice: KernelHead, rows: list[Instance], made: list[list[Graph]], kept: Kept,
@@ -164,23 +153,28 @@ class Shelf(NamedTuple):
         return in_folds(self.found, self.fold, folds)
 
 
+def open_shelf(data: Path) -> Shelf:
+    found, _ = instances(data)
+    kept = Kept()
+    features = Features(make_space(kept, found, data), kept)
+    return Shelf(kept, features, lexical(data), topic_folds(kept, found), found)
+
+
 class Taught(NamedTuple):
-    """What ``substance`` learns from: right graphs first, then wrong ones by kind."""
+    """What ``substance`` learns from: graphs, how each came about, and its half of the topics."""
 
-    right: int
-    wrong: dict[str, Pairs]
-    rows: tuple[np.ndarray, np.ndarray]
+    graphs: Pairs
+    counts: np.ndarray
+    vectors: np.ndarray
+    kinds: np.ndarray
     halves: np.ndarray
-
-    @property
-    def labels(self) -> np.ndarray:
-        return (np.arange(len(self.halves)) < self.right).astype(float)
 
 
 def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
     """Return what the generator ships, the beliefs of its cases, and its judge."""
     maker = shelf.rows(MAKER)
-    making = fit_making(shelf.kept, maker, shelf.known, shelf.features)
+    topic = topics(shelf.kept, shelf.found)
+    making = fit_making(shelf.kept, maker, shelf.known, shelf.features, topic)
     beliefs = make_cases(maker, shelf.features)[1]
     seen = some(maker, TAUGHT, 5)
     shown = proposals(making, seen, shelf.features, beliefs)
@@ -191,26 +185,33 @@ def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
 
 def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
     """Return the graphs of the topics of ``substance`` with what it reads of them."""
-    teacher = shelf.rows(TEACHER)
+    teacher, empty = shelf.rows(TEACHER), nonsense(shelf.found)
     picked = chosen(choice, teacher, made, shelf.kept, shelf.features)
     second = [(one, graphs[0]) for one, graphs in zip(teacher, made, strict=True) if graphs]
-    wrong = wrong_graphs(teacher, picked + second)
-    graphs = [(one, one.graph) for one in teacher]
-    graphs += [pair for pairs in wrong.values() for pair in pairs]
-    halves = np.array([shelf.fold[one.belief] for one, _ in graphs])
+    graphs = {
+        "gold": [(one, one.graph) for one in teacher],
+        **wrong_graphs(teacher, picked + second),
+        "accepted": accepted(teacher),
+        # No part is taught these two: they are for choosing settings.
+        "nonsense": [(one, empty[one.id]) for one in teacher if one.id in empty],
+        "chosen": picked,
+    }
+    pairs = [pair for several in graphs.values() for pair in several]
+    kinds = np.array([kind for kind, several in graphs.items() for _ in several])
+    halves = np.array([shelf.fold[one.belief] for one, _ in pairs])
     order, blocks = [], []
     for one, other in (TEACHER, TEACHER[::-1]):
         # Facts of a topic are judged by a form that never saw it, as they will be at last.
         facts = form(f"facts{other}", shelf.kept, shelf.rows((other,)), shelf.known, 0)
         places = np.flatnonzero(halves == one)
-        readings = readings_of([graphs[place] for place in places])
+        readings = readings_of([pairs[place] for place in places])
         order.append(places)
         blocks.append(with_parts(facts, shelf.kept, readings, shelf.features))
     back = np.argsort(np.concatenate(order))
     counts, vectors = (
         np.concatenate(parts)[back].astype(float) for parts in zip(*blocks, strict=True)
     )
-    return Taught(len(teacher), wrong, (counts, vectors), halves)
+    return Taught(pairs, counts, vectors, kinds, halves)
 
 
 def test_graphs(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> dict[str, Pairs]:
@@ -226,15 +227,49 @@ def test_graphs(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> di
     }
 
 
-def fit_calibrated(given: Taught, seed: int) -> tuple[KernelHead, np.ndarray]:
-    """Return the judge, and the scale that suits it on topics it did not see."""
-    crossed = np.zeros(len(given.halves))
-    for one in TEACHER:
+def judged_versions(shelf: Shelf) -> dict[str, Pairs]:
+    """Return the versions that people judged, of all topics but those of ``substance``.
+
+    Those of the generator are among them, for it made none of these graphs.
+    """
+    rows = shelf.rows((*HELD, *MAKER))
+    return {"accepted": accepted(rows), "failed": refused(rows)}
+
+
+class Fitted(NamedTuple):
+    """A judge, and the scale that suits it on topics it did not see."""
+
+    head: KernelHead
+    scale: np.ndarray
+
+    def __call__(self, counts: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        found: np.ndarray = sigmoid(
+            self.scale[0] * scores(self.head, counts, vectors)[:, 1] + self.scale[1]
+        )
+        return found
+
+
+def by_other_half(given: Taught, part: Part, seed: int) -> np.ndarray:
+    """Return the score of each graph by a judge that was taught on the other half of topics."""
+    crossed = np.zeros(len(given.kinds))
+    for one, other in (TEACHER, TEACHER[::-1]):
         out = given.halves == one
-        head = fit_substance(given.rows, given.right, given.wrong, seed, ~out)
-        crossed[out] = scores(head, given.rows[0][out], given.rows[1][out])[:, 1]
-    scale = calibration(crossed, given.labels, weighted(given.right, given.wrong))
-    return fit_substance(given.rows, given.right, given.wrong, seed), scale
+        head = fit_part(given, part, seed, (other,))
+        crossed[out] = scores(head, given.counts[out], given.vectors[out])[:, 1]
+    return crossed
+
+
+def scale_of(given: Taught, part: Part, crossed: np.ndarray) -> np.ndarray:
+    """Return slope and intercept under which 0.5 is as likely right as wrong."""
+    pick = np.isin(given.kinds, (part.right, *part.against))
+    shares = {kind: part.shares[kind] for kind in part.against}
+    return calibration(crossed[pick], (given.kinds == part.right)[pick].astype(float),
+                       weighted(given.kinds[pick], part.right, shares))  # fmt: skip
+
+
+def fit_calibrated(given: Taught, part: Part, seed: int) -> Fitted:
+    scale = scale_of(given, part, by_other_half(given, part, seed))
+    return Fitted(fit_part(given, part, seed, TEACHER), scale)
 
 
 def main() -> None:
@@ -243,27 +278,27 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=default)
     data = parser.parse_args().data
     torch.set_num_threads(1)
-    found, _ = instances(data)
-    kept = Kept()
-    features = Features(make_space(kept, found, data), kept)
-    shelf = Shelf(kept, features, lexical(data), topic_folds(kept, found), found)
+    shelf = open_shelf(data)
+    kept, features = shelf.kept, shelf.features
     making, beliefs, choice = fit_generator(shelf)
     print("the generator is fitted", flush=True)
     given = taught(shelf, proposals(making, shelf.rows(TEACHER), features, beliefs), choice)
     facts = form("facts", kept, shelf.rows(TEACHER), shelf.known, 0)
-    tests = test_graphs(shelf, proposals(making, shelf.rows(HELD), features, beliefs), choice)
-    test_rows = {kind: with_parts(facts, kept, readings_of(pairs), features)
-                 for kind, pairs in tests.items()}  # fmt: skip
-    fitted = [fit_calibrated(given, seed) for seed in SEEDS]
+    held = proposals(making, shelf.rows(HELD), features, beliefs)
+    tests = {APART: test_graphs(shelf, held, choice), JUDGED: judged_versions(shelf)}
+    rows = {on: {kind: with_parts(facts, kept, readings_of(pairs), features)
+                 for kind, pairs in graphs.items()} for on, graphs in tests.items()}  # fmt: skip
     figures: list[dict[str, object]] = []
-    for seed, (head, scale) in zip(SEEDS, fitted, strict=True):
-        values = {kind: sigmoid(scale[0] * scores(head, *rows)[:, 1] + scale[1])
-                  for kind, rows in test_rows.items()}  # fmt: skip
-        figures += figures_of(values, tests, seed)
-    head, scale = fitted[0]
-    arrays = {**choice.arrays("choice"), **head.arrays("substance"), "substance_scale": scale,
-              "phrases": making.phrases,
+    fitted = [{part.name: fit_calibrated(given, part, seed) for part in PARTS} for seed in SEEDS]
+    for seed, judges in zip(SEEDS, fitted, strict=True):
+        for on, kinds in rows.items():
+            values = {kind: np.minimum(*(one(*read) for one in judges.values()))
+                      for kind, read in kinds.items()}  # fmt: skip
+            figures += figures_of(on, values, tests[on], seed)
+    arrays = {**choice.arrays("choice"), "phrases": making.phrases,
               "often": np.array([often for _, often in making.words], np.float32)}  # fmt: skip
+    for name, one in fitted[0].items():
+        arrays |= {**one.head.arrays(name), f"{name}_scale": one.scale}
     np.savez(WORK / "substance.npz", allow_pickle=False, **arrays)
     (WORK / "concepts.txt").write_text("\n".join(w for w, _ in making.words) + "\n", "utf-8")
     making.cases.save(WORK)

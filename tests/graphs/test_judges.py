@@ -95,6 +95,14 @@ def test_a_chain_of_long_words_has_little_substance(judges):
         assert said.value > empty.value
 
 
+def test_substance_is_the_lower_of_what_its_two_judges_say(judges):
+    chain = nonsense_graph(BELIEF, ARGUMENT)
+    found = judges.substances([Reading(BELIEF, ARGUMENT, graph(text)) for text in (GOOD, chain)])
+    assert all(one.value == min(one.written, one.accepted) for one in found)
+    assert {one.written < one.accepted for one in found} == {True, False}
+    assert judges.substances([Reading(BELIEF, ARGUMENT, graph(""))])[0][:3] == (0, 0, 0)
+
+
 def test_gated_measures_are_zero_behind_the_gate(judges):
     sample = Sample("a", BELIEF, ARGUMENT, "support", (GOOD,))
     right = judge([sample], {"a": Prediction("a", "support", GOOD)}, judges)["a"]

@@ -42,7 +42,7 @@ __all__ = ["Maker", "generate_graphs"]
 
 PATTERNS = 60
 """Cases that are filled for a sample."""
-SHOWN = 8
+SHOWN = 24
 """Graphs that are shown to the judge."""
 
 

@@ -76,8 +76,9 @@ class GraphJudges:
         self._edges = KernelHead.load(kept, "edges")
         self._meaning = KernelHead.load(kept, "meaning")
         self._choice = KernelHead.load(kept, "choice")
-        self._substance = KernelHead.load(kept, "substance")
-        self._scale: Array = kept["substance_scale"]
+        self._substance = [
+            (KernelHead.load(kept, name), kept[f"{name}_scale"]) for name in ("written", "accepted")
+        ]
         self._facts = Bilinear.load(bundle.path("facts.npz"))
         words = bundle.path("concepts.txt").read_text("utf-8").split("\n")[:-1]
         self.maker = Maker(
@@ -155,13 +156,17 @@ class GraphJudges:
 
     def _substance_of(self, reading: Reading) -> Substance:
         if not reading.graph.edges:
-            return Substance(0.0, (), 0.0)
+            return Substance(0.0, 0.0, 0.0, (), 0.0)
         likely = sigmoid(fact_logits(self._facts, self._vectors, reading.graph.edges))
         parts = substance_parts(*reading, likely)
         counts, vectors = self.features.row(reading)
-        found = self._substance(np.concatenate([counts, parts]), vectors)
-        logit = self._scale[0] * found[1:] + self._scale[1]
-        return Substance(float(sigmoid(logit)[0]), tuple(map(float, likely)), float(parts[2]))
+        counts = np.concatenate([counts, parts])
+        written, accepted = (
+            float(sigmoid(scale[0] * head(counts, vectors)[1:] + scale[1])[0])
+            for head, scale in self._substance
+        )
+        least = min(written, accepted)
+        return Substance(least, written, accepted, tuple(map(float, likely)), float(parts[2]))
 
     def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
         self.know(texts_of(readings))

@@ -1,10 +1,11 @@
 """``substance``: does a graph say something, or does it only have the right form?
 
-A judge that has seen graphs which people wrote, and beside them graphs that look like those but
-say nothing: chains of phrases, graphs with their concepts moved about, graphs of another belief,
-perturbed and refused ones, and what the generator makes. It reads plausibility of each fact, how
-well plausible facts connect the argument to the belief, and what all judges read. A chain of long
-words under fixed relations passes every rule of structure and stands low here.
+Two judges, of which the lower answer counts. One has seen graphs which people wrote, and beside
+them graphs that look like those but say nothing: chains of phrases, graphs with their concepts
+moved about, graphs of another belief, perturbed ones, and what the generator makes. The other has
+seen which graphs people accepted as explanations, and which they refused. Both read plausibility of
+each fact, how well plausible facts connect the argument to the belief, and what all judges read. A
+chain of long words under fixed relations passes every rule of structure and stands low here.
 """
 
 from __future__ import annotations
@@ -39,14 +40,19 @@ class Substance(NamedTuple):
     """How much a graph says.
 
     Attributes:
-        value: 0 to 1; 0 for a graph without facts. Beside as many graphs that were made to say
-            nothing as people wrote, the share of the latter among graphs of this value.
+        value: The lower of ``written`` and ``accepted``, 0 to 1; 0 for a graph without facts.
+        written: Beside as many graphs that were made to say nothing as people wrote, the share
+            of the latter among graphs of this score.
+        accepted: Beside as many graphs that people refused as they accepted, the share of the
+            latter among graphs of this score.
         facts: Plausibility of each fact, 0 to 1.
         connection: Plausibility of the weakest fact on the best path, in either direction, from
             a concept of the belief to another one of the argument; 0 if there is none.
     """
 
     value: float
+    written: float
+    accepted: float
     facts: tuple[float, ...]
     connection: float
 
