@@ -1,6 +1,8 @@
 """Which knowledge base and which scorer ``commonsense`` does best with, on DECO train.
 
 PYTHONPATH=src:. python -m recipes.plausibility.knowledge [--data ../shared/data]
+
+A reply of which no triple was read counts 0.5 where the triples stand alone, as the metric has it.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ import numpy as np
 
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.replies import PERSON
-from grice.metrics.commonsense import FIT, combined, commonsense
-from grice.records import FeatureEvidence, Judgement
+from grice.metrics.commonsense import commonsense
+from grice.records import Judgement
 from grice.scoring.items import responses
 from grice.scoring.loaded import load_metric
 from grice.scoring.models import Models
@@ -23,7 +25,6 @@ from grice.stats import compare_correlations, correlation
 
 KNOWLEDGE = ("bundle:atomic", "bundle:comet", "bundle:atomic-comet")
 SCORERS = ("calibrated", "cosine", "likelihood")
-SHARE = 0.5
 
 
 def main() -> None:
@@ -39,7 +40,6 @@ def main() -> None:
     human = [item.human("events") for item in items]
     machine = np.array([item.system != PERSON for item in items])
     models = Models(mode="exact", workers=1, cache=None)
-    fits = [fit(one) for one in load_metric(commonsense, models, {}).judge(asked)]
 
     columns: dict[str, list[float]] = {}
     print(
@@ -48,13 +48,11 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for knowledge in KNOWLEDGE:
         for scorer in SCORERS:
-            options = {"knowledge": knowledge, "scorer": scorer, "share": 0.0}
-            judged = load_metric(commonsense, models, options).judge(asked)
-            alone = [value(one) for one in judged]
-            whole = [
-                one if judgement.status == "abstained" else combined(one, other, SHARE)
-                for one, other, judgement in zip(alone, fits, judged, strict=True)
-            ]
+            options = {"knowledge": knowledge, "scorer": scorer}
+            alone, whole = (
+                [value(one) for one in load_metric(commonsense, models, chosen).judge(asked)]
+                for chosen in (options | {"share": 0.0}, options)
+            )
             columns[f"{knowledge}, {scorer}"] = whole
             figures = [
                 spearman(column, human, rows)
@@ -75,12 +73,6 @@ def value(judgement: Judgement) -> float:
     if judgement.value is None:
         raise ValueError(judgement.reason)
     return judgement.value
-
-
-def fit(judgement: Judgement) -> float | None:
-    """Return how well the reply fits what was said; None where it was not judged."""
-    found = (one for one in judgement.evidence if isinstance(one, FeatureEvidence))
-    return next((one.value for one in found if one.name == FIT), None)
 
 
 def spearman(column: list[float], human: list[float | None], rows: np.ndarray) -> str:

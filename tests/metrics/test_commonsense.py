@@ -299,6 +299,9 @@ def test_what_no_person_would_write_is_not_judged():
 
     (found,) = judge([response("a b c")], extractor=Unsound())
     assert [one.triple.head for one in found.evidence] == ["a"]
+    (none,) = judge([response("a b c")], extractor=Unsound(), most=0)
+    assert (none.status, none.evidence) == ("abstained", ())
+    assert none.reason.startswith("no two events are related that were read as whole")
 
 
 def test_the_extractor_is_asked_for_sure_triples():

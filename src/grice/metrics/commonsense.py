@@ -41,6 +41,8 @@ FIT = "fits what was said before"
 TURNS = 4
 """Turns before the reply that its fit is judged by, as many as ACCENT's histories have."""
 
+NOT_WHOLE = "no two events are related that were read as whole clauses about people"
+
 READ: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
 
 MODELS = {
@@ -124,11 +126,10 @@ def commonsense(
         nearest_known,
     )
 
+    exchanges = [_exchange(one) for one in responses]
     found = [
-        msgspec.structs.replace(each, triples=_surest(each.triples, most))
-        for each in extractor.extract(
-            [_exchange(one) for one in responses], kinds=READ[read], least=least
-        )
+        _with_surest(each, most)
+        for each in extractor.extract(exchanges, kinds=READ[read], least=least)
     ]
     distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
@@ -164,6 +165,12 @@ def _exchange(response: Response) -> Exchange:
         response.text,
         any(turn.speaker == response.speaker for turn in last),
     )
+
+
+def _with_surest(extraction: Extraction, most: int) -> Extraction:
+    chosen = _surest(extraction.triples, most)
+    reason = extraction.reason if chosen or not extraction.triples else NOT_WHOLE
+    return msgspec.structs.replace(extraction, triples=chosen, reason=reason)
 
 
 def _surest(triples: Sequence[ExtractedTriple], most: int) -> tuple[ExtractedTriple, ...]:
