@@ -1,17 +1,19 @@
-"""Prints what an extractor reads from replies of DECO's training part, to be judged by reading.
+"""Prints the triples of DECO's training part that ``commonsense`` judges, to be judged by reading.
 
-PYTHONPATH=src python -m recipes.extraction.show [--every 10]
+PYTHONPATH=src:. python -m recipes.extraction.show [--seed 21 --count 20]
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 from pathlib import Path
 
 from recipes.extraction.deco import replies
 
 from grice.knowledge.extractor import CueExtractor
+from grice.metrics.commonsense import surest
 from grice.scoring.models import Models
 
 
@@ -20,15 +22,19 @@ def main() -> None:
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
     parser.add_argument("--model", default="bundle:extraction")
-    parser.add_argument("--every", type=int, default=10, help="print every so many replies")
-    parser.add_argument("--most", type=int, default=4, help="triples of a reply")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw of replies")
+    parser.add_argument("--count", type=int, default=20, help="replies to print")
+    parser.add_argument("--most", type=int, default=3, help="triples of a reply")
+    parser.add_argument("--least", type=float, default=0.5, help="how sure a triple must be read")
     arguments = parser.parse_args()
     model = Models(mode="exact", workers=1, cache=None).open(arguments.model)
     assert isinstance(model, CueExtractor)
-    shown = replies(arguments.data, "deco_train")[:: arguments.every]
-    for reply, found in zip(shown, model.extract([r.exchange for r in shown]), strict=True):
+    train = replies(arguments.data, "deco_train")
+    shown = random.Random(arguments.seed).sample(train, arguments.count)
+    read = model.extract([reply.exchange for reply in shown], least=arguments.least)
+    for reply, found in zip(shown, read, strict=True):
         print(f"\n{reply.exchange.previous}\n> {reply.exchange.reply.strip()}")
-        for triple in found.triples[: arguments.most]:
+        for triple in surest(found.triples, arguments.most):
             said = f"({triple.head} | {triple.relation} | {triple.tail})"
             print(f"   {triple.confidence:.2f} {triple.kind} {said}")
         if found.reason:

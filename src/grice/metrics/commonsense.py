@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from grice.records import KnownTail, Response
     from grice.runtime.protocols import Encoder, PairClassifier
 
-__all__ = ["FIT", "MODELS", "combined", "commonsense"]
+__all__ = ["FIT", "MODELS", "combined", "commonsense", "surest"]
 
 NEUTRAL = 0.5
 FIT = "fits what was said before"
@@ -168,13 +168,16 @@ def _exchange(response: Response) -> Exchange:
 
 
 def _with_surest(extraction: Extraction, most: int) -> Extraction:
-    chosen = _surest(extraction.triples, most)
+    chosen = surest(extraction.triples, most)
     reason = extraction.reason if chosen or not extraction.triples else NOT_WHOLE
     return msgspec.structs.replace(extraction, triples=chosen, reason=reason)
 
 
-def _surest(triples: Sequence[ExtractedTriple], most: int) -> tuple[ExtractedTriple, ...]:
-    """Return the surest triples, each pair of events once: one of its relations is mostly right."""
+def surest(triples: Sequence[ExtractedTriple], most: int) -> tuple[ExtractedTriple, ...]:
+    """Return the triples that are judged: whole ones, the surest, of the same two events one.
+
+    Of several relations between the same events, one is mostly right.
+    """
     found: list[ExtractedTriple] = []
     seen: set[frozenset[Place | str]] = set()
     for triple in triples:
