@@ -47,10 +47,6 @@ __all__ = [
 PREFIX = "compatibility_"
 NO_TRIPLE = 0.5
 """ACCENT's score of a reply without a triple."""
-UNREAD = 2
-"""Triples that :func:`cautious_score` takes a reply to hold beside those that were read."""
-DOUBT = 0.3
-"""Their plausibility. Both were chosen on DECO train."""
 LEAST = 0.01
 """What a triple counts at least: a cosine may be 0, which would decide everything."""
 TAILS = 10
@@ -175,15 +171,14 @@ def mean_score(scores: Sequence[float]) -> float:
 
 
 def cautious_score(scores: Sequence[float]) -> float:
-    """Return the harmonic mean of the scores and of two more of 0.3, which nobody read.
+    """Return the score of a reply as the harmonic mean of those of its triples, else 0.5.
 
     People call a reply senseless for one senseless triple, so a low one counts more than a high
-    one; and of a reply in which little was read, little is known.
+    one.
 
-    >>> round(cautious_score([0.8, 0.8]), 2), round(cautious_score([0.8] * 6), 2)
-    (0.44, 0.56)
-    >>> round(cautious_score([0.8, 0.8, 0.1]), 2)
-    0.26
+    >>> round(cautious_score([0.8, 0.8]), 2), round(cautious_score([0.8, 0.8, 0.1]), 2)
+    (0.8, 0.24)
     """
-    counted = [max(LEAST, score) for score in scores] + [DOUBT] * UNREAD
-    return len(counted) / math.fsum(1 / score for score in counted)
+    if not scores:
+        return NO_TRIPLE
+    return len(scores) / math.fsum(1 / max(LEAST, score) for score in scores)

@@ -5,7 +5,7 @@ turn before it, ask how well each agrees with what is known, and take the mean. 
 triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
 extractor of our own reads them, and by default a small network fitted on known triples judges
 them. The paper's test and others are there by name, and so is its mean: by default a senseless
-triple weighs more than a sensible one, and few triples weigh less than many.
+triple weighs more than a sensible one.
 
 What somebody says can also be out of place as a whole, which no triple shows: how well the reply
 fits what was said before has a stated share in the score, and stands among the evidence.
@@ -94,8 +94,8 @@ def commonsense(
     Their plausibilities are pooled and mixed with the probability that the reply belongs to what
     was said before. The evidence is every triple with its place, its plausibility and the most
     similar triple that is known, and how far the fit moved the score. A reply with an event that
-    is related to no other is judged by its fit, and as a reply of which little was read; one
-    without an event is not judged.
+    is related to no other is judged by its fit, with 0.5 for its triples; one without an event is
+    not judged.
 
     It can tell replies that answer what was said from those that do not, and each triple can be
     read and checked. It does not know how the world works as people do: on replies that are on
@@ -107,8 +107,8 @@ def commonsense(
             with known tails; ``likelihood``, what the knowledge base says itself; or networks of
             the shape of ACCENT's baselines.
         read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
-        pool: How triples are taken together: ``cautious``, their harmonic mean with two unread
-            ones of 0.3; or ``mean``, as in ACCENT.
+        pool: How triples are taken together: ``cautious``, their harmonic mean; or ``mean``, as in
+            ACCENT.
         most: How many triples of a reply are judged, those read most surely: of two events only
             one, and none of a clause that was cut off or of things that do something.
         least: How sure a triple must be read to be judged, 0 to 1. An extractor for its own part
