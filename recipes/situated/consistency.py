@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from corpora import SOURCES, rows
 
-from grice.evaluation.benches.situatedgen import ARTICLE, NERS, _ratio
+from grice.evaluation.benches._situatedgen import ARTICLE, named_entities, ratio
 from grice.situated.records import CONTEXTS
 from grice.stats.estimate import Estimate
 
@@ -44,7 +44,7 @@ def read(data: Path) -> dict[str, list[Said]]:
     """Return what the release says of every phrase in every statement, by source."""
     lines = {
         source: [
-            (str(row["statement"]).lower(), NERS.findall(str(row["NERs"])))
+            (str(row["statement"]).lower(), named_entities(row))
             for row in rows(data / f"situatedgen/statements_{source}.jsonl.gz")
         ]
         for source in SOURCES
@@ -104,7 +104,7 @@ def elsewhere(
 def f1(pairs: Iterable[tuple[frozenset[str], frozenset[str]]]) -> Estimate:
     both = list(pairs)
     right = [2.0 * len(a & b) for a, b in both]
-    return _ratio(right, [float(len(a) + len(b)) for a, b in both])
+    return ratio(right, [float(len(a) + len(b)) for a, b in both])
 
 
 def shown(found: Estimate) -> str:

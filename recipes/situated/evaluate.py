@@ -1,6 +1,8 @@
 """Take the figures of the cards from the bench: ``pack.py`` writes them into the cards.
 
 grice bench situatedgen --json > recipes/situated/work/bench.jsonl
+python recipes/situated/sources.py --data ../shared/data
+python recipes/situated/folds.py --data ../shared/data
 python recipes/situated/evaluate.py
 python recipes/situated/evaluate.py --steps     # agreement of each step as a table
 """
@@ -11,6 +13,10 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grice.stats.estimate import Estimate
 
 WORK = Path(__file__).parent / "work"
 MEASURES = {
@@ -33,6 +39,13 @@ def figures() -> Iterator[tuple[str, str, dict[str, object]]]:
         measure, _, on = row["measure"].partition(" on ")
         if row["value"] is not None and not row["row"].startswith("table"):
             yield measure, on, row
+
+
+def as_quality(on: str, measure: str, found: Estimate, command: str) -> dict[str, object]:
+    """Return a figure as the cards have it."""
+    value, low, high = (round(one, 4) for one in (found.value, found.low, found.high))
+    return {"on": on, "measure": measure, "value": value, "low": low, "high": high,
+            "n": found.n, "command": command}  # fmt: skip
 
 
 def print_steps() -> None:
@@ -58,6 +71,8 @@ def main() -> None:
                 **{key: round(row[key], 4) for key in ("value", "low", "high")}, "n": row["n"],
                 "command": "grice bench situatedgen",
             })  # fmt: skip
+    for bundle, file in (("context", "quality_sources.json"), ("situated", "quality_folds.json")):
+        quality[bundle] += json.loads((WORK / file).read_text())
     (WORK / "quality.json").write_text(json.dumps(quality, indent=1))
     print({name: len(rows) for name, rows in quality.items()})
 

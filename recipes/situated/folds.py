@@ -25,9 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from evaluate import as_quality
 from fit import Form, Settings, packed_form, train
 
-from grice.evaluation.benches.situatedgen import _entities, _with_entities
+from grice.evaluation.benches._situatedgen import entities_in, with_entities
 from grice.knowledge.plausibility import Bilinear
 from grice.runtime.heads import Mlp
 from grice.runtime.protocols import Encoder
@@ -37,9 +38,12 @@ from grice.situated.floors import swap_contexts
 from grice.situated.records import CONTEXTS, Sample, read_samples
 from grice.situated.scores import mean_of_samples
 from grice.situated.words import find_run, noun_lemma
+from grice.stats.estimate import Estimate
 
 WORK = Path(__file__).parent / "work"
 FOLDS, RANK = 5, 48
+KINDS = ("", "GEO", "TEMP")
+COMMAND = "python recipes/situated/folds.py"
 ONE = np.ones(2, np.float32)
 OTHER_NAMES = {
     "us": "united state", "usa": "united state", "united state of america": "united state",
@@ -156,9 +160,9 @@ def main() -> None:
     torch.set_num_threads(1)
     models = Models(mode="exact", workers=1, cache=WORK / "memo")
     encoder = models.open("bundle:situated").encoder
-    known = _entities(folder)
+    known = entities_in(folder)
     samples = [
-        _with_entities(one, known)
+        with_entities(one, known)
         for one in chain(
             *(read_samples(folder / f"{s}.jsonl.gz") for s in ("train", "dev", "test"))
         )
@@ -187,16 +191,27 @@ def main() -> None:
         every += measured
         show(str(seed), measured)
     show("all", every)
+    quality = [
+        as_quality(f"released {on or 'GEO and TEMP'} pairs of entities left out of training",
+                   "swap_detection", measured_on(on, every), COMMAND)
+        for on in KINDS
+    ]  # fmt: skip
+    if arguments.held == 1:
+        (WORK / "quality_folds.json").write_text(json.dumps(quality, indent=1))
     show("cosine alone, pairs of all", [(one, plain[id(one)]) for one, _ in every])
 
 
+def measured_on(kind: str, measured: list[tuple[Sample, float]]) -> Estimate:
+    """Return the share of pairs of a kind of context, with its interval over statements."""
+    kept = [one for one in measured if not kind or kind in one[0].context]
+    return mean_of_samples([hit for _, hit in kept], [one for one, _ in kept])
+
+
 def show(name: str, measured: list[tuple[Sample, float]]) -> None:
-    """Print the shares, with intervals over statements."""
-    for on in ("", "GEO", "TEMP"):
-        kept = [one for one in measured if not on or on in one[0].context]
-        found = mean_of_samples([hit for _, hit in kept], [one for one, _ in kept])
-        print(f"| {name} | {on or 'all'} | {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] | "
-              f"{len(kept):,} |", flush=True)  # fmt: skip
+    for kind in KINDS:
+        found = measured_on(kind, measured)
+        print(f"| {name} | {kind or 'all'} | {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] "
+              f"| {found.n:,} |", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ DATA = {
     "context": [
         "creak train (MIT), strategyqa train and facts (MIT), arc train (CC BY-SA 4.0), "
         "commonsenseqa train (MIT), csqa2 train (CC BY 4.0)",
-        "labels: spaCy's small English models en_core_web_sm 3.8 and 3.6 (MIT)",
+        "labels: spaCy's English models en_core_web_sm 3.8 and 3.6, en_core_web_md 3.8 (MIT)",
         "names: places, times and events of WordNet 3.0 (WordNet License), cities, states and "
         "countries of GeoNames (CC BY 4.0)",
     ],

@@ -18,7 +18,7 @@ import torch
 from corpora import SOURCES, evaluated, rows
 from tag import COUNT, OURS, tags_of
 
-from grice.evaluation.benches.situatedgen import NERS, _bare
+from grice.evaluation.benches._situatedgen import bare, named_entities
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
@@ -77,7 +77,7 @@ def main() -> None:
     for source in SOURCES:
         lines = list(rows(data / f"situatedgen/statements_{source}.jsonl.gz"))
         texts = [str(line["statement"]).strip() for line in lines]
-        gold = [NERS.findall(str(line["NERs"])) for line in lines]
+        gold = [named_entities(line) for line in lines]
         states = [tuple(hidden) for hidden, _ in encoder.hidden(texts)]
         read[source] = list(zip(lines, texts, gold, states, strict=True))
         xs, tags = [], []
@@ -107,8 +107,8 @@ def score(folder: Path, network: Mlp, read: list[tuple]) -> float:
     tagger._network = network
     right = both = 0
     for text, (_, _, gold, _), (found, _) in zip(texts, read, tagger.find(texts), strict=True):
-        mine = {_bare(text[e.start : e.end], e.label) for e in found if e.label in CONTEXTS}
-        other = {_bare(*one) for one in gold if one[1] in CONTEXTS}
+        mine = {bare(text[e.start : e.end], e.label) for e in found if e.label in CONTEXTS}
+        other = {bare(*one) for one in gold if one[1] in CONTEXTS}
         right += 2 * len(mine & other)
         both += len(mine) + len(other)
     return right / both

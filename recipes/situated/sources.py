@@ -14,21 +14,23 @@ not made again.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import torch
 from corpora import SOURCES, rows
+from evaluate import as_quality
 from states import State, states_of
 from tag import chosen, features, fit, labelled, parted
 
-from grice.evaluation.benches.situatedgen import (
-    NERS,
-    _context_rows,
-    _found,
-    _held_out,
-    _Read,
+from grice.evaluation.benches._situatedgen import (
+    Read,
+    context_f1,
+    evaluated_statements,
+    found_in,
+    named_entities,
 )
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
@@ -41,6 +43,7 @@ from grice.stats.estimate import Estimate
 
 WORK = Path(__file__).parent / "work"
 MOST, WIDTH = 16_000, 160
+COMMAND = "python recipes/situated/sources.py"
 Labelled = dict[str, object]
 Words = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Line = tuple[str, str, list[tuple[str, str]]]
@@ -56,7 +59,7 @@ def statements(data: Path, context: ContextModels) -> dict[str, list[Line]]:
         if source == "strategyqa":
             asked = [Question(r["id"], r["question"], r["answer"], "yes_no") for r in lines]
             turned |= {one.id: one.statement for one in to_statements(asked, context.clauses)}
-        found[source] = [(r["id"], turned[r["id"]], NERS.findall(str(r["NERs"]))) for r in lines]
+        found[source] = [(r["id"], turned[r["id"]], named_entities(r)) for r in lines]
     return found
 
 
@@ -129,11 +132,12 @@ def main() -> None:
     given = statements(data, context)
     trained = fit_all(seeds, encoder)
     states = states_of([text for lines in given.values() for _, text, _ in lines], encoder)
-    unseen = _held_out(data / "situatedgen")
+    unseen = evaluated_statements(data / "situatedgen")
 
     def hidden(texts: list[str]) -> list[State]:
         return [states[text] for text in texts]
 
+    quality: list[dict[str, object]] = []
     print("| source left out | statements | seed | F1 without articles | F1 as spelt | "
           "without rules | n |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for source, lines in given.items():
@@ -142,22 +146,23 @@ def main() -> None:
         texts, gold = [line[1] for line in lines], [line[2] for line in lines]
         for seed, folder in enumerate(folders):
             tagger = ContextTagger(folder, hidden, "")
-            found = _found(texts, tagger)
-            bare = [
-                [(text[one.start : one.end], one.label) for one in said.entities]
-                for text, said in zip(texts, tagger.find_without_rules(texts), strict=True)
-            ]
+            said = tagger.find(texts), tagger.find_without_rules(texts)
+            sides = [found_in(texts, one) for one in said]
             for on, part in (
                 ("all", range(len(lines))),
                 ("dev, test", [i for i, line in enumerate(lines) if line[0] in unseen]),
             ):
                 figures = [
-                    row.found
-                    for side in (found, bare)
-                    for row in _context_rows(on, [_Read(side[i], gold[i]) for i in part], "")
+                    found
+                    for side in sides
+                    for found in context_f1([Read(side[i], gold[i]) for i in part])
                 ]
                 cells = " | ".join(shown(figures[k]) for k in (1, 0, 3))
                 print(f"| {source} | {on} | {seed} | {cells} | {len(part):,} |", flush=True)
+                if not seed:
+                    of = f"{source} left out of training, {on} statements"
+                    quality.append(as_quality(of, "context_f1", figures[1], COMMAND))
+    (WORK / "quality_sources.json").write_text(json.dumps(quality, indent=1))
 
 
 if __name__ == "__main__":

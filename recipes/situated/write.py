@@ -29,7 +29,7 @@ from recipes.situated.corpora import evaluated, normalise
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 
-from grice.evaluation.benches.situatedgen import _entities, _with_entities
+from grice.evaluation.benches._situatedgen import entities_in, with_entities
 from grice.knowledge.generative import END_OF_TEXT, NOTHING, START
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import Generated
@@ -231,8 +231,8 @@ def evaluate(data: Path, every: int) -> None:
     network = started(tokenizer, None)
     network.load_state_dict(torch.load(WORK / "writer.pt", weights_only=True))
     folder = data / "situatedgen"
-    known = _entities(folder)
-    samples = [_with_entities(one, known) for one in read_samples(folder / "test.jsonl.gz")]
+    known = entities_in(folder)
+    samples = [with_entities(one, known) for one in read_samples(folder / "test.jsonl.gz")]
     samples = samples[::every]
     texts = write_pairs([one.keywords for one in samples], Writer(network, tokenizer))
     models = Models(mode="exact", workers=1, cache=None)

@@ -6,16 +6,26 @@ one to one with a printed one, and the verdicts say no more than which is higher
 
 from __future__ import annotations
 
-import gzip
-import json
-import re
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 import numpy as np
 
 from grice.errors import BundleError, InputError
+from grice.evaluation.benches._situatedgen import (
+    SOURCES,
+    Read,
+    context_f1,
+    entities_in,
+    evaluated_statements,
+    found_in,
+    named_entities,
+    ratio,
+    rows_of,
+    statements_file,
+    with_entities,
+)
 from grice.evaluation.rows import Row
 from grice.runtime.protocols import TaggedSpan
 from grice.situated.captions import rouge_l
@@ -23,12 +33,10 @@ from grice.situated.floors import halved, swapped
 from grice.situated.marking import keywords_of, mask
 from grice.situated.mining import alike, mine_pairs
 from grice.situated.records import (
-    CONTEXTS,
     Entity,
     Marked,
     Question,
     Sample,
-    context_of,
     read_samples,
 )
 from grice.situated.scores import mean_of_samples, score_outputs
@@ -38,7 +46,7 @@ from grice.stats.estimate import Estimate
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from grice.evaluation.rows import Kind
@@ -54,14 +62,11 @@ PAPER = (
 )
 PRINTED_PAIRS = 2012
 """Test pairs in the paper."""
-SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
 T5_LARGE = {
     "match_first": 0.677, "match_exclusive": 0.677, "bleu4": 0.263, "rouge2": 0.331,
     "meteor": 0.319, "cider_d": 0.209,
 }  # fmt: skip
 """Printed for T5-large on the paper's test set; CIDEr on a scale of 0 to 1."""
-NERS = re.compile(r"(.+?):([A-Z_]{3,})(?:, |$)")
-ARTICLE = re.compile(r"^(?:the|an?) ")
 
 
 def measure(shop: Workshop) -> Iterator[Row]:
@@ -83,8 +88,8 @@ def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
         contrast = cast("ContrastModels", models.open("bundle:situated"))
     except BundleError as error:
         raise InputError(str(error)) from error
-    known = _entities(folder)
-    samples = [_with_entities(one, known) for one in samples]
+    known = entities_in(folder)
+    samples = [with_entities(one, known) for one in samples]
     stamp = models.stamp("bundle:situated")
     written: dict[str, tuple[Kind, list[str]]] = {
         "reference": ("ours", [one.reference for one in samples]),
@@ -130,26 +135,6 @@ def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
         why = " > ".join(f"{name} {values[name].value:.3f}" for name in order)
         yield Row(row="ranking", measure="ranked_rightly", found=found, kind="ours",
                   on=measure_name, why=why)  # fmt: skip
-
-
-def _entities(folder: Path) -> dict[str, tuple[Entity, ...]]:
-    """Return the released context entities of each statement."""
-    known = {}
-    for row in chain(*(_rows(folder / f"statements_{name}.jsonl.gz") for name in SOURCES)):
-        found = NERS.findall(str(row["NERs"]))
-        known[str(row["id"])] = tuple(Entity(*one) for one in found if one[1] in CONTEXTS)
-    return known
-
-
-def _rows(path: Path) -> Iterator[dict[str, object]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
-def _with_entities(sample: Sample, known: Mapping[str, tuple[Entity, ...]]) -> Sample:
-    first, second = (known[name] for name in sample.ids)
-    kinds = context_of(first) & context_of(second)
-    return msgspec.structs.replace(sample, entities=(first, second), context=tuple(sorted(kinds)))
 
 
 def _system(
@@ -204,7 +189,7 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, stamp: str) -> Iterat
 
 def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
     """Yield how far each step of the pipeline agrees with the released data."""
-    rows = {name: list(_rows(folder / f"statements_{name}.jsonl.gz")) for name in SOURCES}
+    rows = {name: list(rows_of(statements_file(folder, name))) for name in SOURCES}
     turned: dict[str, str] = {}
     for name in ("strategyqa", "commonsenseqa", "arc"):
         asked = [
@@ -231,24 +216,18 @@ def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
     for on, values in chosen.items():
         yield Row(row="pipeline", measure="statements_rouge_l", found=mean(values), kind="ours",
                   on=on, signature=stamp)  # fmt: skip
-    held = _held_out(folder)
-    unseen: list[_Read] = []
+    held = evaluated_statements(folder)
+    unseen: list[Read] = []
     for name in SOURCES:
         texts = [turned[str(r["id"])] if name == "strategyqa" else str(r["statement"]).strip()
                  for r in rows[name]]  # fmt: skip
-        gold = [NERS.findall(str(r["NERs"])) for r in rows[name]]
-        read = list(map(_Read, _found(texts, context.tagger), gold))
+        gold = [named_entities(r) for r in rows[name]]
+        read = list(map(Read, found_in(texts, context.tagger.find(texts)), gold))
         yield from _context_rows(name, read, stamp)
         part = [one for one, r in zip(read, rows[name], strict=True) if str(r["id"]) in held]
         yield from _context_rows(f"{name}, dev and test statements", part, stamp)
         unseen += part
     yield from _context_rows("all sources, dev and test statements", unseen, stamp)
-
-
-def _held_out(folder: Path) -> set[str]:
-    """Return the names of the statements of dev and test, by which no rule was written."""
-    samples = (read_samples(folder / f"{name}.jsonl.gz") for name in ("dev", "test"))
-    return {name for one in chain(*samples) for name in one.ids}
 
 
 def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -> Iterator[Row]:
@@ -268,7 +247,7 @@ def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -
     right = [2.0 * len(mine[name] & gold[name]) for name in gold]
     both = [float(len(mine[name]) + len(gold[name])) for name in gold]
     why = "nouns from the shipped tagger, entities as released"
-    yield Row(row="pipeline", measure="keywords_f1", found=_ratio(right, both), kind="ours",
+    yield Row(row="pipeline", measure="keywords_f1", found=ratio(right, both), kind="ours",
               why=why, signature=stamp)  # fmt: skip
     vectors = np.stack(contrast.encoder.encode([one.masked for one in marked]))
     found, _ = mine_pairs(marked, alike(vectors), "released")
@@ -285,7 +264,7 @@ def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -
               why="released pairs that our own split does not cut", signature=stamp)  # fmt: skip
     entities = {one.id: one.entities for one in marked}
     for name, rows in pairs.items():
-        given = [_with_entities(row, entities) for row in rows]
+        given = [with_entities(row, entities) for row in rows]
         judged = contrast.judge.judge_outputs(given, [row.reference for row in given])
         passed = [float(one.contrast is not None and one.contrast >= 0.5) for one in judged]
         share = mean_of_samples(passed, given)
@@ -296,11 +275,11 @@ def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -
 
 def _marked(folder: Path, tagger: Tagger) -> list[Marked]:
     """Return the released statements with their entities and the shipped tagger's nouns."""
-    rows = list(chain(*(_rows(folder / f"statements_{name}.jsonl.gz") for name in SOURCES)))
+    rows = list(chain(*(rows_of(statements_file(folder, name)) for name in SOURCES)))
     texts = [str(row["statement"]).strip() for row in rows]
     marked = []
     for row, text, found in zip(rows, texts, tagger.find(texts), strict=True):
-        entities = tuple(Entity(*one) for one in NERS.findall(str(row["NERs"])))
+        entities = tuple(Entity(*one) for one in named_entities(row))
         spans = []
         for one in entities:
             start = text.find(one.text)
@@ -311,47 +290,9 @@ def _marked(folder: Path, tagger: Tagger) -> list[Marked]:
     return marked
 
 
-def _found(texts: Sequence[str], tagger: Tagger) -> list[list[tuple[str, str]]]:
-    """Return the entities of each text with their labels."""
-    return [
-        [(text[one.start : one.end], one.label) for one in said.entities]
-        for text, said in zip(texts, tagger.find(texts), strict=True)
-    ]
-
-
-class _Read(NamedTuple):
-    """The entities of a statement: what the tagger found, and what was released."""
-
-    found: Sequence[tuple[str, str]]
-    gold: Sequence[tuple[str, str]]
-
-
-def _context_rows(on: str, read: Sequence[_Read], stamp: str) -> Iterator[Row]:
+def _context_rows(on: str, read: Sequence[Read], stamp: str) -> Iterator[Row]:
     """Yield the F1 of context entities: by label as spelt, and by kind without the article."""
-    for name, form in (("context_f1_labels", _spelt), ("context_f1", _bare)):
-        right, both = [], []
-        for mine, other in read:
-            a, b = ({form(*one) for one in side if one[1] in CONTEXTS} for side in (mine, other))
-            right.append(2.0 * len(a & b))
-            both.append(float(len(a) + len(b)))
-        yield Row(row="pipeline", measure=name, found=_ratio(right, both), kind="ours", on=on,
+    names = ("context_f1_labels", "context_f1")
+    for name, found in zip(names, context_f1(read), strict=True):
+        yield Row(row="pipeline", measure=name, found=found, kind="ours", on=on,
                   why="against the released entities", signature=stamp)  # fmt: skip
-
-
-def _spelt(text: str, label: str) -> tuple[str, str]:
-    return text.lower(), label
-
-
-def _bare(text: str, label: str) -> tuple[str, str]:
-    return re.sub(r"[^a-z0-9]", "", ARTICLE.sub("", text.lower())), CONTEXTS[label]
-
-
-def _ratio(above: Sequence[float], below: Sequence[float]) -> Estimate:
-    """Return a ratio of sums with its bootstrap interval over statements."""
-    rng = np.random.default_rng(0)
-    over, under = np.array(above), np.array(below)
-    weights = rng.multinomial(len(over), np.full(len(over), 1 / len(over)), 1000)
-    draws = (weights @ over) / (weights @ under)
-    low, high = (float(one) for one in np.quantile(draws, (0.025, 0.975)))
-    method = "F1, percentile bootstrap of statements, 1000 resamples, seed 0"
-    return Estimate(float(over.sum() / under.sum()), low, high, 0.95, len(over), method)
