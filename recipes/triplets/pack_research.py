@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -25,39 +26,35 @@ from torch import nn
 from transformers import BertModel
 from transformers.utils import logging
 
+from grice.records import Triple
 from grice.runtime.bundle import file_sha256
-from grice.triplets.heads import SCALE
+from grice.scoring.models import Models
+from grice.triplets.cider import Cider, load_cider
+from grice.triplets.models import TripletModels, open_folder
+from grice.triplets.tasks import answer_tasks
 
 SHARES = (0.5, 0.5, 0.5)
 """What the joint network counts beside the frozen heads: entailed, option, relation."""
 COUNTED = (1.0, 1.0)
 """What its option and entailment count beside the log probability of an answer."""
 RERANK = 0.5
-"""What the frozen heads count beside both. All were chosen on the validating part of fold 1."""
+"""What the frozen heads count beside both."""
+HEARD = (0.1, 0.2)
+"""What it counts, for entailed and for option, that the reader's answers have words of the tail.
+
+All of these were chosen on the validating part of fold 1."""
 
 
-def outputs(path: Path, kept: dict[str, np.ndarray], rows: np.ndarray) -> np.ndarray:
-    """Return a head's numbers of some pairs, shape ``(pairs, 3, relations)``."""
-    with np.load(path) as arrays:
-        w = {name: arrays[name].astype(np.float32) for name in arrays.files}
-    both = w["head_weight"].shape[0] > kept["context"].shape[1]
-    vectors = np.concatenate([kept["context"], kept["alone"]], 1) if both else kept["context"]
-    vectors = vectors.astype(np.float32) * SCALE
-    head = (vectors @ w["head_weight"] + w["head_bias"])[kept["pairs"][rows, 0]]
-    tail = (vectors @ w["tail_weight"] + w["tail_bias"])[kept["pairs"][rows, 1]]
-    joined = np.concatenate([head, tail, head * tail, kept["structure"][rows]], axis=1)
-    hidden = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
-    return (hidden @ w["out_weight"] + w["out_bias"]).reshape(len(rows), 3, -1)
-
-
-def blended(frozen: np.ndarray, fold: int, rows: np.ndarray) -> np.ndarray:
-    """Return the log odds of rows of NLI by frozen heads and the joint networks."""
-    joint = []
-    for path in sorted(WORK.glob(f"joint_{fold}_[0-9].npz")):
-        with np.load(path) as kept:
-            known = dict(zip(kept["nli"].tolist(), kept["odds"].tolist(), strict=True))
-        joint.append([known[row] for row in rows.tolist()])
-    return (1 - SHARES[0]) * frozen + SHARES[0] * np.mean(joint, axis=0)
+def best_level(cider: Cider, held: set[str], models: TripletModels) -> float:
+    """Return the log odds from which on triplets of some dialogues are best called entailed."""
+    said = answer_tasks(cider, held, models).entailed
+    told = [(one, True) for one in cider.items] + [(one, False) for one in cider.negatives]
+    rows = [(one.dialogue, Triple(one.head.strip(), one.relation, one.tail.strip()), gold)
+            for one, gold in told if one.dialogue in held]  # fmt: skip
+    odds = np.array([said[name, triple] for name, triple, _ in rows])
+    gold = np.array([right for *_, right in rows])
+    levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
+    return float(max(levels, key=lambda one: macro_f1(gold, odds > one)))
 
 
 def export(weights: Path, model: Path, out: Path) -> None:
@@ -135,12 +132,15 @@ def arrays(net: Joint, layer: nn.Module) -> dict[str, np.ndarray]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="all-MiniLM-L6-v2 in torch")
-    model = parser.parse_args().model
+    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
+    parser.add_argument("--data", type=Path, default=default)
+    options = parser.parse_args()
     logging.set_verbosity_error()
-    kept = dict(np.load(WORK / "rows.npz"))
-    nli = kept["nli"]
-    of = kept["dialogue"][kept["pairs"][nli[:, 0], 0]]
-    validates = np.random.default_rng(7).random(kept["dialogue"].max() + 1) < 1 / 8
+    cider = load_cider(options.data / "cider")
+    names = [str(name) for name in np.load(WORK / "rows.npz")["names"]]
+    chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
+    validates = {name for name, one in zip(names, chosen, strict=True) if one}
+    encoder = Models(mode="exact", workers=1, cache=None).open("bundle:encoder")
     for fold in range(1, 6):
         out = WORK / f"fold_{fold}"
         shutil.rmtree(out, ignore_errors=True)
@@ -150,15 +150,14 @@ def main() -> None:
             shutil.copy(path, out / f"links_{place}.npz")
         shutil.copy(WORK / f"links_alone_{fold}_0.npz", out / "alone.npz")
         for weights in sorted(WORK.glob(f"joint_{fold}_[0-9]_best.pt")):
-            export(weights, model, out / f"rereader_{weights.name.split('_')[2]}")
-        rows = np.flatnonzero((nli[:, 3] != fold) & validates[of])
-        mean = np.mean([outputs(path, kept, nli[rows, 0]) for path in found], axis=0)
-        odds = blended(mean[np.arange(len(rows)), 0, nli[rows, 1]], fold, rows)
-        levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
-        level = max(levels, key=lambda one: macro_f1(nli[rows, 2] == 1, odds > one))
-        settings = {"level": float(level), "rerank": RERANK, "shares": SHARES, "counted": COUNTED}
+            export(weights, options.model, out / f"rereader_{weights.name.split('_')[2]}")
+        settings = {"level": 0.0, "rerank": RERANK, "shares": SHARES, "counted": COUNTED,
+                    "heard": HEARD}  # fmt: skip
         (out / "settings.json").write_text(json.dumps(settings))
-        print(fold, len(found), "frozen heads, level", round(float(level), 3), flush=True)
+        held = {name for name in validates if cider.folds[name] != fold}
+        settings["level"] = best_level(cider, held, open_folder(out, encoder))
+        (out / "settings.json").write_text(json.dumps(settings))
+        print(fold, len(found), "frozen heads, level", round(settings["level"], 3), flush=True)
 
 
 if __name__ == "__main__":
