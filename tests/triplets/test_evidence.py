@@ -54,6 +54,12 @@ def test_a_triple_says_where_its_events_were_said(links):
     assert found.own <= found.events
 
 
+def test_a_triple_about_a_thing_is_not_whole(links):
+    (rain,) = read(links, "I stayed at home because it was raining.").triples
+    assert (rain.head, rain.tail, rain.whole) == ("it rains", "PersonX stays at home", False)
+    assert all(one.whole for one in read(links, BUS).triples)
+
+
 def test_links_are_an_extractor_as_any_other(links):
     assert isinstance(links, TripleExtractor)
     exchanges = [Exchange(("You are late.",), BUS), Exchange((), CAR), Exchange(("Hi",), "")]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grice.knowledge.candidates import Candidate, allowed, worded
+from grice.knowledge.candidates import Candidate, allowed, are_whole, worded
 from grice.knowledge.clauses import CHARACTERS, said_events
 from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
 from grice.knowledge.extractor import not_english
@@ -116,12 +116,13 @@ def _triple(link: Link, talk: Conversation, exchange: Exchange) -> ExtractedTrip
         return None
     for relation, swapped in _relations(link.relation):
         candidate = Candidate(tail, head) if swapped else Candidate(head, tail)
-        if allowed([candidate])[0, RELATIONS.index(relation)]:
+        column = RELATIONS.index(relation)
+        if allowed([candidate])[0, column]:
             texts = worded(candidate, relation)
             return ExtractedTriple(
                 head=texts[0], relation=relation, tail=texts[1], confidence=link.confidence,
                 kind=candidate.kind, head_place=candidate.head.place,
-                tail_place=candidate.tail.place,
+                tail_place=candidate.tail.place, whole=bool(are_whole([candidate])[0, column]),
             )  # fmt: skip
     return None
 
