@@ -9,20 +9,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from data import WORDED
+from data import WORDED, only_weighs, said_again
 
 from grice.runtime.thread_numbers import Bigrams, said, turn_numbers
-from grice.runtime.threads import Towers, order_numbers, own_turns, turn_blocks
+from grice.runtime.threads import (
+    BESIDE,
+    Towers,
+    beside_numbers,
+    order_numbers,
+    own_turns,
+    turn_blocks,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from data import Rated, Sample
     from numpy.typing import NDArray
     from vectors import VectorStore
 
-__all__ = ["AXES", "Item", "Maker", "Prepared", "Vectors", "prepare"]
+    from grice.runtime.misfits import Misfits
+
+__all__ = ["AXES", "Item", "Maker", "Prepared", "Vectors", "prepare", "weighing"]
 
 AXES = 160
 """Principal axes of the turns that the networks read."""
@@ -32,8 +41,6 @@ SEEN = 2
 """How often two words must have stood side by side to be kept."""
 WORDED_WAYS, MOVED_WAYS = 4, 2
 """Twins of a conversation with changed wording, and with moved turns, that are drawn for it."""
-LEFT_OUT = 4
-"""One conversation in so many is not shown to the networks: it weighs their outputs."""
 
 
 class Item(NamedTuple):
@@ -50,6 +57,7 @@ class Item(NamedTuple):
         good: For each turn whether its message was called good.
         held_out: Whether it is never trained on.
         speakers: 0 or 1 for each turn.
+        beside: What the networks do not read of its turns; none of those that they learn from.
     """
 
     kind: str
@@ -62,6 +70,7 @@ class Item(NamedTuple):
     good: tuple[bool | None, ...] = ()
     held_out: bool = False
     speakers: tuple[int, ...] = ()
+    beside: NDArray[np.float32] = np.zeros((0, BESIDE), np.float32)
 
 
 class Prepared(NamedTuple):
@@ -146,18 +155,23 @@ class _Corpus:
 
 
 class Maker(NamedTuple):
-    """What makes items."""
+    """What makes items; without words, what the networks do not read is left out."""
 
     vectors: Vectors
     towers: Towers
+    words: Mapping[str, Misfits] | None = None
 
     def item(self, one: Sample | Rated, bigrams: Bigrams) -> Item:
         rows = self.vectors.places(one.turns)
         read = self.vectors.rows[rows].astype(np.float32)
         plain = turn_numbers(read, one.speakers, one.turns, bigrams)
         numbers = np.concatenate([plain, order_numbers(self.towers.fits(read))], axis=1)
-        return Item("", rows, own_turns(one.speakers), numbers.astype(np.float16),
-                    held_out=one.held_out, speakers=one.speakers)  # fmt: skip
+        found = Item("", rows, own_turns(one.speakers), numbers.astype(np.float16),
+                     held_out=one.held_out, speakers=one.speakers)  # fmt: skip
+        if self.words is None:
+            return found
+        misfits = [self.words[text] for text in one.turns]
+        return found._replace(beside=beside_numbers(misfits, one.speakers, one.turns))
 
     def sample(self, one: Sample, bigrams: Bigrams, twin: int) -> Item:
         return self.item(one, bigrams)._replace(kind=one.kind, broken=one.broken, twin=twin)
@@ -166,39 +180,66 @@ class Maker(NamedTuple):
         return self.item(one, bigrams)._replace(quality=one.quality, good=one.good)
 
 
-def prepare(made: dict[str, list[Any]], vectors: Vectors, towers: Towers, out: Path) -> None:
+def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
     """Write the bigrams, and every sample as arrays."""
     corpus = _Corpus(made["train"])
     corpus.save(out / "bigrams.npz")
     kept = Bigrams.load(out / "bigrams.npz")
-    make = Maker(vectors, towers)
     items = {
         **_training(made, make, corpus, kept),
         "held": [make.sample(one, kept, i) for i, one in enumerate(made["held"])],
         "rated": [make.rated(one, kept) for one in made["rated"]],
     }
     place = {(one.source, one.id): i for i, one in enumerate(made["held"])}
-    items["held_broken"] = [
-        make.sample(one, kept, place[one.source, one.id]) for one in made["held_broken"]
-    ]
-    (out / "prepared.pickle").write_bytes(pickle.dumps(_on_axes(items, vectors)))
+    for name, samples in (("held_broken", made["held_broken"]),
+                          ("held_again", said_again(made["held"]))):  # fmt: skip
+        items[name] = [make.sample(one, kept, place[one.source, one.id]) for one in samples]
+    (out / "prepared.pickle").write_bytes(pickle.dumps(_on_axes(items, make.vectors)))
+
+
+def weighing(made: dict[str, list[Any]]) -> list[Sample]:
+    """Return the conversations that weigh what the networks say, each before its twins."""
+    found = []
+    ways = _by_conversation(made["broken"])
+    for number, one in enumerate(made["train"]):
+        if only_weighs(number):
+            found += [one, *_weighing(one, number, ways)]
+    return found
 
 
 def _training(
     made: dict[str, list[Any]], make: Maker, corpus: _Corpus, kept: Bigrams
 ) -> dict[str, list[Item]]:
-    ways: dict[tuple[str, str], list[Sample]] = {}
-    for one in made["broken"]:
-        ways.setdefault((one.source, one.id), []).append(one)
+    ways = _by_conversation(made["broken"])
     found: dict[str, list[Item]] = {"train": [], "weigh": []}
+    without_words = make._replace(words=None)
     for number, one in enumerate(made["train"]):
         own = corpus.own(one.turns)
-        group = found["weigh" if number % LEFT_OUT == 2 else "train"]
-        group.append(make.sample(one, corpus.without(kept, own), number))
-        for twin in _drawn(ways.get((one.source, one.id), []), Random(number)):
+        if only_weighs(number):
+            group, by, twins = found["weigh"], make, _weighing(one, number, ways)
+        else:
+            group, by = found["train"], without_words
+            twins = _drawn(ways.get((one.source, one.id), []), Random(number))
+        group.append(by.sample(one, corpus.without(kept, own), number))
+        for twin in twins:
             foreign = corpus.own(set(twin.turns).difference(one.turns))
-            group.append(make.sample(twin, corpus.without(kept, own + foreign), number))
+            group.append(by.sample(twin, corpus.without(kept, own + foreign), number))
     return found
+
+
+def _by_conversation(samples: Sequence[Sample]) -> dict[tuple[str, str], list[Sample]]:
+    ways: dict[tuple[str, str], list[Sample]] = {}
+    for one in samples:
+        ways.setdefault((one.source, one.id), []).append(one)
+    return ways
+
+
+def _weighing(one: Sample, number: int, ways: dict[tuple[str, str], list[Sample]]) -> list[Sample]:
+    """Return twins of a conversation: those drawn, all others with moved turns, what repeats."""
+    made = ways.get((one.source, one.id), [])
+    drawn = [twin for twin in _drawn(made, Random(number)) if twin.kind in WORDED | {"deam"}]
+    moved = [twin for twin in made if twin.kind not in WORDED | {"deam"}]
+    return [*drawn, *moved, *said_again([one])]
 
 
 def _drawn(twins: list[Sample], draw: Random) -> list[Sample]:

@@ -32,16 +32,21 @@ if TYPE_CHECKING:
     from data import Sample
     from numpy.typing import NDArray
 
+    from grice.runtime.misfits import Misfits
+
 OUT = Path(__file__).parent / "evidence.json"
 
 
 class Kept:
-    """The vectors that were computed for training, as an encoder."""
+    """What was computed for training, as an encoder and a judge of words."""
 
     identity = "kept"
 
-    def __init__(self, vectors: Vectors) -> None:
-        self._vectors = vectors
+    def __init__(self, vectors: Vectors, words: dict[str, Misfits]) -> None:
+        self._vectors, self._words = vectors, words
+
+    def misfits(self, texts: Sequence[str]) -> list[Misfits]:
+        return [self._words[text] for text in texts]
 
     def encode(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         return list(self._vectors.rows[self._vectors.places(texts)].astype(np.float32))
@@ -56,7 +61,8 @@ def main() -> None:
     arguments = parser.parse_args()
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
     stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
-    head = ThreadHead(open_bundle("coherence"), Kept(Vectors.of(stores)))
+    kept = Kept(Vectors.of(stores), pickle.loads((WORK / "misfits.pickle").read_bytes()))
+    head = ThreadHead(open_bundle("coherence"), kept, kept)
     table = {}
     for kind in POINTED:
         chosen = [one for one in made["held_broken"] if one.kind == kind][: arguments.most]

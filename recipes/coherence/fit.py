@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 from arrays import AXES
-from data import HELD_OUT_KINDS
 from scipy.stats import spearmanr
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
@@ -193,9 +192,9 @@ def pooled_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> NDArray[np
 
 def wins(intact: NDArray, twins: NDArray, items: list[Item]) -> dict[str, list[bool]]:
     """Return for each kind whether intact conversations score above their broken twins."""
-    found: dict[str, list[bool]] = {kind: [] for kind in (*HELD_OUT_KINDS, "deam")}
+    found: dict[str, list[bool]] = {}
     for one, value in zip(items, twins, strict=True):
-        found[one.kind].append(bool(intact[one.twin] > value))
+        found.setdefault(one.kind, []).append(bool(intact[one.twin] > value))
     return found
 
 

@@ -2,6 +2,7 @@
 
 python recipes/coherence/train.py samples --data ../shared/data
 python recipes/coherence/train.py encode
+python recipes/coherence/words.py states     # and fit, and judge: words that do not belong
 python recipes/coherence/train.py prepare
 python recipes/coherence/train.py fit        # three seeds
 python recipes/coherence/train.py bundle
@@ -15,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from arrays import Prepared, Vectors, prepare
+from arrays import Maker, Prepared, Vectors, prepare, weighing
 from card import make_bundle
-from data import HELD_OUT_KINDS, TRAINED, WORDED, broken, intact, rated
+from data import HELD_OUT_KINDS, TRAINED, WORDED, broken, intact, rated, said_again
 from fit import fit
 from vectors import VectorStore  # of recipes/relevance, on the path since data was imported
 
@@ -55,7 +56,9 @@ def samples(data: Path, most: int, workers: int) -> None:
 def encode(part: int, of: int) -> None:
     """Encode every distinct turn that the relevance recipe has not encoded yet, or a part."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    texts = {text for found in made.values() for one in found for text in one.turns}
+    found = [one for name in made for one in made[name]]
+    found += [*weighing(made), *said_again(made["held"])]
+    texts = {text for one in found for text in one.turns}
     for folder in (RELEVANCE, *sorted(WORK.glob("vectors?"))):
         texts -= VectorStore(folder).index.keys()
     missing = sorted(texts)[part::of]
@@ -121,7 +124,8 @@ def main() -> None:
     elif arguments.step == "prepare":
         stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
         made = pickle.loads((WORK / "samples.pickle").read_bytes())
-        prepare(made, Vectors.of(stores), towers(), WORK)
+        words = pickle.loads((WORK / "misfits.pickle").read_bytes())
+        prepare(made, Maker(Vectors.of(stores), towers(), words), WORK)
     elif arguments.step == "fit":
         given = prepared()
         for seed in SEEDS if arguments.seed is None else [arguments.seed]:

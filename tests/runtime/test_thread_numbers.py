@@ -5,9 +5,11 @@ import pytest
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.thread_numbers import (
+    AGAIN,
     NUMBERS,
     SPEAKER,
     Bigrams,
+    again_numbers,
     bigrams_of,
     said,
     speaker_numbers,
@@ -98,3 +100,24 @@ def test_greetings_and_goodbyes_stand_where_they_belong(bigrams):
     asked = numbers(talk, bigrams)[:, 47:]
     assert asked[2].tolist() == [1, 0]
     assert asked[4].tolist() == [0, 1]
+
+
+def test_what_was_said_before_is_counted_by_who_said_it():
+    texts = ["I like my tea hot.", "I like my tea hot!", "Why? I like my tea hot.", "Ok. Ok."]
+    found = again_numbers("abab", texts)
+    assert found.shape == (4, AGAIN)
+    assert found[:, 0].tolist() == pytest.approx([0, 0, 5 / 6, 0])
+    assert found[:, 1].tolist() == pytest.approx([0, 1, 5 / 6, 0])
+
+
+@pytest.mark.parametrize(
+    "text", ["So do I. Give me 5 out of 5.", "<b>So do I.</b> <i>Yes.</i>", "So do I. So do I."]
+)
+def test_what_is_not_said_to_the_other_speaker_is_counted(text):
+    assert again_numbers("a", ["So do I."])[0, 2] == 0
+    assert again_numbers("a", [text])[0, 2] > 0.2
+
+
+def test_counting_what_is_said_again_takes_no_longer_for_every_turn():
+    texts = [f"I have told you {i} times about my dog." for i in range(5000)]
+    assert not again_numbers("ab" * 2500, texts)[:, :2].any()

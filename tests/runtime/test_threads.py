@@ -6,15 +6,18 @@ from msgspec.structs import replace
 
 from grice.errors import BundleError
 from grice.runtime.bundle import open_bundle
+from grice.runtime.misfits import NOTHING, Misfits
 from grice.runtime.protocols import Thread
 from grice.runtime.thread_numbers import NUMBERS
 from grice.runtime.threads import (
     AROUND,
     AT_ONCE,
+    BESIDE,
     ORDER,
     WHOLE,
     ThreadHead,
     Towers,
+    beside_numbers,
     order_numbers,
     own_turns,
     pooled,
@@ -46,9 +49,19 @@ class FixedEncoder:
         return [False] * len(texts)
 
 
+class FixedWords:
+    """Finds texts odd that say so."""
+
+    identity = "fixed"
+
+    def misfits(self, texts):
+        return [Misfits((6, 4, 1, 12, 6), (("odd", 6.0),)) if "odd" in text else NOTHING
+                for text in texts]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def head():
-    return ThreadHead(open_bundle("coherence"), FixedEncoder())
+    return ThreadHead(open_bundle("coherence"), FixedEncoder(), FixedWords())
 
 
 def thread(count):
@@ -100,7 +113,8 @@ def test_pooling_gives_mean_lowest_quarter_and_lowest():
 
 def test_who_is_called_what_does_not_count():
     outputs, numbers = unit(6, size=2), unit(6, size=NUMBERS + ORDER)
-    found = [whole_numbers(outputs, numbers, speakers) for speakers in ("ababab", "bababa")]
+    beside = unit(6, size=BESIDE)
+    found = [whole_numbers(outputs, numbers, beside, speakers) for speakers in ("ababab", "bababa")]
     assert found[0].shape == (WHOLE,)
     np.testing.assert_array_equal(*found)
 
@@ -127,4 +141,12 @@ def test_a_bundle_without_settings_is_refused():
     bundle = open_bundle("coherence")
     bare = replace(bundle, card=replace(bundle.card, settings={}))
     with pytest.raises(BundleError, match="decay"):
-        ThreadHead(bare, FixedEncoder())
+        ThreadHead(bare, FixedEncoder(), FixedWords())
+
+
+def test_odd_words_and_what_is_said_again_stand_beside_each_other():
+    texts = ["I have a dog.", "odd", "I have a dog. Really."]
+    found = beside_numbers(FixedWords().misfits(texts), "aba", texts)
+    assert found.shape == (3, BESIDE)
+    assert found[1, 0] == 6
+    assert found[2, -3] == pytest.approx(4 / 5)

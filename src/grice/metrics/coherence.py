@@ -29,7 +29,7 @@ LEAST = 1e-6
 
 @metric(
     "coherence",
-    version="2",
+    version="3",
     summary="Does the conversation hang together?",
     judges="conversation",
     models={"model": "bundle:coherence"},
@@ -59,8 +59,8 @@ def coherence(
     conversation's usual turn it looks like one that belongs there. A conversation of any length
     costs one encoding a turn.
 
-    It does not notice a reply that repeats the turn before it, and takes a sentence that asks
-    for a good mark for a better reply (``grice sanity``).
+    Beside the networks stands which words look as if they did not belong where they stand, by a
+    small network on the encoder's token states, and what is said again word for word.
 
     Args:
         evidence: What points at turns. ``left-out`` also judges the conversation without each of

@@ -23,54 +23,64 @@ SOURCE = "irrelevancy, DEAM (Ghazarian et al. 2022), on the words instead of AMR
 @perturbation("irrelevancy", "semantic", SOURCE)
 def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
     """Replace words of a turn by words of the same kind from other turns."""
-    found = [words(turn.text) for turn in conversation.turns]
+    texts = [turn.text for turn in conversation.turns]
+    found = [words(text) for text in texts]
     places = list(range(len(conversation.turns)))
     draw.shuffle(places)
     wanted = max(1, int(SHARE * len(places)))
     changes = []
     for place in places:
-        change = _replace(conversation, found, place, draw)
+        change = exchanged(texts, found, place, draw)
         if change is not None:
             changes.append(change)
         if len(changes) == wanted:
             break
     if not changes:
         return None
-    texts = {change.turns[0]: change.after for change in changes}
-    return Perturbed(said(conversation, texts), tuple(changes))
+    replaced = {change.turns[0]: change.after for change in changes}
+    return Perturbed(said(conversation, replaced), tuple(changes))
 
 
-def _replace(
-    conversation: Conversation, found: Sequence[Sequence[Word]], place: int, draw: Random
+def exchanged(
+    texts: Sequence[str], found: Sequence[Sequence[Word]], place: int, draw: Random
 ) -> Change | None:
-    own = {(word.kind, _base(word)) for word in found[place] if word.kind}
+    """Replace words of one turn by words of the others; None if none can take another's place.
+
+    Args:
+        texts: The turns of a conversation.
+        found: The words of each.
+        place: Which turn is changed.
+        draw: What is replaced by what.
+    """
+    own = {(word.kind, base(word)) for word in found[place] if word.kind}
     pool: dict[tuple[str, str], list[str]] = {}
     for i, others in enumerate(found):
         for word in others:
-            if i != place and word.kind and (word.kind, _base(word)) not in own:
-                bases = pool.setdefault(_slot(word), [])
-                if _base(word) not in bases:
-                    bases.append(_base(word))
-    able = [i for i, word in enumerate(found[place]) if word.kind and _slot(word) in pool]
+            if i != place and word.kind and (word.kind, base(word)) not in own:
+                bases = pool.setdefault(slot(word), [])
+                if base(word) not in bases:
+                    bases.append(base(word))
+    able = [i for i, word in enumerate(found[place]) if word.kind and slot(word) in pool]
     if not able:
         return None
     chosen = draw.sample(able, max(1, int(REPLACED * len(able))))
     edits, pairs = {}, []
     for i in sorted(chosen):
         word = found[place][i]
-        new = fit(draw.choice(pool[_slot(word)]), found[place], i)
+        new = fit(draw.choice(pool[slot(word)]), found[place], i)
         edits[word.start, word.end] = new
         pairs.append(f"{word.text} to {new}")
-    text = conversation.turns[place].text
+    text = texts[place]
     return Change("irrelevancy", (place,), "; ".join(pairs), text, put(text, edits))
 
 
-def _base(word: Word) -> str:
+def base(word: Word) -> str:
+    """Return the lemma of a word that has a kind."""
     assert word.kind is not None
     return lemma(word.lower if word.kind != "name" else word.text, word.kind)
 
 
-def _slot(word: Word) -> tuple[str, str]:
+def slot(word: Word) -> tuple[str, str]:
     """Return what a word can take the place of: the same kind, and of verbs the same frame."""
     assert word.kind is not None
     return word.kind, word.frame if word.kind == "verb" else ""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 import numpy as np
 
+from grice.runtime.misfits import Misfits
 from grice.runtime.protocols import Generated, TaggedSpan
 
 if TYPE_CHECKING:
@@ -22,13 +23,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.runtime.embedded import EmbeddedGenerator, Hidden
+    from grice.runtime.misfits import MisfitHead
     from grice.runtime.protocols import SpanTagger, Vector
 
-__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoGenerator", "MemoSpanTagger", "cache_files"]
+__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoGenerator", "MemoMisfits", "MemoSpanTagger",
+           "cache_files"]  # fmt: skip
 
 FILE = "answers.sqlite"
 LIMIT = 2 * 2**30
 """Size in bytes at which a shared file is started anew when it is opened."""
+
+STATES = 256
+"""Texts whose token states are held at once: some 10 MB for turns of common length."""
 
 Item = TypeVar("Item", bound="Hashable")
 Answer = TypeVar("Answer")
@@ -161,6 +167,11 @@ class MemoEncoder:
         self.identity = encoder.identity
         self._encoder = encoder
         self._memo = memo
+        self._readers: list[Callable[[Sequence[str], Sequence[Hidden]], None]] = []
+
+    def read_along(self, reader: Callable[[Sequence[str], Sequence[Hidden]], None]) -> None:
+        """Show a reader all states that somebody asks for: they are too large to be kept."""
+        self._readers.append(reader)
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector per text; see :class:`~grice.runtime.protocols.Encoder`."""
@@ -173,6 +184,13 @@ class MemoEncoder:
         return self._encoder.truncated(texts)
 
     def hidden(self, texts: Sequence[str]) -> list[Hidden]:
+        """Return token states, and keep what comes with them: vectors, what readers find."""
+        found = self.states(texts)
+        for reader in self._readers:
+            reader(texts, found)
+        return found
+
+    def states(self, texts: Sequence[str]) -> list[Hidden]:
         """Return token states, and keep the vectors that come with them for :meth:`encode`."""
         answers = self._encoder.hidden(texts)
         self._memo.keep(
@@ -212,6 +230,45 @@ class MemoSpanTagger:
             msgspec.json.encode,
             msgspec.json.Decoder(tuple[TaggedSpan, ...]).decode,
         )
+
+
+class MemoMisfits:
+    """A judge of words that answers each distinct text once.
+
+    It reads the states that others ask the encoder for, so that a turn is not encoded for it alone.
+    """
+
+    def __init__(self, head: MisfitHead, encoder: MemoEncoder, memo: Memo) -> None:
+        self.identity = head.identity
+        self._head = head
+        self._encoder = encoder
+        self._memo = memo
+        encoder.read_along(self._keep)
+
+    def misfits(self, texts: Sequence[str]) -> list[Misfits]:
+        """Return for each text how much its words look as if they did not belong there."""
+        return _answer(
+            self._memo, self.identity, texts, self._judged, msgspec.json.encode, _MISFITS.decode
+        )
+
+    def _judged(self, texts: list[str]) -> list[Misfits]:
+        found = []
+        for start in range(0, len(texts), STATES):
+            block = texts[start : start + STATES]
+            found += self._read(block, self._encoder.states(block))
+        return found
+
+    def _read(self, texts: Sequence[str], states: Sequence[Hidden]) -> list[Misfits]:
+        return [self._head.judge(text, one) for text, one in zip(texts, states, strict=True)]
+
+    def _keep(self, texts: Sequence[str], states: Sequence[Hidden]) -> None:
+        found = zip(texts, self._read(texts, states), strict=True)
+        self._memo.keep(
+            {_key(self.identity, text): msgspec.json.encode(one) for text, one in found}
+        )
+
+
+_MISFITS = msgspec.json.Decoder(Misfits)
 
 
 class MemoGenerator:

@@ -14,6 +14,8 @@ from zlib import crc32
 
 import numpy as np
 
+from grice.text.anew import said_anew
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["BY_LENGTH", "NUMBERS", "SPEAKER", "Bigrams", "bigrams_of", "said", "speaker_numbers",
-           "turn_numbers"]  # fmt: skip
+__all__ = ["AGAIN", "BY_LENGTH", "NUMBERS", "SPEAKER", "Bigrams", "again_numbers", "bigrams_of",
+           "said", "speaker_numbers", "turn_numbers"]  # fmt: skip
 
+AGAIN = 3
+"""How many numbers :func:`again_numbers` gives for a turn."""
 NUMBERS = 49
 """How many numbers a turn has."""
 SPEAKER = 5
@@ -319,6 +323,35 @@ def _said_again(turns: Sequence[Said], sides: NDArray[np.int64]) -> Array:
             if best[row] > found[places[row], side]:
                 found[places[row], side : side + 2] = best[row], turned[row]
     return found * np.array([2, 1, 2, 1, 1], np.float32)
+
+
+def again_numbers(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
+    """Return what of each turn counts for nothing, shape ``(turns, AGAIN)``, shares of its words.
+
+    Sentences that its speaker said before, word for word, and that another said before, of three
+    words or more; and what asks whoever judges for a good mark, is markup, or is said twice in the
+    turn.
+    """
+    found = np.zeros((len(texts), AGAIN), np.float32)
+    known: dict[tuple[str, ...], set[str]] = {}
+    for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
+        told = [tuple(_WORD.findall(one)) for one in _SENTENCE.findall(text.lower())]
+        count = max(1, sum(map(len, told)))
+        long = [one for one in told if len(one) >= FEWEST_WORDS]
+        for sentence in long:
+            before = known.get(sentence, set())
+            found[i, 0] += len(sentence) * (str(speaker) in before)
+            found[i, 1] += len(sentence) * bool(before - {str(speaker)})
+        for sentence in long:
+            known.setdefault(sentence, set()).add(str(speaker))
+        found[i, 2] = max(0, count - len(_WORD.findall(_anew(text).lower())))
+        found[i] /= count
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _anew(text: str) -> str:
+    return said_anew(text, ())
 
 
 def speaker_numbers(numbers: Array, speakers: Sequence[str | int]) -> Array:

@@ -5,22 +5,27 @@ and one more turn costs one more. Two towers say how well each turn would come r
 other one, so that a turn that would fit better elsewhere is seen. The networks read a turn beside
 the turns around it, what its speaker said last and all that was said, with these fits and with
 plain numbers (:mod:`grice.runtime.thread_numbers`); the conversation is judged from its turns.
+Beside what the networks say stands what they do not read: which words look as if they did not
+belong (:mod:`grice.runtime.misfits`), and what is said again word for word.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
 from grice.errors import BundleError
 from grice.runtime.blas import single_threaded
 from grice.runtime.heads import sigmoid
+from grice.runtime.misfits import MISFITS, misfit_numbers
 from grice.runtime.protocols import Thread
 from grice.runtime.thread_numbers import (
+    AGAIN,
     NUMBERS,
     SPEAKER,
     Bigrams,
+    again_numbers,
     speaker_numbers,
     turn_numbers,
 )
@@ -31,17 +36,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.runtime.bundle import Bundle
+    from grice.runtime.misfits import Misfits
     from grice.runtime.protocols import Encoder
 
     Array: TypeAlias = NDArray[np.float32]
     Layers: TypeAlias = list[tuple[Array, Array]]
 
 __all__ = [
+    "BESIDE",
     "ORDER",
     "POOLED",
     "WHOLE",
     "ThreadHead",
     "Towers",
+    "WordJudge",
+    "beside_numbers",
     "order_numbers",
     "own_turns",
     "pooled",
@@ -59,13 +68,25 @@ ORDER = 9
 """How many numbers say how well a turn stands where it stands."""
 POOLED = 6
 """How many numbers stand for the outputs of the turns of a conversation."""
-WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER
+BESIDE = MISFITS + AGAIN
+"""How many numbers of a turn the networks do not read."""
+WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE
 """How many numbers a conversation is judged by."""
 SHARPNESS = np.float32(8)
 """What cosines of the towers are multiplied by before one is set against the others."""
 AT_ONCE, AROUND = 128, 64
 """Turns of a long conversation that are read at once, and what is read before and after them."""
 NEVER = np.float32(-30)
+
+
+class WordJudge(Protocol):
+    """Says which words of a text look as if they did not belong there."""
+
+    identity: str
+
+    def misfits(self, texts: Sequence[str]) -> list[Misfits]:
+        """Return for each text what is found in it."""
+        ...
 
 
 class Towers:
@@ -175,16 +196,28 @@ def pooled(outputs: Array) -> Array:
     return np.stack(found, axis=1).reshape(-1)
 
 
-def whole_numbers(outputs: Array, numbers: Array, speakers: Sequence[str | int]) -> Array:
+def beside_numbers(
+    misfits: Sequence[Misfits], speakers: Sequence[str | int], texts: Sequence[str]
+) -> Array:
+    """Return what the networks do not read of the turns, shape ``(turns, BESIDE)``; high is bad."""
+    return np.concatenate([misfit_numbers(misfits), again_numbers(speakers, texts)], axis=1)
+
+
+def whole_numbers(
+    outputs: Array, numbers: Array, beside: Array, speakers: Sequence[str | int]
+) -> Array:
     """Return what a conversation is judged by, shape ``(WHOLE,)``.
 
     Args:
         outputs: The networks' outputs for its turns, shape ``(turns, 2)``.
         numbers: Plain numbers and those of :func:`order_numbers`, beside each other.
+        beside: What :func:`beside_numbers` gives.
         speakers: Who says each turn.
     """
     low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
-    parts = [pooled(outputs), numbers.mean(axis=0), low, speaker_numbers(numbers, speakers)]
+    high = np.sort(beside, axis=0)[-_quarter(beside) :].mean(axis=0)
+    parts = [pooled(outputs), numbers.mean(axis=0), low, speaker_numbers(numbers, speakers),
+             beside.mean(axis=0), high, beside.max(axis=0)]  # fmt: skip
     return np.concatenate(parts, dtype=np.float32)
 
 
@@ -217,17 +250,19 @@ class ThreadHead:
 
     Args:
         bundle: The opened bundle: ``head.npz`` with towers, axes, networks (whose outputs are
-            averaged) and the weights of :func:`whole_numbers`; ``bigrams.npz`` with what words
-            stand side by side; its settings state ``decay``.
+            averaged), the weights of :func:`whole_numbers`, and those of a turn's output and of
+            :func:`beside_numbers` for the turn; ``bigrams.npz`` with what words stand side by
+            side; its settings state ``decay``.
         encoder: The encoder they were fitted on.
+        words: The judge of words that they were fitted on.
 
     Raises:
         BundleError: If the settings or the weights are not as they must be.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
+    def __init__(self, bundle: Bundle, encoder: Encoder, words: WordJudge) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}+{encoder.identity}"
-        self._encoder = encoder
+        self._encoder, self._words = encoder, words
         self._bigrams = Bigrams.load(bundle.path("bigrams.npz"))
         decay = bundle.card.settings.get("decay")
         with np.load(bundle.path("head.npz"), allow_pickle=False) as file:
@@ -235,6 +270,7 @@ class ThreadHead:
         if not isinstance(decay, float) or arrays.get("whole", self._none).shape != (WHOLE + 1,):
             raise BundleError(f"{bundle.folder}: settings.decay and {WHOLE + 1} weights are needed")
         self._axes, self._mean, self._whole = arrays["axes"], arrays["mean"], arrays["whole"]
+        self._turns = arrays["turns"]
         self._towers = Towers(_layers(arrays, "left"), _layers(arrays, "right"), decay)
         count = sum(name.startswith("net") and name.endswith("_weight_0") for name in arrays)
         self._nets = [_layers(arrays, f"net{i}") for i in range(count)]
@@ -248,6 +284,8 @@ class ThreadHead:
         there or changed on purpose.
         """
         texts = [text for thread in threads for text in thread.texts]
+        # Words first: what reads the states of tokens leaves the vectors behind.
+        misfits = iter(self._words.misfits(texts))
         vectors = iter(self._encoder.encode(texts))
         found: list[tuple[float, tuple[float, ...]]] = []
         for thread in threads:
@@ -255,16 +293,21 @@ class ThreadHead:
                 found.append((0.5, ()))
                 continue
             matrix = np.stack([next(vectors) for _ in thread.texts])
-            outputs, whole = self.judged(matrix, thread.speakers, thread.texts)
+            words = [next(misfits) for _ in thread.texts]
+            beside = beside_numbers(words, thread.speakers, thread.texts)
+            outputs, numbers = self.judged(matrix, thread.speakers, thread.texts)
+            whole = whole_numbers(outputs, numbers, beside, thread.speakers)
             logit = whole @ self._whole[:-1] + self._whole[-1]
-            turns = sigmoid(outputs[:, 0])
-            found.append((float(sigmoid(logit)), tuple(map(float, turns))))
+            with single_threaded():
+                turns = outputs[:, 0] * self._turns[0] + beside @ self._turns[1:-1]
+            each = sigmoid(turns + self._turns[-1])
+            found.append((float(sigmoid(logit)), tuple(map(float, each))))
         return found
 
     def judged(
         self, vectors: Array, speakers: Sequence[str | int], texts: Sequence[str]
     ) -> tuple[Array, Array]:
-        """Return two logits a turn, shape ``(turns, 2)``, and what the whole is judged by."""
+        """Return two logits a turn, shape ``(turns, 2)``, and the numbers beside them."""
         outputs, numbers = [], []
         with single_threaded():
             places = (vectors - self._mean) @ self._axes
@@ -278,8 +321,7 @@ class ThreadHead:
                 each = [_run(net, read)[kept] for net in self._nets]
                 outputs.append(np.mean(each, axis=0, dtype=np.float32))
                 numbers.append(given[kept])
-        found = np.concatenate(outputs)
-        return found, whole_numbers(found, np.concatenate(numbers), speakers)
+        return np.concatenate(outputs), np.concatenate(numbers)
 
     def numbers(self, vectors: Array, speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
         """Return the numbers of turns, shape ``(turns, NUMBERS + ORDER)``."""

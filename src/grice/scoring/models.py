@@ -104,9 +104,13 @@ class Models:
         return EmbeddedGenerator(bundle, mode=self.mode, threads=self._workers)
 
     def _open_thread_head(self, bundle: Bundle) -> object:
+        from grice.runtime.memo import MemoMisfits
+        from grice.runtime.misfits import MisfitHead
         from grice.runtime.threads import ThreadHead
 
-        return ThreadHead(bundle, self._encoder_of(bundle))
+        encoder = self._encoder_of(bundle)
+        head = MisfitHead.open(bundle, encoder.identity)
+        return ThreadHead(bundle, encoder, MemoMisfits(head, encoder, self._memo))
 
     def _open_generative_knowledge(self, bundle: Bundle) -> object:
         from grice.knowledge import open_generative

@@ -48,9 +48,13 @@ class Scorer(NamedTuple):
 
     def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
         """Return the scores of each conversation: turn by turn, then those of the whole."""
-        # Metrics with several models read token states, which leave sentence vectors behind;
-        # running them first saves the others the encoding. The order of scores is not touched.
-        costly_first = sorted(self.metrics, key=lambda loaded: -len(loaded.metric.models))
+        # Metrics with several models and those of whole conversations read token states, which
+        # leave sentence vectors behind; running them first saves the others the encoding. The
+        # order of scores is not touched.
+        costly_first = sorted(
+            self.metrics,
+            key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
+        )
         found = {
             loaded.metric.name: loaded.score(conversations, self.speakers)
             for loaded in costly_first
