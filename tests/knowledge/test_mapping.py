@@ -76,8 +76,11 @@ def test_links_go_into_knowledge_of_atomics_relations(links, capsys):
     assert "my.kb: 3 added, 0 were there" in said
     assert "renamed, ObstructedBy as HinderedBy: 1" in said
     assert "renamed, HasPrerequisite as xNeed: 1" in said
-    assert "left out, atomic2020 has no Implies: 1 (what follows by reason" in said
-    assert "left out, atomic2020 has no HappensIn: 1 (there are no times" in said
+    assert "left out, atomic2020 has no Implies (what follows by reason" in said
+    assert (
+        "left out, atomic2020 has no HappensIn (there are no times, AtLocation is of places): 1"
+        in (said)
+    )
     facts = kept("my.kb", capsys)
     assert facts["own triples"] == 3
     assert facts["sources"]["triplets"] == 3
@@ -101,6 +104,20 @@ def test_links_go_into_knowledge_of_conceptnets_and_of_their_own_relations(links
     assert kept("own.kb", capsys)["relations"]["Implies"] == 1
     assert main(["kb", "add", "--from", links, "--to", "own.kb"]) == 0
     assert "0 added, 5 were there" in capsys.readouterr().out
+
+
+def test_links_are_built_on_other_knowledge_in_its_relations(links, capsys):
+    assert main(["kb", "build", links, "--on", "bundle:atomic", "-o", "my.kb"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "my.kb: 3 triples" in out
+    assert "left out, atomic2020 has no Implies (what follows by reason" in out
+    facts = kept("my.kb", capsys)
+    assert (facts["own triples"], facts["relations"]["Causes"]) == (3, 1)
+    words = ["kb", "build", links, "--schema", "cider", "--on", "bundle:atomic", "-o", "other.kb"]
+    assert main(words) == 2
+    assert "bundle:atomic has the relations of atomic2020, not of cider: leave out --schema" in (
+        " ".join(capsys.readouterr().err.split())
+    )
 
 
 def test_an_unknown_relation_of_a_link_adds_nothing(links, tmp_path, capsys):

@@ -22,20 +22,36 @@ __all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
 def build_file(arguments: argparse.Namespace) -> int:
     """Make a file of knowledge from files of triples; 2 if rows could not be used."""
     from grice.knowledge.edit import build
+    from grice.knowledge.schema import schema_names
     from grice.knowledge.sources import open_triples
 
-    first = open_triples(arguments.files[0], format=arguments.format, schema=arguments.schema)
-    # One file has one inventory: that of the first source, unless another was stated.
-    named = arguments.schema or first.schema.name
-    rest = (open_triples(one, format=arguments.format, schema=named) for one in arguments.files[1:])
-    files = [first, *rest]
     with opened_models() as models:
+        below = None if arguments.on is None else below_of(models, arguments.on)
+        theirs = "" if below is None else below.shelf.schema.name
+        # What lies on other knowledge has its relations; else one file has one inventory: that
+        # of the first source, unless another was stated.
+        into = theirs if theirs in schema_names() and not arguments.schema else ""
+        first = open_triples(
+            arguments.files[0], format=arguments.format, schema=arguments.schema, into=into
+        )
+        if below is not None and first.schema.name != theirs:
+            first.close()
+            raise InputError(
+                f"{arguments.on} has the relations of {theirs}, not of {first.schema.name}: leave "
+                f"out --schema, or --on for a file that stands alone"
+            )
+        named = arguments.schema or first.schema.name
+        rest = (
+            open_triples(one, format=arguments.format, schema="" if into else named, into=into)
+            for one in arguments.files[1:]
+        )
+        files = [first, *rest]
         built = build(
             arguments.output,
             files,
             first.schema,
             _by(arguments),
-            below=None if arguments.on is None else below_of(models, arguments.on),
+            below=below,
             replace=arguments.replace,
         )
     return _report(arguments, built, [f"{one.name}: {one.format}" for one in files], named)
@@ -110,36 +126,28 @@ def add_triples(arguments: argparse.Namespace) -> int:
 
 
 def _read_triples(arguments: argparse.Namespace, schema: str) -> tuple[list[Triple], list[str]]:
-    """Return the triples of a file in a store's relations, and what became of other relations."""
+    """Return the triples of a file in a store's relations, and what became of the others."""
     from collections import Counter
 
     from grice.errors import RecordError
-    from grice.knowledge.mapping import find_mapping
     from grice.knowledge.sources import open_triples
 
     opened = open_triples(arguments.source_file, format=arguments.format, into=schema)
-    mapping = find_mapping(opened.schema.name, schema)
     triples: list[Triple] = []
     renamed: Counter[str] = Counter()
-    dropped: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     for row in opened.rows:
         if isinstance(row, RecordError):
             opened.close()
             raise row
         if row.skipped:
+            left_out[row.skipped] += 1
             continue
-        relation = row.triple.relation
-        found = row.triple if mapping is None else mapping.renamed(row.triple)
-        if found is None:
-            dropped[relation] += 1
-            continue
-        if found.relation != relation:
-            renamed[f"{relation} as {found.relation}"] += 1
-        triples.append(found)
+        if row.renamed:
+            renamed[f"{row.renamed} as {row.triple.relation}"] += 1
+        triples.append(row.triple)
     said = [f"renamed, {name}: {count:,}" for name, count in sorted(renamed.items())]
-    for name, count in sorted(dropped.items()):
-        why = "" if mapping is None else mapping.dropped[name]
-        said.append(f"left out, {schema} has no {name}: {count:,} ({why})")
+    said += [f"left out, {why}: {count:,}" for why, count in sorted(left_out.items())]
     return triples, said
 
 

@@ -19,8 +19,10 @@ from grice.knowledge.schema import load_schema
 from grice.records import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Mapping as Fields
 
+    from grice.knowledge.mapping import Mapping
     from grice.knowledge.schema import Schema
 
     Cells: TypeAlias = Iterable[tuple[int, list[str]]]
@@ -38,11 +40,19 @@ LONGEST = 1000
 
 
 class Row(NamedTuple):
-    """A triple and its line; ``skipped`` says why it is none to keep, such as another language."""
+    """A triple and its line.
+
+    Attributes:
+        line: Its line.
+        triple: The triple.
+        skipped: Why it is none to keep, such as another language; else empty.
+        renamed: The relation that the file names, where the triple has another one; else empty.
+    """
 
     line: int
     triple: Triple
     skipped: str = ""
+    renamed: str = ""
 
 
 class Source(NamedTuple):
@@ -69,7 +79,7 @@ class TripleFile(NamedTuple):
     Attributes:
         name: As given.
         format: Name of its format.
-        schema: The inventory of its relations.
+        schema: The inventory of the relations of its rows.
         rows: Its triples, cleaned and checked, with what is wrong in between.
         close: Closes the file; not needed once the rows were read to their end.
     """
@@ -95,8 +105,9 @@ def open_triples(
         format: Name of its format; by default recognised by its first line.
         schema: Name or path of the inventory; by default that of the format, or the one that
             has the relations of the first lines.
-        into: Name of the inventory of the knowledge the triples are read for: taken for theirs
-            too, unless their format states one that is mapped to it.
+        into: Name of the inventory of the knowledge the triples are read for. Where their format
+            states one that is mapped to it (:mod:`grice.knowledge.mapping`), relations are renamed
+            and those without a counterpart skipped; else it is taken for theirs too.
 
     Raises:
         InputError: If it cannot be opened, is of no known format, or several inventories have
@@ -107,7 +118,8 @@ def open_triples(
     try:
         first = _first_lines(opened.prefix)
         source = _named(format) if format else _recognised(first, opened.name)
-        if into and find_mapping(source.schema, into) is None:
+        mapping = find_mapping(source.schema, into)
+        if into and mapping is None:
             schema = into
         if schema or source.schema:
             inventory = load_schema(schema or source.schema)
@@ -120,13 +132,24 @@ def open_triples(
     def rows() -> Iterator[Row | RecordError]:
         with opened.closing:
             for found in source.read(iter(opened.lines), opened.name, label):
-                yield (
-                    found
-                    if isinstance(found, RecordError)
-                    else _checked(found, inventory, opened.name)
-                )
+                row = found
+                if isinstance(row, Row):
+                    row = _checked(row, inventory, opened.name)
+                if mapping is not None and isinstance(row, Row) and not row.skipped:
+                    row = _mapped(row, mapping, into)
+                yield row
 
-    return TripleFile(opened.name, source.name, inventory, rows(), opened.closing.close)
+    schema_of_rows = inventory if mapping is None else load_schema(into)
+    return TripleFile(opened.name, source.name, schema_of_rows, rows(), opened.closing.close)
+
+
+def _mapped(row: Row, mapping: Mapping, into: str) -> Row:
+    """Return a row under another inventory's relation, or skipped where that has none."""
+    relation = row.triple.relation
+    found = mapping.renamed(row.triple)
+    if found is None:
+        return row._replace(skipped=f"{into} has no {relation} ({mapping.dropped[relation]})")
+    return row._replace(triple=found, renamed="" if found.relation == relation else relation)
 
 
 def _first_lines(prefix: bytes) -> list[str]:
@@ -360,7 +383,7 @@ def _read_kogito(
             yield bad.at(name, line.number)
 
 
-def _kogito_rows(record: Mapping[str, object], number: int, label: str) -> list[Row]:
+def _kogito_rows(record: Fields[str, object], number: int, label: str) -> list[Row]:
     for field in ("head", "relation"):
         if not isinstance(record.get(field), str):
             raise Bad(field, "a text is needed")
