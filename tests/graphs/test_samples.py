@@ -35,7 +35,7 @@ def test_predictions_keep_the_graph_as_it_came(tmp_path):
         ("x.tsv", "maybe\tg", "x.tsv:1: stance 'maybe', expected support or counter"),
         ("x.tsv", "support", "x.tsv:1: 1 columns"),
         ("x.jsonl", "{}", "x.jsonl:1: Object missing required field `id`"),
-        ("x.jsonl", '{"id":"1","graph":"g"}', "x.jsonl:1: stance: no stance"),
+        ("x.jsonl", '{"id":"1","graph":"g"}', "x.jsonl:1: stance: missing"),
         ("x.jsonl", '{"id":"1","stance":"support","graph":"g"}\n' * 2, "'1' comes twice"),
         ("x.jsonl", "[", "x.jsonl:1: "),
     ],
@@ -48,5 +48,5 @@ def test_a_broken_line_is_named(tmp_path, name, text, said):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
+    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read: No such file"):
         read_samples(tmp_path / "none.jsonl")

@@ -100,7 +100,7 @@ def read_predictions(path: Path) -> list[Prediction]:
         stance = line.stance or line.given_stance
         if stance is None:
             raise RecordError(
-                "no stance, expected support or counter", file=str(path), line=number,
+                "missing, expected support or counter", file=str(path), line=number,
                 field="stance",
             )  # fmt: skip
         found.append(Prediction(line.id, stance, line.graph))
@@ -118,7 +118,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(f"{path}: cannot be read: {why}") from error
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield number, line.removesuffix("\r")
