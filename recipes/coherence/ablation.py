@@ -1,16 +1,18 @@
-"""What each set of perturbations is good for: DEAM's tables 4.3 and 4.5, with small networks.
+"""What each set of perturbations is good for: DEAM's tables 4.2 to 4.5, with small networks.
 
     python recipes/coherence/ablation.py --data ../shared/data --cache ~/.cache/grice
 
 A network learns from one set of perturbations, without anybody's ratings, and its mean judgement
 of the turns is set against people's ratings of the conversations of FED and DSTC9. Nothing is
-chosen by them.
+chosen by them. Table 4.4 learns from Ubuntu's channels alone. What the networks say of each
+conversation is left in ``work/ablation_values.json`` for ``grice bench fed`` and ``dstc9``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,13 +42,16 @@ SETS = {
     **{f"without {left}": tuple(kind for kind in WORDED if kind != left) for left in WORDED},
     **{f"{kind} alone": (kind,) for kind in WORDED},
 }
+UBUNTU = {"vakulenko on Ubuntu": ("vakulenko",), "deam on Ubuntu": ("deam",)}
+VALUES = WORK / "ablation_values.json"
 TESTS = (("fed_dialogue", "coherent"), ("fed_dialogue", "overall"),
          ("dstc9_dialogue", "coherent"), ("dstc9_dialogue", "overall"))  # fmt: skip
 
 
 class Test(NamedTuple):
-    """The conversations of a set as the networks read them, and people's ratings by aspect."""
+    """The conversations of a set, as the networks read them, and people's ratings by aspect."""
 
+    ids: list[str]
     read: list[NDArray[np.float32]]
     people: dict[str, NDArray[np.float64]]
 
@@ -59,11 +64,28 @@ def main() -> None:
     torch.set_num_threads(1)
     given = prepared()
     tests = {name: _test(name, arguments, given) for name in dict.fromkeys(dict(TESTS))}
+    ubuntu = _of_source("irc", given)
     table = {}
-    for name, kinds in SETS.items():
-        table[name] = _row(small_nets(given, name, kinds), tests)
+    said: dict[str, dict[str, list[float]]] = {name: {} for name in tests}
+    for name, kinds in {**SETS, **UBUNTU}.items():
+        nets = small_nets(given, name, kinds, ubuntu if name in UBUNTU else ())
+        values = {test: np.array([_values(net, found.read) for net in nets])
+                  for test, found in tests.items()}  # fmt: skip
+        table[name] = _row(values, tests)
+        for test, each in values.items():
+            said[test][name] = [round(float(value), 5) for value in each.mean(axis=0)]
         OUT.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+        VALUES.write_text(json.dumps({test: {"ids": found.ids, "sets": said[test]}
+                                      for test, found in tests.items()}), "utf-8")  # fmt: skip
         print(name, {test: cell["spearman"] for test, cell in table[name].items()}, flush=True)
+
+
+def _of_source(source: str, given: Prepared) -> frozenset[int]:
+    """Return the numbers of the conversations of a corpus that the networks may learn from."""
+    made = pickle.loads((WORK / "samples.pickle").read_bytes())
+    shown = {one.twin for one in given.items["train"]}
+    return frozenset(i for i, one in enumerate(made["train"])
+                     if one.source == source and i in shown)  # fmt: skip
 
 
 def _test(name: str, arguments: argparse.Namespace, given: Prepared) -> Test:
@@ -81,17 +103,16 @@ def _test(name: str, arguments: argparse.Namespace, given: Prepared) -> Test:
         read.append(np.concatenate([blocks, plain, order_numbers(sides.fits(vectors))], axis=1))
     people = {aspect: np.array(rated.human(aspect), float) for of, aspect in TESTS if of == name}
     models.close()
-    return Test(read, people)
+    return Test([item.conversation.id for item in rated.items], read, people)
 
 
-@torch.no_grad()
-def _row(nets: list[ThreadNet], tests: dict[str, Test]) -> dict[str, dict[str, object]]:
+def _row(
+    said: dict[str, NDArray[np.float64]], tests: dict[str, Test]
+) -> dict[str, dict[str, object]]:
     """Return for each rating the Spearman correlation of the nets' mean, and of each."""
     row = {}
     for name, aspect in TESTS:
-        test = tests[name]
-        values = np.array([_values(net, test.read) for net in nets])
-        people = test.people[aspect]
+        values, people = said[name], tests[name].people[aspect]
         joined = values.mean(axis=0)
         draw = np.random.default_rng(0)
         spread = [spearmanr(joined[rows], people[rows]).statistic
@@ -106,6 +127,7 @@ def _row(nets: list[ThreadNet], tests: dict[str, Test]) -> dict[str, dict[str, o
     return row
 
 
+@torch.no_grad()
 def _values(net: ThreadNet, read: list[NDArray[np.float32]]) -> list[float]:
     weight = net.whole.weight[0]
     outputs = net(torch.from_numpy(np.concatenate(read)))

@@ -41,12 +41,14 @@ class Settings(NamedTuple):
         kinds: What conversations are broken with; all if empty.
         most: How many conversations.
         people: Whether people's ratings are learned beside.
+        only: Numbers of the conversations that are learned from; all if empty.
     """
 
     epochs: int = EPOCHS
     kinds: Collection[str] = ()
     most: int = 10**9
     people: bool = True
+    only: Collection[int] = ()
 
 
 class ThreadNet(nn.Module):
@@ -119,7 +121,8 @@ def _pairs(given: Prepared, settings: Settings) -> list[tuple[Item, list[Item]]]
     whole = {one.twin: one for one in given.items["train"] if not one.kind}
     ways: dict[int, list[Item]] = {}
     for one in given.items["train"]:
-        if one.kind and (not settings.kinds or one.kind in settings.kinds):
+        wanted = not settings.only or one.twin in settings.only
+        if wanted and one.kind and (not settings.kinds or one.kind in settings.kinds):
             ways.setdefault(one.twin, []).append(one)
     return [(whole[twin], found) for twin, found in ways.items()][
         :: max(1, len(ways) // settings.most)

@@ -9,6 +9,8 @@ from fit import Settings, ThreadNet, train
 from train import WORK
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from arrays import Prepared
 
 __all__ = ["SEEDS", "WORDED", "small_nets"]
@@ -18,10 +20,21 @@ MOST, EPOCHS = 1200, 3
 WORDED = ("contradiction", "coreference", "irrelevancy", "decreased-engagement")
 
 
-def small_nets(given: Prepared, name: str, kinds: tuple[str, ...]) -> list[ThreadNet]:
-    """Return a network for each seed, fitted once and kept: fewer conversations and epochs."""
+def small_nets(
+    given: Prepared, name: str, kinds: tuple[str, ...], only: Collection[int] = ()
+) -> list[ThreadNet]:
+    """Return a network for each seed, fitted once and kept: fewer conversations and epochs.
+
+    Args:
+        given: All samples.
+        name: What the networks are called.
+        kinds: What conversations are broken with.
+        only: Numbers of the conversations that are learned from; all if empty. Of few every one is
+            seen so much more often that the networks take as many steps.
+    """
     nets = []
-    settings = Settings(EPOCHS, kinds, MOST, people=False)
+    epochs = EPOCHS * max(1, MOST // len(only)) if only else EPOCHS
+    settings = Settings(epochs, kinds, MOST, people=False, only=only)
     for seed in SEEDS:
         kept = WORK / "small" / f"{name.replace(' ', '-')}-{seed}.pt"
         if not kept.exists():

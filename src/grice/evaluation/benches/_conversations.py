@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from grice.errors import InputError
 from grice.evaluation.measures import measured
+from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
 from grice.stats import compare_correlations, correlation
 
@@ -20,6 +25,29 @@ __all__ = ["Aspect", "rows"]
 MEASURES = ("spearman", "pearson")
 METRIC = "coherence"
 FLOORS = ("mean_user_words", "mean_adjacent_cosine", "mean_cosine_to_user", "turn_count")
+RECIPE = "recipes/coherence/work/ablation_values.json"
+"""What small networks say that learned from one set of perturbations each."""
+LEARNED = {
+    "Mesgar et al. 2020": "mesgar",
+    "Vakulenko et al. 2018": "vakulenko",
+    "DynaEval": "dynaeval",
+    "DEAM": "deam",
+    "Vakulenko, Ubuntu": "vakulenko on Ubuntu",
+    "DEAM, Ubuntu": "deam on Ubuntu",
+    "all four": "all four",
+    "- contradiction": "without contradiction",
+    "- coreference inconsistency": "without coreference",
+    "- irrelevancy": "without irrelevancy",
+    "- decrease engagement": "without decreased-engagement",
+}
+"""By printed row the networks of ours that learned from the same."""
+
+
+class _Learned(msgspec.Struct, frozen=True):
+    """What the recipe left of a set: its conversations, and a value of each by network."""
+
+    ids: tuple[str, ...]
+    sets: dict[str, tuple[float, ...]]
 
 
 class Aspect(NamedTuple):
@@ -41,6 +69,41 @@ def rows(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
             yield from _over_all(shop, name, aspect, measure, columns)
         yield from _above(shop, name, aspect, columns)
         yield from _within(shop, name, aspect, columns)
+    yield from _learned(shop, name, aspects)
+
+
+def _learned(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
+    """Yield what small networks reach that learned from one set of perturbations, table by table.
+
+    Their values are those that the recipe left, if it has run here.
+    """
+    rated = shop.rated(name)
+    path = Path(os.environ.get("GRICE_COHERENCE", RECIPE))
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Learned])[name]
+    except (OSError, KeyError, msgspec.DecodeError) as error:
+        yield Row(
+            row="small networks by perturbation", measure="spearman", found=None, kind="ours",
+            why=f"not measured: {error}; recipes/coherence/ablation.py makes it",
+        )  # fmt: skip
+        return
+    if found.ids != tuple(item.conversation.id for item in rated.items):
+        raise InputError(f"{path}: not the conversations of {name}; run the recipe again")
+    why = "three seeds that learned from nobody's ratings, by recipe; never ships"
+    for table in load_bench("deam").tables:
+        heads = [head.on for head in table.heads()]
+        for printed, cells in table.body().items():
+            values = found.sets.get(LEARNED.get(printed, ""))
+            for aspect in aspects:
+                cell = cells[heads.index(f"{name}:{aspect.name}")]
+                if values is not None and cell is not None:
+                    yield Row(
+                        row=f"small networks, {LEARNED[printed]}, {aspect.called}",
+                        measure="spearman", on=table.id, kind="ours", why=why, beside=printed,
+                        published=cell.value,
+                        found=measured("spearman", values, rated, aspect.name),
+                        signature=f"recipes/coherence/ablation.py|on:{name}",
+                    )  # fmt: skip
 
 
 def _over_all(
