@@ -1,6 +1,6 @@
 """Tries ways to better graphs of the generator: their overlap with what people wrote.
 
-PYTHONPATH=src python -m recipes.graphs.generator_routes [--data ../shared/data] [--rows 200]
+PYTHONPATH=src python -m recipes.graphs.generator_routes [--data ../shared/data] [--folds 3 4]
 
 On rows of topics that the generator was not taught, with their gold stance, so that no judge has a
 say but the generator's own. The table goes to the terminal as Markdown.
@@ -50,11 +50,12 @@ def main() -> None:
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
     parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--folds", type=int, nargs="+", default=list(TEACHER), help="of topics")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     shelf = open_shelf(arguments.data)
     making, beliefs, choice = fit_generator(shelf)
-    rows = some(shelf.rows(TEACHER), arguments.rows, 5)
+    rows = some(shelf.rows(tuple(arguments.folds)), arguments.rows, 5)
     made: dict[str, list[list[Graph]]] = {
         "words people used twice": proposals(
             by_count(shelf, making), rows, shelf.features, beliefs
