@@ -1,8 +1,8 @@
 """Faults of events as they are read from talk: people mixed up, clauses cut off or run together.
 
 Nothing is parsed, so that a stretch without a subject of its own may have been read as what it is
-not. What can be told from the words is mended; an event that says nothing a person could judge is
-found out, so that no triple is made of it.
+not. What can be told from the words is mended. Of the rest, an event that is cut off stands in no
+triple, and one that is unsound in none that people would write.
 """
 
 from __future__ import annotations
