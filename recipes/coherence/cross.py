@@ -66,7 +66,7 @@ def _with_tests(given: Prepared) -> tuple[Prepared, dict[str, list[Item]]]:
     held: list[Sample] = made["held"]
     samples = {kind: broken(held, (kind,), 900) for kind in SETS}
     stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
-    vectors = _encoded(Vectors.of(stores), [one for found in samples.values() for one in found])
+    vectors = encoded(Vectors.of(stores), [one for found in samples.values() for one in found])
     make = Maker(vectors, towers())
     bigrams = Bigrams.load(WORK / "bigrams.npz")
     place = {(one.source, one.id): i for i, one in enumerate(held)}
@@ -83,7 +83,7 @@ def _with_tests(given: Prepared) -> tuple[Prepared, dict[str, list[Item]]]:
     return given._replace(turns=np.concatenate(turns)), tests
 
 
-def _encoded(vectors: Vectors, samples: list[Sample]) -> Vectors:
+def encoded(vectors: Vectors, samples: list[Sample]) -> Vectors:
     """Return the vectors with those of all turns of some more conversations."""
     missing = sorted({text for one in samples for text in one.turns} - vectors.index.keys())
     if not missing:

@@ -99,12 +99,19 @@ class Rated(NamedTuple):
     held_out: bool
 
 
-def intact(data: Path) -> list[Sample]:
-    """Return the conversations of people that may train, with none of an evaluated text."""
+def intact(data: Path, *, research: str = "") -> list[Sample]:
+    """Return the conversations of people that may train, with none of an evaluated text.
+
+    Args:
+        data: The folder of the corpora.
+        research: A corpus whose conversations alone are read, for weights that never ship.
+    """
     evaluated = evaluated_texts(data)
     counts: dict[str, int] = {}
     found = []
-    for dialogue in read_dialogues(data):
+    for dialogue in read_dialogues(data, research=bool(research)):
+        if research and dialogue.source != research:
+            continue
         if not all(dialogue.by_person) or len(dialogue.turns) < FEWEST:
             continue
         if counts.get(dialogue.source, 0) >= CAPS.get(dialogue.source, 10**9):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from arrays import Prepared
 
-__all__ = ["SEEDS", "WORDED", "small_nets"]
+__all__ = ["MOST", "SEEDS", "WORDED", "small_nets"]
 
 SEEDS = (0, 1, 2)
 MOST, EPOCHS = 1200, 3

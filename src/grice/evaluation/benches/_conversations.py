@@ -34,6 +34,8 @@ LEARNED = {
     "DEAM": "deam",
     "Vakulenko, Ubuntu": "vakulenko on Ubuntu",
     "DEAM, Ubuntu": "deam on Ubuntu",
+    "Mesgar, DailyDialog": "mesgar on DailyDialog",
+    "DEAM, DailyDialog": "deam on DailyDialog",
     "all four": "all four",
     "- contradiction": "without contradiction",
     "- coreference inconsistency": "without coreference",
