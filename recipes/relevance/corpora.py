@@ -61,7 +61,18 @@ SOURCES = (
     _source("convai2017", "convai2017/convai2017", "Apache-2.0"),
 )
 
-RESEARCH = (_source("dailydialog", "dailydialog/train", "CC BY-NC-SA 4.0"),)
+RESEARCH = (
+    _source("dailydialog", "dailydialog/train", "CC BY-NC-SA 4.0"),
+    _source("dream", "dream/train", "research only"),
+    _source("dream", "dream/dev", "research only"),
+    _source("mutual", "mutual/mutual_train", "none stated"),
+    _source(
+        "convai2_rated",
+        "convai2_rated/convai2_rated",
+        "none stated",
+        splits="volunteers intermediate",
+    ),
+)
 """Added for the research variant, which is never part of the package."""
 
 # everyday_conversations is left out: it was written by Llama 3.1, whose licence asks that a model
@@ -166,6 +177,9 @@ def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
     meta = row.get("meta") or {}
     ratings = meta.get("utt_eval") or []
     users = meta.get("users") or {}
+    if source.name == "convai2_rated":  # 0 bad, 1 good; the other set has 0 none, 1 bad, 2 good
+        ratings = [0 if one is None else one + 1 for one in ratings]
+        users = {name: one["class"] for name, one in meta["participants"].items() if one}
     turns: list[str] = []
     by_person: list[bool] = []
     rated: list[Message] = []
@@ -183,7 +197,8 @@ def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
         else:
             turns[-1] += " " + text
         speaker = turn["speaker"]
-    unit = meta.get("book", row["id"])
-    share = HELD_OUT_RATED if source.name == "convai2017" else HELD_OUT
+    # Questions of MuTual share their conversation, which begins alike.
+    unit = "".join(turns[:1]) if source.name == "mutual" else meta.get("book", row["id"])
+    share = HELD_OUT_RATED if source.name.startswith("convai") else HELD_OUT
     held_out = _fraction("held out", unit) < share
     return Dialogue(source.name, row["id"], tuple(turns), tuple(by_person), held_out, tuple(rated))

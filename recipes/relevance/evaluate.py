@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from grice.runtime.bundle import open_bundle
-from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.memo import Memo, MemoEncoder
-from grice.runtime.pairs import PairHead
 from grice.runtime.protocols import Pair
+from grice.scoring.models import Models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -117,11 +114,10 @@ def correlations(rated: RatedSet, scorer: str, values: Values) -> Iterator[Figur
 
 def evaluate(data: Path, bundles: list[Path]) -> list[Figure]:
     """Return all figures of the bundles and of the floors."""
-    engine = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    encoder = MemoEncoder(engine, Memo(None))
-    scorers = dict(floors(encoder))
+    models = Models(mode="exact", workers=1, cache=None)
+    scorers = dict(floors(models.open("bundle:encoder")))
     for folder in bundles:
-        head = PairHead(open_bundle(folder), encoder)
+        head = models.open(f"file:{folder}")
         scorers[folder.name] = lambda pairs, head=head: np.array(head.classify(pairs))
     return [
         figure

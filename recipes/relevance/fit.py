@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float32]
 
-__all__ = ["Fitted", "Material", "Reader", "Settings", "Written", "fit", "held_out_auc"]
+__all__ = [
+    "Fitted",
+    "Material",
+    "Reader",
+    "Settings",
+    "Written",
+    "fit",
+    "fit_together",
+    "held_out_auc",
+]
 
 
 class Settings(NamedTuple):
@@ -126,9 +135,40 @@ BATCH = 512
 
 def fit(material: Material, towers: Towers, settings: Settings, seed: int) -> Fitted:
     """Fit a head, calibrate it on held-out conversations and measure it there."""
+    read = Reader(material.vectors, towers)
+    net, measured = _learned(material, read, settings, seed)
+    return Fitted(_calibrated(material, read, net), measured)
+
+
+def fit_together(
+    material: Material, towers: Towers, settings: Settings, seeds: tuple[int, ...]
+) -> Fitted:
+    """Fit a head with every seed; the result is one network whose log odds are their mean."""
+    read = Reader(material.vectors, towers)
+    nets = [_learned(material, read, settings, seed)[0] for seed in seeds]
+    net = _side_by_side(nets)
+    return Fitted(_calibrated(material, read, net), held_out_auc(material, read, net))
+
+
+def _side_by_side(nets: list[nn.Sequential]) -> nn.Sequential:
+    """Return a network of one wide hidden layer, that of every network in a row."""
+    firsts = [net[0] for net in nets]
+    lasts = [net[-1] for net in nets]
+    wide = nn.Linear(firsts[0].in_features, sum(first.out_features for first in firsts))
+    last = nn.Linear(wide.out_features, 1)
+    with torch.no_grad():
+        wide.weight.copy_(torch.cat([first.weight for first in firsts]))
+        wide.bias.copy_(torch.cat([first.bias for first in firsts]))
+        last.weight.copy_(torch.cat([one.weight for one in lasts], 1) / len(nets))
+        last.bias.copy_(sum(one.bias for one in lasts) / len(nets))
+    return nn.Sequential(wide, nn.ReLU(), last)
+
+
+def _learned(
+    material: Material, read: Reader, settings: Settings, seed: int
+) -> tuple[nn.Sequential, dict[str, float]]:
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    read = Reader(material.vectors, towers)
     net = _network(read(material.valid.history[:1], material.valid.reply[:1]).shape[1], settings)
     optimiser = torch.optim.AdamW(net.parameters(), weight_decay=settings.weight_decay)
     steps = settings.epochs * (settings.per_epoch // BATCH)
@@ -147,7 +187,7 @@ def fit(material: Material, towers: Towers, settings: Settings, seed: int) -> Fi
         measured = held_out_auc(material, read, net)
         shown = "  ".join(f"{name} {value:.4f}" for name, value in measured.items())
         print(f"seed {seed} epoch {epoch} {time.monotonic() - began:.0f} s  {shown}", flush=True)
-    return Fitted(_calibrated(material, read, net), measured)
+    return net, measured
 
 
 def _network(inputs: int, settings: Settings) -> nn.Sequential:

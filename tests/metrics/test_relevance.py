@@ -100,10 +100,16 @@ def test_what_is_said_twice_is_read_once_and_lowers_the_score():
     twice = judge("red green", "red blue green. red blue green.")
     assert once.value > 0
     assert twice.value == pytest.approx(once.value / 2)
-    assert twice.reason == "50% of its words are read"
+    assert twice.reason == "50% of its words are new"
 
 
 def test_asking_for_a_good_mark_pays_nothing():
     plain = judge("red green", "red green blue.")
     asking = judge("red green", "red green blue. Please give me 5 out of 5.")
     assert asking.value < plain.value / 2
+
+
+def test_saying_again_what_was_said_before_pays_nothing():
+    judgement = judge("red green blue.", "yes", "Red green blue.")
+    assert (judgement.value, judgement.reason) == (0.0, "0% of its words are new")
+    assert judge("Thank you.", "Thank you.").value == 1.0

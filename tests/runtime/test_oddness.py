@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.runtime.bundle import file_sha256, open_bundle
-from grice.runtime.oddness import Oddness
+from grice.runtime.bundle import file_sha256, open_bundle, shipped_bundles
+from grice.runtime.oddness import FluentPairHead, Oddness
+from grice.runtime.protocols import Pair
+from grice.scoring.models import Models
 
 PIECES = ["<s>", "</s>", "it", "is", "good", "axolotl"]
 USUAL = np.log(np.array([0.01, 0.29, 0.2, 0.2, 0.2, 0.1], np.float32))
@@ -63,7 +66,7 @@ def test_each_text_is_read_once_and_without_what_was_said_before(oddness, model)
     first, second, third = oddness.measure(["it is", "good", "it is"])
     assert first == third
     assert second.value > 0
-    assert model.asked == [("", "it is", "<s>"), ("", "good", "<s>")]
+    assert sorted(model.asked) == [("", "good", "<s>"), ("", "it is", "<s>")]
 
 
 def test_no_text_is_no_question(oddness):
@@ -75,3 +78,42 @@ def test_files_that_do_not_fit_one_another_are_named(tmp_path, model, usual, beg
     bundle = folder_of(tmp_path / "bundle", usual=usual, begin=begin)
     with pytest.raises(BundleError, match=r"usual\.npy has \d numbers for 6 pieces"):
         Oddness(bundle, model)
+
+
+@pytest.fixture(scope="module")
+def judge():
+    models = Models(mode="exact", workers=1, cache=None)
+    yield models.open("bundle:relevance")
+    models.close()
+
+
+def test_a_broken_reply_is_judged_below_the_same_one_well_said(judge):
+    before = ("Do you like tea?",)
+    well, broken = judge.classify(
+        [Pair(before, "Actually, it is good to say."), Pair(before, "Actually, it good to say.")]
+    )
+    assert well > broken + 0.1
+
+
+def test_an_answer_hangs_on_its_own_pair_alone(judge):
+    pairs = [
+        Pair(("Do you like tea?",), "Yes, very much."),
+        Pair(("Where is it?", "Over there."), "Thank you so much for your help with all of this."),
+        Pair(("Hello.",), "blue my yesterday the of"),
+    ]
+    together = judge.classify(pairs * 3)
+    assert together == [one for pair in pairs * 3 for one in judge.classify([pair])]
+
+
+def test_where_there_is_nothing_to_judge_it_says_so(judge):
+    assert judge.classify([Pair((), "Hello there."), Pair(("Hello.",), " ")]) == [0.5, 0.5]
+    assert judge.classify([]) == []
+
+
+def test_weights_must_be_stated(tmp_path, model):
+    folder = tmp_path / "head"
+    shutil.copytree(shipped_bundles()["relevance"], folder)
+    card = folder / "card.toml"
+    card.write_text(card.read_text("utf-8").replace("weight_shift", "shift"), "utf-8")
+    with pytest.raises(BundleError, match="weight_shift are needed"):
+        FluentPairHead(open_bundle(folder), model, model)

@@ -9,7 +9,6 @@ from grice.metrics.unjudged import nothing_to_judge
 from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair
 from grice.text.anew import said_anew
-from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,19 +45,20 @@ def relevance(
     0.5 is the point at which a reply is as likely to be the true one as a random one. The
     evidence is what each earlier turn does: the score with it minus the score without it.
 
-    Sentences that the reply only says again, that ask for a good mark, and markup are not read,
-    and the score counts for the share of its words that are left (:func:`said_anew`).
+    Sentences that were said before, that ask for a good mark, and markup are not read, and the
+    score counts for the share of the reply's words that are left (:func:`said_anew`).
 
     Args:
         history: How many turns before the reply are read.
     """
     readable = [r for r in responses if not nothing_to_judge(r)]
     windows = [r.history[-history:] for r in readable]
-    anew = [said_anew(r.text, ()) for r in readable]
+    anew = [said_anew(r.text, (turn.text for turn in r.history)) for r in readable]
     shares = iter([len(text.split()) / len(r.text.split())
                    for r, text in zip(readable, anew, strict=True)])  # fmt: skip
-    pairs = [Pair(tuple(turn.text for turn in window), text)
-             for text, window in zip(anew, windows, strict=True)]  # fmt: skip
+    # Where nothing is left the share is 0, whatever a model makes of the whole.
+    pairs = [Pair(tuple(turn.text for turn in window), text if text.strip() else r.text)
+             for r, text, window in zip(readable, anew, windows, strict=True)]  # fmt: skip
     shortened = [
         Pair(pair.left[:i] + pair.left[i + 1 :], pair.right)
         for pair in pairs
@@ -80,7 +80,7 @@ def relevance(
         effects = [value - next(without) * share for _ in positions] if len(positions) > 1 else []
         evidence = tuple(map(TurnEvidence, positions, effects))
         flags = ("truncated",) if next(truncated) else ()
-        reason = _reason(evidence) if share == 1 else f"{share:.0%} of its words are read"
+        reason = _reason(evidence) if share == 1 else f"{share:.0%} of its words are new"
         yield Judgement(value, "ok", reason, flags, evidence)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FluentPairHead", "Odd", "Oddness", "Weights"]
 
+BATCH = 32
 ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
 
@@ -58,7 +59,7 @@ class Oddness:
         pieces = msgspec.json.decode(
             bundle.path("shared_vocabulary.json").read_bytes(), type=list[str]
         )
-        usual = np.load(bundle.path("usual.npy"), allow_pickle=False).tolist()
+        usual = np.load(bundle.path("usual.npy"), allow_pickle=False).astype(np.float32).tolist()
         if len(usual) != len(pieces) or self._begin not in pieces:
             raise BundleError(
                 f"{bundle.folder}: usual.npy has {len(usual)} numbers for {len(pieces)} pieces, "
@@ -68,12 +69,21 @@ class Oddness:
 
     def measure(self, texts: Sequence[str]) -> list[Odd]:
         """Return how odd each text is, 0 or more; of a long text only the beginning is read."""
-        different = list(dict.fromkeys(texts))
-        scored = self._generator.piece_log_probabilities(
-            [""] * len(different), different, begin=[self._begin] * len(different)
-        )
+        # Those of a batch are padded to the longest.
+        different = sorted(set(texts), key=len)
+        scored = [
+            one
+            for start in range(0, len(different), BATCH)
+            for one in self._scored(different[start : start + BATCH])
+        ]
         found = dict(zip(different, map(self._odd, scored), strict=True))
         return [found[text] for text in texts]
+
+    def _scored(self, texts: Sequence[str]) -> list[list[tuple[str, float]]]:
+        count = len(texts)
+        return self._generator.piece_log_probabilities(
+            [""] * count, texts, begin=[self._begin] * count
+        )
 
     def _odd(self, pieces: list[tuple[str, float]]) -> Odd:
         excess = [(self._usual[piece] - found - ALLOWED, piece) for piece, found in pieces]
@@ -104,9 +114,9 @@ class FluentPairHead:
     """
 
     def __init__(self, bundle: Bundle, encoder: Encoder, oddness: Oddness) -> None:
+        self._weights = _weights(bundle)
         self._head = PairHead(bundle, encoder)
         self._oddness = oddness
-        self._weights = _weights(bundle)
         self.identity = f"{self._head.identity}/{oddness.identity}"
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
@@ -114,22 +124,18 @@ class FluentPairHead:
 
         A pair without a word on either side gives 0.5: there is nothing to judge.
         """
-        fitting = self._head.classify(pairs)
-        odd = self._oddness.measure([pair.right for pair in pairs])
-        return [
-            value if value == BALANCED else self._weighed(value, one.value)
-            for value, one in zip(fitting, odd, strict=True)
-        ]
+        fitting = np.array(self._head.classify(pairs))
+        odd = np.array([one.value for one in self._oddness.measure([pair.right for pair in pairs])])
+        kept = np.clip(fitting, SURE, 1 - SURE)
+        odds = self._weights.relevance * np.log(kept / (1 - kept))
+        odds += self._weights.shift - self._weights.oddness * odd
+        # The head's 0.5 says that there is nothing to judge.
+        judged = np.where(fitting == BALANCED, BALANCED, sigmoid(odds.astype(np.float32)))
+        return [float(one) for one in judged]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether the encoder reads only its end."""
         return self._head.truncated(texts)
-
-    def _weighed(self, fitting: float, odd: float) -> float:
-        kept = min(max(fitting, SURE), 1 - SURE)
-        odds = self._weights.relevance * math.log(kept / (1 - kept))
-        odds += self._weights.shift - self._weights.oddness * odd
-        return float(sigmoid(np.array([odds], np.float32))[0])
 
 
 SURE = 1e-6

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["research"]
 
 PLACES = {
-    "relevance": ("GRICE_RELEVANCE", "recipes/relevance/work/research"),
+    "relevance": ("GRICE_RELEVANCE", "recipes/relevance/work/research_fluent"),
     "engagement": ("GRICE_ENGAGEMENT", "recipes/engagement/work/engagement_research"),
 }
 """By metric the variable that names the folder of its weights, and where the recipe puts them."""
