@@ -3,6 +3,7 @@
 grice bench situatedgen --json > recipes/situated/work/bench.jsonl
 python recipes/situated/sources.py --data ../shared/data
 python recipes/situated/folds.py --data ../shared/data
+python recipes/situated/folds.py --data ../shared/data --held 2
 python recipes/situated/evaluate.py
 python recipes/situated/evaluate.py --steps     # agreement of each step as a table
 """
@@ -23,6 +24,8 @@ MEASURES = {
     "statements_equal": "context", "context_f1": "context", "context_f1_labels": "context",
     "swap_detection": "situated", "plausibility": "situated", "match_exclusive": "situated",
 }  # fmt: skip
+BESIDE = (("context", "sources"), ("situated", "folds_1"), ("situated", "folds_2"))
+"""What other recipes measured for which card."""
 STEPS = {
     "statements_equal": "statements, equal", "statements_rouge_l": "statements, ROUGE-L",
     "context_f1": "contexts, F1 without articles", "context_f1_labels": "contexts, F1 as spelt",
@@ -71,8 +74,8 @@ def main() -> None:
                 **{key: round(row[key], 4) for key in ("value", "low", "high")}, "n": row["n"],
                 "command": "grice bench situatedgen",
             })  # fmt: skip
-    for bundle, file in (("context", "quality_sources.json"), ("situated", "quality_folds.json")):
-        quality[bundle] += json.loads((WORK / file).read_text())
+    for bundle, name in BESIDE:
+        quality[bundle] += json.loads((WORK / f"quality_{name}.json").read_text())
     (WORK / "quality.json").write_text(json.dumps(quality, indent=1))
     print({name: len(rows) for name, rows in quality.items()})
 

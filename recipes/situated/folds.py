@@ -191,13 +191,13 @@ def main() -> None:
         every += measured
         show(str(seed), measured)
     show("all", every)
+    of = "one part" if arguments.held == 1 else "two parts"
     quality = [
-        as_quality(f"released {on or 'GEO and TEMP'} pairs of entities left out of training",
-                   "swap_detection", measured_on(on, every), COMMAND)
+        as_quality(f"released {on or 'GEO and TEMP'} pairs, {of} of five of the entities left out",
+                   "swap_detection", measured_on(on, every), f"{COMMAND} --held {arguments.held}")
         for on in KINDS
     ]  # fmt: skip
-    if arguments.held == 1:
-        (WORK / "quality_folds.json").write_text(json.dumps(quality, indent=1))
+    (WORK / f"quality_folds_{arguments.held}.json").write_text(json.dumps(quality, indent=1))
     show("cosine alone, pairs of all", [(one, plain[id(one)]) for one, _ in every])
 
 

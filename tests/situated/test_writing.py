@@ -182,6 +182,8 @@ def frames(tmp_path_factory):
         (("Walt Disney", "1966"), {"1966": "TEMP"}, "Walt Disney was known in 1966"),
         (("Memphis", "city", "united states"), {"Memphis": "GEO", "united states": "GEO"},
          "Memphis is a city in the united states"),
+        (("Memphis", "city", "U.S."), {"Memphis": "GEO", "U.S.": "GEO"},
+         "Memphis is a city in the U.S."),
     ],
 )  # fmt: skip
 def test_clauses_of_keywords(frames, keywords, contexts, expected):

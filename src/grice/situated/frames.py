@@ -49,7 +49,8 @@ AGE = re.compile(r"\byears? old$", re.IGNORECASE)
 PAST = re.compile(r"\b(?:1\d\d\d|20[01]\d)\b|century\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:the|an?) |\d", re.IGNORECASE)
 THE = re.compile(
-    r"united|netherlands|philippines|bahamas|.*(?:states|republic|kingdom|islands|union|century|"
+    r"united|netherlands|philippines|bahamas|u\.?s\.?(?:a\.?)?$|u\.?k\.?$|"
+    r".*(?:states|republic|kingdom|islands|isles|union|empire|century|"
     r"ages|war|olympics|holocaust|renaissance)|\d+s$|.*\d0s$", re.IGNORECASE,
 )  # fmt: skip
 
