@@ -74,7 +74,7 @@ def _ablation(table: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
     """Yield what each set of perturbations is good for."""
     columns = list(next(iter(table.values())))
     yield (
-        "**What each set is good for** (`recipes/coherence/ablation.py`; DEAM's tables 4.3 and "
+        "**What each set is good for** (`recipes/coherence/ablation.py`; DEAM's tables 4.2 to "
         "4.5): small networks of three seeds that learned from one set of perturbations and from "
         "nobody's ratings, against people's ratings. Spearman with its 95 % interval, and the "
         "lowest and highest of the seeds by themselves.\n"

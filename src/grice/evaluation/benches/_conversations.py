@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grice.evaluation.rows import Kind
     from grice.evaluation.workshop import Workshop
 
-__all__ = ["Aspect", "rows"]
+__all__ = ["Aspect", "learned", "rows"]
 
 MEASURES = ("spearman", "pearson")
 METRIC = "coherence"
@@ -71,10 +71,10 @@ def rows(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
             yield from _over_all(shop, name, aspect, measure, columns)
         yield from _above(shop, name, aspect, columns)
         yield from _within(shop, name, aspect, columns)
-    yield from _learned(shop, name, aspects)
+    yield from learned(shop, name, aspects)
 
 
-def _learned(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
+def learned(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
     """Yield what small networks reach that learned from one set of perturbations, table by table.
 
     Their values are those that the recipe left, if it has run here.

@@ -1,0 +1,64 @@
+"""The rows of benches on conversations that rest on what a recipe leaves."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.errors import InputError
+from grice.evaluation.benches import fed
+from grice.evaluation.benches._conversations import learned
+from grice.evaluation.datasets import Item, Rated, known_sets
+from grice.records import Conversation, Turn
+
+NAME = "fed_dialogue"
+COUNT = 12
+
+
+class Shop:
+    """Knows one rated set."""
+
+    def rated(self, name):
+        items = tuple(
+            Item(
+                Conversation(str(i), (Turn("A", "Hi."), Turn("B", "Hello."))),
+                {"coherent": (float(i),), "overall": (float(-i),)}, None, str(i),
+            )
+            for i in range(COUNT)
+        )  # fmt: skip
+        return Rated(known_sets()[name], items, (), grouped=False, stamp=name)
+
+
+def leave(monkeypatch, tmp_path, found):
+    path = tmp_path / "values.json"
+    path.write_text(json.dumps(found), "utf-8")
+    monkeypatch.setenv("GRICE_COHERENCE", str(path))
+
+
+def test_networks_stand_beside_what_was_printed_for_the_same_perturbations(monkeypatch, tmp_path):
+    ids = [str(i) for i in range(COUNT)]
+    values = {"deam": list(range(COUNT)), "mesgar on DailyDialog": [i % 3 for i in range(COUNT)]}
+    leave(monkeypatch, tmp_path, {NAME: {"ids": ids, "sets": values}})
+    rows = list(learned(Shop(), NAME, fed.ASPECTS))
+    found = {(row.on, row.beside, row.row.rsplit(", ", 1)[1]): row for row in rows}
+    first = found["table 4.2", "DEAM", "coherence"]
+    assert first.found.value == pytest.approx(1)
+    assert first.published == 0.47
+    assert found["table 4.3", "DEAM", "overall"].found.value == pytest.approx(-1)
+    assert found["table 4.4", "Mesgar, DailyDialog", "coherence"].published == -0.36
+    # Of networks that were not fitted there is no row.
+    assert len(rows) == 6
+
+
+def test_without_the_recipe_one_row_says_why(monkeypatch, tmp_path):
+    monkeypatch.setenv("GRICE_COHERENCE", str(tmp_path / "nothing.json"))
+    [row] = learned(Shop(), NAME, fed.ASPECTS)
+    assert row.found is None
+    assert "ablation.py" in row.why
+
+
+def test_values_of_other_conversations_are_refused(monkeypatch, tmp_path):
+    leave(monkeypatch, tmp_path, {NAME: {"ids": ["x"], "sets": {"deam": [0.5]}}})
+    with pytest.raises(InputError, match="not the conversations"):
+        list(learned(Shop(), NAME, fed.ASPECTS))
