@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
 
 if TYPE_CHECKING:
@@ -75,9 +74,3 @@ def _said(dialogue: Dialogue, evaluated: set[str]) -> Iterator[Said]:
             continue
         first = place - 2 if place > 1 and not seen[place - 2] else place - 1
         yield Said(asked(dialogue.turns[first:place]), dialogue.turns[place], dialogue.source)
-
-
-def drawn(said: Sequence[Said], random: np.random.Generator) -> np.ndarray:
-    """Return the rows of one epoch: of each corpus its share."""
-    shares = np.array([SHARES.get(one.corpus, 1.0) for one in said])
-    return np.flatnonzero(random.random(len(said)) < shares)

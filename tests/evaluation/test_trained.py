@@ -67,7 +67,9 @@ def test_a_bundle_trained_on_a_third_of_the_replies_is_marked_with_that_share(
     assert rows["log_length"].get("trained", []) == []
     records = csv.DictReader(table.read_text().splitlines())
     lines = {one["metric"]: one["trained_on"] for one in records if one["level"] == "turn"}
-    assert lines["relevance"] == f"relevance {share['value']:.6f}; encoder not recorded"
+    assert lines["relevance"] == (
+        f"relevance {share['value']:.6f}; encoder not recorded; dialogue 0.000000"
+    )
     assert lines["log_length"] == ""
 
 

@@ -232,40 +232,57 @@ class EmbeddedGenerator:
             texts: What is scored, one per prompt.
             begin: See :meth:`generate`.
         """
-        found = self.piece_log_probabilities(prompts, texts, begin=begin)
-        return [float(np.mean([one for _, one in pieces])) for pieces in found]
+        sources, targets = self._read(prompts, texts, begin)
+        results = self._scores(sources, targets, range(len(texts)))
+        return [float(np.mean([one for _, one in pieces])) for pieces in results]
 
     def piece_log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
     ) -> list[list[tuple[str, float]]]:
         """Return the pieces of each text, its end included, each with its log probability.
 
+        The bits of a text depend on that text and its prompt alone.
+
         Args:
             prompts: What stands before.
             texts: What is scored, one per prompt.
             begin: See :meth:`generate`.
         """
+        sources, targets = self._read(prompts, texts, begin)
+        # Padding changes last bits: a batch holds what is equally long.
+        alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
+            alike[len(source), len(target)].append(i)
+        found: list[list[tuple[str, float]]] = [[] for _ in texts]
+        for rows in alike.values():
+            for i, pieces in zip(rows, self._scores(sources, targets, rows), strict=True):
+                found[i] = pieces
+        return found
+
+    def _read(
+        self, prompts: Sequence[str], texts: Sequence[str], begin: Sequence[str] | None
+    ) -> tuple[list[list[str]], list[list[str]]]:
         if len(prompts) != len(texts):
             raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
-        if not prompts:
-            return []
         pieces = [
             self._tokenizer.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False).tokens
             for text in texts
         ]
         starts = _starts(begin, len(prompts)) or [[] for _ in texts]
-        results = self._engine.score_batch(
-            self._sources(prompts),
-            [
-                [*start, *text[: self._max_scored]]
-                for start, text in zip(starts, pieces, strict=True)
-            ],
-            max_batch_size=self._rows,
-        )
-        return [
-            list(zip(result.tokens, map(float, result.log_probs), strict=True))
-            for result in results
+        targets = [
+            [*start, *text[: self._max_scored]] for start, text in zip(starts, pieces, strict=True)
         ]
+        return self._sources(prompts), targets
+
+    def _scores(
+        self, sources: list[list[str]], targets: list[list[str]], rows: Sequence[int]
+    ) -> list[list[tuple[str, float]]]:
+        if not rows:
+            return []
+        results = self._engine.score_batch(
+            [sources[i] for i in rows], [targets[i] for i in rows], max_batch_size=self._rows
+        )
+        return [list(zip(one.tokens, map(float, one.log_probs), strict=True)) for one in results]
 
     def _sources(self, prompts: Sequence[str]) -> list[list[str]]:
         tokens = (self._tokenizer.encode(_SURROGATE.sub("\ufffd", one)).tokens for one in prompts)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FluentPairHead", "Odd", "Oddness", "Weights"]
 
-BATCH = 32
 ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
 
@@ -69,21 +68,12 @@ class Oddness:
 
     def measure(self, texts: Sequence[str]) -> list[Odd]:
         """Return how odd each text is, 0 or more; of a long text only the beginning is read."""
-        # Those of a batch are padded to the longest.
-        different = sorted(set(texts), key=len)
-        scored = [
-            one
-            for start in range(0, len(different), BATCH)
-            for one in self._scored(different[start : start + BATCH])
-        ]
+        different = list(dict.fromkeys(texts))
+        scored = self._generator.piece_log_probabilities(
+            [""] * len(different), different, begin=[self._begin] * len(different)
+        )
         found = dict(zip(different, map(self._odd, scored), strict=True))
         return [found[text] for text in texts]
-
-    def _scored(self, texts: Sequence[str]) -> list[list[tuple[str, float]]]:
-        count = len(texts)
-        return self._generator.piece_log_probabilities(
-            [""] * count, texts, begin=[self._begin] * count
-        )
 
     def _odd(self, pieces: list[tuple[str, float]]) -> Odd:
         excess = [(self._usual[piece] - found - ALLOWED, piece) for piece, found in pieces]
