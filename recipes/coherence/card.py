@@ -17,6 +17,7 @@ from words import REACH
 
 from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import file_sha256
+from grice.runtime.heads import in_whole_numbers
 
 if TYPE_CHECKING:
     from arrays import Prepared
@@ -213,10 +214,14 @@ def _save(
     }  # fmt: skip
     for name, found in layers.items():
         for i, (weight, bias) in enumerate(found):
-            arrays |= {f"{name}_weight_{i}": weight, f"{name}_bias_{i}": bias}
+            whole, scale = in_whole_numbers(weight)
+            arrays |= {f"{name}_weight_{i}": whole, f"{name}_scale_{i}": scale,
+                       f"{name}_bias_{i}": bias}  # fmt: skip
     # The weights of the whole are summed up: half precision would be too coarse for them.
-    kept = {name: array.astype(np.float32 if name in {"whole", "turns"} or "bias" in name
-                               else np.float16) for name, array in arrays.items()}  # fmt: skip
+    halved = {"axes", "mean"}
+    kept = {name: array if array.dtype == np.int8 else
+            array.astype(np.float16 if name in halved else np.float32)
+            for name, array in arrays.items()}  # fmt: skip
     np.savez_compressed(OUT / "head.npz", allow_pickle=False, **kept)
 
 

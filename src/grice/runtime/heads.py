@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Mlp", "rowwise", "sigmoid", "softmax"]
+__all__ = ["Mlp", "in_whole_numbers", "rowwise", "sigmoid", "softmax"]
 
 
 class Mlp:
@@ -65,11 +65,9 @@ class Mlp:
 
         Half the size of :meth:`save`; a weight is off by at most half a step.
         """
-        arrays = {}
+        arrays: dict[str, Array | NDArray[np.int8]] = {}
         for i, (weight, bias) in enumerate(self.layers):
-            scale = np.maximum(np.abs(weight).max(axis=0), np.float32(1e-12)) / np.float32(127)
-            arrays[f"weight_{i}"] = np.rint(weight / scale).astype(np.int8)
-            arrays[f"scale_{i}"] = scale.astype(np.float32)
+            arrays[f"weight_{i}"], arrays[f"scale_{i}"] = in_whole_numbers(weight)
             arrays[f"bias_{i}"] = bias.astype(np.float32)
         np.savez_compressed(path, allow_pickle=False, **arrays)
 
@@ -84,6 +82,12 @@ class Mlp:
                 if i + 1 < len(self.layers):
                     features = np.maximum(features, 0)
         return features.astype(np.float32, copy=False)
+
+
+def in_whole_numbers(weight: Array) -> tuple[NDArray[np.int8], Array]:
+    """Return a weight as whole numbers from -127 to 127, and what one is worth per output."""
+    scale = np.maximum(np.abs(weight).max(axis=0), np.float32(1e-12)) / np.float32(127)
+    return np.rint(weight / scale).astype(np.int8), scale.astype(np.float32)
 
 
 def rowwise(rows: Array, weight: Array) -> Array:
