@@ -60,9 +60,10 @@ _SUBJECT = r"(?:(?:i|you|we|they|he|she|it|that|this|there|maybe|i think|i guess
 _RULES = (
     _rule(rf"(?:just |mainly |only )?(?:because|cause|'cause|cuz|due to the fact that) {_SUBJECT}",
           "ee", "Causes", swapped=True),
+    _rule(r"so that (?:i|we|you|they|he|she|it) (?:can |could )?", "ee", "MotivatedByGoal"),
     _rule(rf"(?:and )?(?:so|that's why|that is why|which is why|therefore) {_SUBJECT}",
           "ee", "Causes"),
-    _rule(r"to|in order to|so that (?:i|we|you|they) (?:can |could )?", "ee", "MotivatedByGoal"),
+    _rule(r"to|in order to", "ee", "MotivatedByGoal"),
     _rule(r"(?:used |made )?to|used for", "ue", "UsedFor"),
     _rule(rf"(?:only )?if {_SUBJECT}|unless {_SUBJECT}|as long as {_SUBJECT}", "ee",
           "HasPrerequisite"),
@@ -133,12 +134,71 @@ def _read(text: str, first: Spotted, second: Spotted, nouns: Nouns) -> tuple[str
             continue
         if not (_is(rule.kinds[0], first, head, nouns) and _is(rule.kinds[1], second, tail, nouns)):
             continue
-        if rule.relation in GOALS and tail[:1].isupper():
-            continue  # "I gave it to Save the Children" has a name behind "to"
+        if rule.relation in GOALS and not _says_purpose(text[: first.place[1]], head, tail):
+            continue
+        if rule.relation == "IsA" and not _says_kind(text, first, second):
+            continue
+        if rule.relation in ("IsA", "UsedFor") and _BEHIND.search(text[: first.place[0]]):
+            continue  # "the emperor of Japan is a scientist" says nothing of Japan
         if rule.relation == "Causes" and not rule.swapped and _GOAL.search(tail):
             return "CausesDesire", False
         return rule.relation, rule.swapped
     return None
+
+
+def _says_purpose(before: str, head: str, tail: str) -> bool:
+    """Return whether "to" says what for: not what is possible, easy, or whose name follows.
+
+    Args:
+        before: The text up to the end of the head.
+        head: The first stretch.
+        tail: The second stretch.
+    """
+    if tail[:1].isupper() or _NO_DEED.search(head):
+        return False  # "I gave it to Save the Children", "it is cheaper to hire them"
+    sentence = re.split(r"[.?!]\s", before)[-1]
+    return not (
+        _TAKES_INFINITIVE.search(sentence) or _ONLY.search(sentence) or _STRANDED.match(tail)
+    )
+
+
+_TAKES_INFINITIVE = re.compile(
+    r"\b(?:able|best|chances?|easy|enough|first|glad|good|happy|hard|last|nice|only|opportunity|"
+    r"place|ready|reason|right|sorry|times?|ways?|for (?:(?:a|an|the|my|your|our|their) )?\w+)$",
+    re.IGNORECASE,
+)
+"""What an infinitive completes ("time to go"), or who acts ("a contest for writers to join")."""
+_NO_DEED = re.compile(
+    r"\b(?:be|is|was|were|are|it'?s|(?:allow|ask|expect|tell|want)(?:s|ed)? \w+|told \w+)\b",
+    re.IGNORECASE,
+)
+"""What is nothing that somebody does for something, or what somebody else shall do."""
+_ONLY = re.compile(r"\b(?:the|his|her|their|its) (?:only|first|last|\w+est)\b", re.IGNORECASE)
+"""Of whom "to" says what they did: "the only team in the league to win"."""
+_STRANDED = re.compile(
+    r"\w+ (?:\w+ )?(?:about|at|for|from|of|on|to|with)(?:$| (?:and|but|or|though)\b)", re.IGNORECASE
+)
+"""What is done with the thing before it: "a family to provide for"."""
+
+
+def _says_kind(text: str, first: Spotted, second: Spotted) -> bool:
+    """Return whether a statement calls a whole name or noun a whole noun."""
+    head, after = text[slice(*first.place)], text[second.place[1] :]
+    part_of_name = head[:1].isupper() and _NAME_BEFORE.search(text[: first.place[0]])
+    asked = re.match(r"[^.?!]*\?", after)
+    return not part_of_name and not asked and not _GOES_ON.match(after)
+
+
+_BEHIND = re.compile(
+    r"\b(?:at|by|for|from|in|of|on|to|with)\s+(?:(?:a|an|the|my|your|his|her|our|their) )?$",
+    re.IGNORECASE,
+)
+_NAME_BEFORE = re.compile(r"[A-Z]\w*\s+(?:the|of|and|for)\s+$")
+_GOES_ON = re.compile(
+    r" (?!(?:about|and|as|at|because|but|by|for|from|if|in|like|near|of|on|or|since|so|that|to|too|"
+    r"when|where|which|while|who|with)\b)[a-z]"
+)
+"""A word behind a noun that may go on with it: "a jazz film fan"."""
 
 
 def _is(kind: str, spotted: Spotted, said: str, nouns: Nouns) -> bool:
