@@ -61,15 +61,16 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
     beside ``log_length``. So only what a reply says anew is read (:func:`said_anew`), and the
     score counts for that share of its words.
     """
-    readable = [r for r in responses if not nothing_to_judge(r)]
+    reasons = [nothing_to_judge(r) for r in responses]
+    readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
     anew = [said_anew(r.text, (turn.text for turn in r.history)) for r in readable]
     pairs = [Pair((_before(r),), text) for r, text in zip(readable, anew, strict=True)]
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
     cut = dict(zip(texts, model.truncated(texts), strict=True))
     judged = iter(zip(readable, pairs, model.weigh(pairs), strict=True))
-    for response in responses:
-        if reason := nothing_to_judge(response):
-            yield Judgement(NEUTRAL, "abstained", reason)
+    for unjudged in reasons:
+        if unjudged:
+            yield Judgement(NEUTRAL, "abstained", unjudged)
             continue
         read, pair, weighed = next(judged)
         share = _share(pair.right, read.text)

@@ -51,7 +51,8 @@ def relevance(
     Args:
         history: How many turns before the reply are read.
     """
-    readable = [r for r in responses if not nothing_to_judge(r)]
+    reasons = [nothing_to_judge(r) for r in responses]
+    readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
     windows = [r.history[-history:] for r in readable]
     anew = [said_anew(r.text, (turn.text for turn in r.history)) for r in readable]
     shares = iter([len(text.split()) / len(r.text.split())
@@ -69,9 +70,9 @@ def relevance(
     whole = iter(values[: len(pairs)])
     without = iter(values[len(pairs) :])
     truncated = iter(_truncated(model, pairs))
-    for response in responses:
-        if reason := nothing_to_judge(response):
-            yield Judgement(NEUTRAL, "abstained", reason)
+    for response, unjudged in zip(responses, reasons, strict=True):
+        if unjudged:
+            yield Judgement(NEUTRAL, "abstained", unjudged)
             continue
         share = next(shares)
         value = next(whole) * share

@@ -18,7 +18,9 @@ def nothing_to_judge(response: Response) -> str | None:
         return "the reply is empty"
     if reason := unreadable(response.text):
         return f"the reply {reason}"
-    reasons = [unreadable(turn.text) for turn in response.history]
-    if not reasons:
-        return "no turn before it"
-    return f"what was said before {reasons[-1]}" if all(reasons) else None
+    last = None
+    for turn in reversed(response.history):  # mostly the first that is looked at can be read
+        if (reason := unreadable(turn.text)) is None:
+            return None
+        last = last or reason
+    return "no turn before it" if last is None else f"what was said before {last}"
