@@ -51,7 +51,7 @@ MODELS = {
     "knowledge": "bundle:atomic",
     "encoder": "bundle:encoder",
     "embedder": "bundle:encoder",
-    "relevance": "bundle:relevance",
+    "relevance": "bundle:fit",
 }
 """What the metric opens, by parameter."""
 

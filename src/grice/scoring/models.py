@@ -136,6 +136,12 @@ class Models:
 
         return PairHead(bundle, self._encoder_of(bundle))
 
+    def _open_bare_pair_head(self, bundle: Bundle) -> object:
+        from grice.runtime.pairs import PairHead
+
+        (below,) = _below(bundle.card)
+        return PairHead(self.bundle(below), self._encoder_of(self.bundle(below)))
+
     def _open_fluent_pair_head(self, bundle: Bundle) -> object:
         from grice.runtime.oddness import FluentPairHead, Oddness
 
@@ -233,6 +239,7 @@ class Models:
 
 
 _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
+    "bare-pair-head": Models._open_bare_pair_head,
     "context-tagger": Models._open_context,
     "contrast-head": Models._open_contrast,
     "encoder": Models._open_encoder,
