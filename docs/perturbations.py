@@ -146,7 +146,7 @@ def _shown(change: Change) -> str:
 
 def _plain(text: str) -> str:
     text = " ".join(text.split())
-    text = text if len(text) <= LONGEST else f"{text[:90]} … {text[-LONGEST + 95:]}"
+    text = text if len(text) <= LONGEST else f"{text[:90]} … {text[-LONGEST + 95 :]}"
     return text.replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
 
 
