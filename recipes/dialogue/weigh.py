@@ -232,14 +232,21 @@ def main() -> None:
     write(options.head, options.out, weights, options.reference)
 
 
+SUMMARY = (
+    "Does a response answer what was said before it, and is it well said? A small network on "
+    "frozen vectors, and how odd a language model finds its words."
+)
+
+
 def write(head: Path, out: Path, weights: Weights, reference: str) -> None:
     """Write the bundle of both: the head's files, and in its card the weights and the model."""
     card = open_bundle(head).card
     out.mkdir(parents=True, exist_ok=True)
     for file in FILES:
         shutil.copy(head / file, out / file)
-    facts = {name: getattr(card, name) for name in ("name", "version", "summary", "licence",
-             "encoder", "inputs", "outputs")}  # fmt: skip
+    facts = {name: getattr(card, name) for name in ("name", "licence", "encoder", "inputs",
+             "outputs")}  # fmt: skip
+    facts |= {"version": "2", "summary": SUMMARY}
     training = {name: getattr(card.training, name) for name in ("data", "selection", "excluded",
                 "command", "seeds")}  # fmt: skip
     settings = {**card.settings, "parts": [f"bundle:{card.encoder}", reference]}

@@ -45,6 +45,10 @@ def relevance(
     0.5 is the point at which a reply is as likely to be the true one as a random one. The
     evidence is what each earlier turn does: the score with it minus the score without it.
 
+    A reply whose words are odd in their place, dropped, bent or out of order, loses a little by the
+    judgement of a small language model of dialogue (:mod:`grice.runtime.oddness`). A negation is
+    not noticed (``grice sanity``).
+
     Sentences that were said before, that ask for a good mark, and markup are not read, and the
     score counts for the share of the reply's words that are left (:func:`said_anew`).
 
