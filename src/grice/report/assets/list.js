@@ -65,7 +65,7 @@ function markOpen(scroll) {
 // Opens a conversation. `address`: whether it becomes the page's address.
 async function open(place, { address = true, focus = false } = {}) {
   choice.open = place;
-  markOpen(true);
+  markOpen(address);
   const conversation = await conversationAt(place);
   if (choice.open !== place) return;
   const view = $('g-view');
