@@ -59,12 +59,13 @@ def test_leaving_turns_out_says_what_each_costs():
 
 
 def test_nothing_to_judge_is_said():
-    short, empty, foreign, fine = judge(
+    short, empty, foreign, half, fine = judge(
         conversation("Hi."), conversation("", " "), conversation("Привет", "Как дела"),
-        conversation("Hi.", "Hello."),
+        conversation("Hi.", "Привет"), conversation("Hi.", "Hello."),
     )  # fmt: skip
     assert short.reason == empty.reason == "fewer than two turns hold text"
-    assert foreign.status == "abstained"
+    assert foreign.status == half.status == "abstained"
+    assert half.reason == "only one turn can be read: another is not in Latin letters"
     assert fine.status == "ok"
     assert fine.reason == "no turn stands out"
 

@@ -139,5 +139,9 @@ def _reason(evidence: Sequence[TurnEvidence]) -> str:
 def _nothing_to_judge(turns: dict[int, Turn]) -> str | None:
     if len(turns) < 2:
         return "fewer than two turns hold text"
-    reasons = [unreadable(turn.text) for turn in turns.values()]
-    return f"the conversation {reasons[0]}" if all(reasons) else None
+    unread = [reason for turn in turns.values() if (reason := unreadable(turn.text))]
+    if len(unread) == len(turns):
+        return f"the conversation {unread[0]}"
+    if len(unread) == len(turns) - 1:
+        return f"only one turn can be read: another {unread[0]}"
+    return None
