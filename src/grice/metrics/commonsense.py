@@ -21,6 +21,7 @@ from grice.knowledge.extraction import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
 from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.runtime.protocols import Pair
+from grice.text.anew import read_anew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -196,18 +197,23 @@ def _bare(triple: ExtractedTriple) -> Triple:
 def _fits(
     responses: Sequence[Response], found: Sequence[Extraction], relevance: PairClassifier
 ) -> list[float | None]:
-    """Return how well each reply with events fits its history; None without a word of history."""
+    """Return how well each reply with events fits its history; None without a word of history.
+
+    What was said before, or twice, does not fit again.
+    """
     asked = [
         bool(each.triples or each.own) and any(turn.text.strip() for turn in response.history)
         for response, each in zip(responses, found, strict=True)
     ]
+    wanted = [one for one, is_asked in zip(responses, asked, strict=True) if is_asked]
+    anew = [read_anew(one.text, (turn.text for turn in one.history)) for one in wanted]
     pairs = [
-        Pair(tuple(turn.text for turn in response.history[-TURNS:]), response.text)
-        for response, wanted in zip(responses, asked, strict=True)
-        if wanted
+        Pair(tuple(turn.text for turn in one.history[-TURNS:]), said.text)
+        for one, said in zip(wanted, anew, strict=True)
     ]
-    values = iter(relevance.classify(pairs) if pairs else ())
-    return [next(values) if wanted else None for wanted in asked]
+    fits = zip(relevance.classify(pairs) if pairs else (), anew, strict=True)
+    values = iter([value * said.share for value, said in fits])
+    return [next(values) if is_asked else None for is_asked in asked]
 
 
 def _evidence(

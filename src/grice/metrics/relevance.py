@@ -8,7 +8,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair
-from grice.text.anew import said_anew
+from grice.text.anew import read_anew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,12 +58,10 @@ def relevance(
     reasons = [nothing_to_judge(r) for r in responses]
     readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
     windows = [r.history[-history:] for r in readable]
-    anew = [said_anew(r.text, (turn.text for turn in r.history)) for r in readable]
-    shares = iter([len(text.split()) / len(r.text.split())
-                   for r, text in zip(readable, anew, strict=True)])  # fmt: skip
-    # Where nothing is left the share is 0, whatever a model makes of the whole.
-    pairs = [Pair(tuple(turn.text for turn in window), text if text.strip() else r.text)
-             for r, text, window in zip(readable, anew, windows, strict=True)]  # fmt: skip
+    anew = [read_anew(r.text, (turn.text for turn in r.history)) for r in readable]
+    shares = iter([found.share for found in anew])
+    pairs = [Pair(tuple(turn.text for turn in window), found.text)
+             for found, window in zip(anew, windows, strict=True)]  # fmt: skip
     shortened = [
         Pair(pair.left[:i] + pair.left[i + 1 :], pair.right)
         for pair in pairs

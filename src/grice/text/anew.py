@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["said_anew"]
+__all__ = ["Anew", "read_anew", "said_anew"]
 
 SENTENCE = re.compile(r"[^.!?…]*[.!?…]*\s*")
 WORDS = re.compile(r"[a-z0-9']+")
@@ -44,6 +44,24 @@ def said_anew(reply: str, earlier: Iterable[str]) -> str:
         if not again and not _asks_for_marks(sentence.lower()):
             kept.append(sentence)
     return "".join(kept)
+
+
+class Anew(NamedTuple):
+    """What is read of a reply, and the share of its words that this is."""
+
+    text: str
+    share: float
+
+
+def read_anew(reply: str, earlier: Iterable[str]) -> Anew:
+    """Return what a reply says anew and its share; the whole reply with 0 where nothing is left.
+
+    >>> read_anew("I love tea. I love tea!", [])
+    Anew(text='I love tea. ', share=0.5)
+    """
+    text = said_anew(reply, earlier)
+    words = len(reply.split())
+    return Anew(text, len(text.split()) / words) if text.strip() else Anew(reply, 0.0)
 
 
 def _sentences(text: str) -> Iterator[str]:
