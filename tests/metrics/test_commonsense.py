@@ -238,6 +238,23 @@ def test_the_fit_is_asked_only_where_something_was_said_and_triples_are_read():
     assert isinstance(third.evidence[-1], FeatureEvidence)
 
 
+def test_what_was_said_before_does_not_fit_again():
+    text = "I missed the bus. I feel awful now."
+    asked = Fit(0.8)
+    whole, half, none = judge(
+        [
+            response(text, "Why are you late?"),
+            response(text, "I missed the bus."),
+            response(text, text),
+        ],
+        relevance=asked,
+        share=0.5,
+    )
+    fits = [one.evidence[-1].value for one in (whole, half, none)]
+    assert fits == pytest.approx([0.8, 0.4, 0.0])
+    assert [pair.right for pair in asked.pairs] == [text, "I feel awful now.", text]
+
+
 def test_without_a_share_the_fit_is_not_asked():
     asked = Fit()
     judge([response("I eat, I drink.", "What?")], relevance=asked)
