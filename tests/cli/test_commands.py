@@ -97,6 +97,14 @@ def test_the_summary_is_json_if_asked_for(chat, tmp_path, capsys):
     assert summary["conversations"] == 2
 
 
+@pytest.mark.parametrize("number", ["two", "0", "-1", "1.5"])
+def test_a_number_that_is_none_is_named(chat, capsys, number):
+    with pytest.raises(SystemExit) as ended:
+        main(["score", str(chat), "--workers", number])
+    assert ended.value.code == 2
+    assert f"'{number}': a whole number of 1 or more is needed" in capsys.readouterr().err
+
+
 def test_scores_are_the_same_for_any_number_of_workers(chat, capsys):
     printed = []
     for workers in ("1", "3"):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from grice.metrics.registry import Registry
     from grice.scoring.api import Grader
 
-__all__ = ["add_metric_options", "cache_folder", "load_grader"]
+__all__ = ["add_metric_options", "cache_folder", "load_grader", "positive"]
 
 
 def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
         help="arithmetic: exact (float32, default) or fast (int8, slightly other numbers)",
     )
     group.add_argument(
-        "--workers", type=_positive, metavar="N", help="batches computed at once; default: cores"
+        "--workers", type=positive, metavar="N", help="batches computed at once; default: cores"
     )
     group.add_argument(
         "--cache",
@@ -151,8 +151,8 @@ def _destination(metric: Metric, name: str) -> str:
     return f"{metric.name}.{name}"
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1 is needed")
-    return number
+def positive(text: str) -> int:
+    """Return a whole number of 1 or more that stands behind an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number of 1 or more is needed")
+    return int(text)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli._options import _positive as positive
-from grice.cli._options import add_metric_options, load_grader
+from grice.cli._options import add_metric_options, load_grader, positive
 
 if TYPE_CHECKING:
     import argparse

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import _positive as positive
-from grice.cli._options import add_metric_options, load_grader
+from grice.cli._options import add_metric_options, load_grader, positive
 
 if TYPE_CHECKING:
     import argparse

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli._options import positive
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
@@ -72,7 +74,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                                 help="SPICE by its Java program: spice-1.0.jar")  # fmt: skip
             action.add_argument("--meteor", type=Path, metavar="JAR",
                                 help="METEOR by its Java program, with paraphrases")  # fmt: skip
-            action.add_argument("--java-seconds", type=_seconds, default=1800, metavar="N",
+            action.add_argument("--java-seconds", type=positive, default=1800, metavar="N",
                                 help="stop a Java program that takes longer (1800)")  # fmt: skip
         if name in ("build", "mine"):
             action.add_argument(
@@ -105,15 +107,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             action.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
         elif name in ("score", "describe"):
             action.add_argument("--json", action="store_true", help="print JSON lines")
-
-
-def _seconds(text: str) -> float:
-    import argparse
-
-    number = float(text)
-    if not number > 0:
-        raise argparse.ArgumentTypeError(f"{text}: more than 0 seconds are needed")
-    return number
 
 
 _QUESTIONS = (

@@ -11,7 +11,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import _positive as positive
+from grice.cli._options import positive
 
 if TYPE_CHECKING:
     import argparse
