@@ -24,11 +24,12 @@ def write_card(
     training: Mapping[str, Value],
     settings: Mapping[str, Value],
     quality: Iterable[Mapping[str, Value]] = (),
+    files: Iterable[str] = FILES,
 ) -> None:
     """Write the card beside the files, whose sums it states."""
     tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
     tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
-    tables.append("[files]\n" + _pairs({f'"{name}"': file_sha256(folder / name) for name in FILES}))
+    tables.append("[files]\n" + _pairs({f'"{name}"': file_sha256(folder / name) for name in files}))
     (folder / "card.toml").write_text("\n".join(tables), "utf-8")
 
 

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import grice.evaluation.replies
 from grice.errors import InputError
 from grice.evaluation.benches import conture, cskb_population, deco
 from grice.evaluation.datasets import known_sets, load_rated
@@ -187,6 +188,23 @@ def test_gold_tuples_are_judged_with_and_without_the_fit_of_the_reply(tmp_path):
     assert alone.row == "gold tuples, triples alone"
     assert len({column.signature for column in columns}) == 3
     assert list(alone.counts) == [0, 1] * 4 + [0]
+
+
+def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_path, monkeypatch):
+    for name in ("small", "large"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "card.toml").write_text("")
+    (tmp_path / "half made").mkdir()
+    monkeypatch.setenv("GRICE_LANGUAGE_MODELS", str(tmp_path))
+    monkeypatch.setattr(grice.evaluation.replies, "judged", lambda *a, **options: (a[-1], options))
+    found = list(grice.evaluation.replies.by_language_models(None, replies()))
+    large, small = (f"file:{tmp_path / name}" for name in ("large", "small"))
+    assert found == [
+        ("commonsense, fit by large", {"relevance": large}),
+        ("fit by large alone", {"relevance": large, "share": 1.0}),
+        ("commonsense, fit by small", {"relevance": small}),
+        ("fit by small alone", {"relevance": small, "share": 1.0}),
+    ]
 
 
 def test_who_wrote_the_reply_is_a_floor(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
@@ -41,6 +43,7 @@ __all__ = [
     "Column",
     "Replies",
     "baseline",
+    "by_language_models",
     "correlations",
     "differences",
     "floors",
@@ -52,6 +55,8 @@ __all__ = [
 ]
 
 ASPECT = "events"
+LANGUAGE_MODELS = ("GRICE_LANGUAGE_MODELS", "recipes/language_model/work")
+"""The variable that names the folder of language models, and where the recipe puts them."""
 PERSON = "Human"
 
 
@@ -125,6 +130,17 @@ def judged(shop: Workshop, replies: Replies, row: str, **options: object) -> Col
     why = f"{np.mean(counts):.1f} triples per reply, {abstained} replies not judged"
     values = [_value(one) for one in found]
     return Column(row, values, counts, f"{loaded.signature}|on:{replies.stamp}:{ASPECT}", why)
+
+
+def by_language_models(shop: Workshop, replies: Replies) -> Iterator[Column]:
+    """Yield the metric ``commonsense`` with language models as judges of fit, and these alone.
+
+    None ships: each folder that ``recipes/language_model`` has made is one.
+    """
+    for card in sorted(Path(os.environ.get(*LANGUAGE_MODELS)).glob("*/card.toml")):
+        name, reference = card.parent.name, f"file:{card.parent}"
+        yield judged(shop, replies, f"commonsense, fit by {name}", relevance=reference)
+        yield judged(shop, replies, f"fit by {name} alone", relevance=reference, share=1.0)
 
 
 def baseline(shop: Workshop, replies: Replies, name: str, metric: str) -> Column:

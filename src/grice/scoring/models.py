@@ -103,6 +103,11 @@ class Models:
 
         return EmbeddedGenerator(bundle, mode=self.mode, threads=self._workers)
 
+    def _open_language_model(self, bundle: Bundle) -> object:
+        from grice.runtime.language import LanguageModel
+
+        return LanguageModel(bundle, threads=self._workers)
+
     def _open_thread_head(self, bundle: Bundle) -> object:
         from grice.runtime.memo import MemoMisfits
         from grice.runtime.misfits import MisfitHead
@@ -251,6 +256,7 @@ _OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
     "knowledge": Models._open_knowledge,
     "knowledge-file": Models._open_knowledge_file,
     "knowledge-union": Models._open_knowledge_union,
+    "language-model": Models._open_language_model,
     "link-extractor": Models._open_links,
     "pair-head": Models._open_pair_head,
     "pattern-extractor": Models._open_patterns,

@@ -11,6 +11,7 @@ from grice.evaluation.benches.deco import ABLATIONS, BASELINES, EMBEDDERS, PAPER
 from grice.evaluation.replies import (
     Column,
     baseline,
+    by_language_models,
     correlations,
     differences,
     floors,
@@ -72,6 +73,8 @@ def measure(shop: Workshop) -> Iterator[Row]:
 
     alone = judged(shop, replies, "commonsense, triples alone", share=0.0)
     yield from correlations(alone, replies, "ours", published, WHOLE)
+    for column in by_language_models(shop, replies):
+        yield from correlations(column, replies, "ours")
     for row, (read, beside, _) in ABLATIONS.items():
         part = judged(shop, replies, row, read=read)
         yield from correlations(part, replies, "ours", {"spearman": PRINTED[beside]}, beside)

@@ -14,6 +14,7 @@ from grice.evaluation.faithful import faithfulness
 from grice.evaluation.replies import (
     Column,
     baseline,
+    by_language_models,
     correlations,
     differences,
     floors,
@@ -89,6 +90,8 @@ def measure(shop: Workshop) -> Iterator[Row]:
     for row, (read, beside, published) in ABLATIONS.items():
         part = judged(shop, replies, row, read=read)
         yield from correlations(part, replies, "ours", {"spearman": published}, beside)
+    for column in by_language_models(shop, replies):
+        yield from correlations(column, replies, "ours")
     for metric, (beside, shown) in BASELINES.items():
         column = baseline(shop, replies, SET, metric)
         yield from correlations(column, replies, "floor", shown, beside)
