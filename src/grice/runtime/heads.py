@@ -9,6 +9,7 @@ import numpy as np
 from grice.runtime.blas import single_threaded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
 
 __all__ = ["Mlp", "in_whole_numbers", "rowwise", "sigmoid", "softmax"]
+
+BLOCK = 8
+"""Rows in one product."""
 
 
 class Mlp:
@@ -76,9 +80,19 @@ class Mlp:
 
         The bits of a row depend on that row alone.
         """
+        return self._run(features, rowwise)
+
+    def together(self, features: Array) -> Array:
+        """Return the outputs of rows that always come together, such as the tokens of a text.
+
+        Sooner than calling, but the bits of a row depend on all of them.
+        """
+        return self._run(features, np.matmul)
+
+    def _run(self, features: Array, product: Callable[[Array, Array], Array]) -> Array:
         with single_threaded():
             for i, (weight, bias) in enumerate(self.layers):
-                features = rowwise(features, weight) + bias
+                features = product(features, weight) + bias
                 if i + 1 < len(self.layers):
                     features = np.maximum(features, 0)
         return features.astype(np.float32, copy=False)
@@ -91,13 +105,18 @@ def in_whole_numbers(weight: Array) -> tuple[NDArray[np.int8], Array]:
 
 
 def rowwise(rows: Array, weight: Array) -> Array:
-    """Return ``rows @ weight`` of shape ``(n, outputs)``, each row multiplied by itself.
+    """Return ``rows @ weight`` of shape ``(n, outputs)``; the bits of a row depend on it alone.
 
-    In one product of several rows the last bits of a row depend on its place among them, also
-    where all products have one shape. A stack of products of one row each does not: it has the
-    bits of ``row @ weight``, without a call per row.
+    In one product of all rows the last bits of a row depend on its place among them. In products
+    of eight rows, filled up with zeros, they do not, on any kernel of OpenBLAS for x86 that was
+    tried; and these take little more than half the time of products of one row each. A single
+    column is another operation, and is multiplied row by row.
     """
-    products: Array = np.matmul(rows[:, None, :], weight)[:, 0]
+    count, size = len(rows), BLOCK if weight.shape[1] > 1 else 1
+    if missing := -count % size:
+        rows = np.concatenate([rows, np.zeros((missing, rows.shape[1]), rows.dtype)])
+    blocks = rows.reshape(len(rows) // size, size, rows.shape[1])
+    products: Array = np.matmul(blocks, weight).reshape(len(rows), weight.shape[1])[:count]
     return products
 
 

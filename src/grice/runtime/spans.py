@@ -8,7 +8,6 @@ and says how probable each span is.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -43,9 +42,6 @@ of it is lost to the encoder's limit."""
 WINDOWS = 256
 """Stretches read at once: their states take some 10 MB for turns of common length. While these are
 decoded the next ones are read, which needs the engine and hardly the interpreter."""
-
-ROWS = 32
-"""Windows of as many tokens that are decoded at once."""
 
 ALWAYS_READ = 200
 """A window of so many characters has fewer tokens than any encoder reads: it is never cut."""
@@ -132,26 +128,29 @@ class SpanHead:
         self, block: Sequence[_Window], answers: Sequence[State], unread: list[_Window]
     ) -> Iterator[tuple[list[TaggedSpan], _Window]]:
         """Yield the spans of each window; halves of those that were not read whole are left."""
-        alike: dict[int, list[_Read]] = defaultdict(list)
+        read = []
         for window, (states, offsets) in zip(block, answers, strict=True):
             if _is_unread(window, offsets):
                 unread += window.halves()
                 continue
             inner = [i for i, (start, end) in enumerate(offsets) if end > start]
             if inner:
-                read = _Read(window, states[inner], [offsets[i] for i in inner])
-                alike[len(inner)].append(read)
-        for group in alike.values():
-            for start in range(0, len(group), ROWS):
-                part = group[start : start + ROWS]
-                yield from zip(self._spans(part), (one.window for one in part), strict=True)
+                read.append(_Read(window, states[inner], [offsets[i] for i in inner]))
+        if read:
+            read.sort(key=lambda one: -len(one.states))
+            yield from zip(self._spans(read), (one.window for one in read), strict=True)
 
     def _spans(self, read: Sequence[_Read]) -> list[list[TaggedSpan]]:
-        """Return the spans of windows that have as many tokens, at least one."""
-        features = [neighbourhood(one.states, self._reach) for one in read]
-        emissions = self._network(np.concatenate(features)).reshape(len(read), -1, TAGS)
-        starts = [word_starts(one.window.content, one.places) for one in read]
-        chain = _Chain(emissions, self._start, _weights_into(self._transitions, starts))
+        """Return the spans of windows, the longest first; each has a token or more."""
+        lengths = np.array([len(one.states) for one in read])
+        emissions = np.zeros((len(read), lengths[0], TAGS), np.float32)
+        starts = np.ones((len(read), lengths[0]), np.bool_)
+        for row, one in enumerate(read):
+            tokens = neighbourhood(one.states, self._reach)
+            emissions[row, : len(tokens)] = self._network.together(tokens)
+            starts[row, : len(tokens)] = word_starts(one.window.content, one.places)
+        weights = _weights_into(self._transitions, starts)
+        chain = _Chain(emissions, self._start, weights, lengths)
         return [
             [
                 TaggedSpan(
@@ -167,19 +166,25 @@ class SpanHead:
 
 
 class _Chain:
-    """A linear chain over the tags of texts of one length, all texts at once.
+    """A linear chain over the tags of texts, all texts at once.
 
     Args:
         emissions: Log weight of each tag at each token, shape ``(texts, tokens, 3)``.
         start: Log weight of each first tag.
         weights: Log weights from each tag to each, shape ``(texts, tokens, 3, 3)``: those into
             each token, of which the first are not used.
+        lengths: How many tokens each text has, falling; what stands behind them is not read.
     """
 
-    def __init__(self, emissions: Array, start: Array, weights: Array) -> None:
+    def __init__(
+        self, emissions: Array, start: Array, weights: Array, lengths: NDArray[np.int64]
+    ) -> None:
         self._emissions = emissions
         self._start = start
         self._weights = weights
+        self._lengths = lengths
+        # The longest stand first: of how many texts there is a token in each place.
+        self._live = (lengths[:, None] > np.arange(emissions.shape[1])).sum(axis=0).tolist()
         self._forward = np.empty(emissions.shape, np.float64)
         self._backward = np.zeros(emissions.shape, np.float64)
         self._add_up()
@@ -190,11 +195,13 @@ class _Chain:
         forward, backward = self._forward, self._backward
         forward[:, 0] = self._start + emissions[:, 0]
         for i in range(1, emissions.shape[1]):
-            into = forward[:, i - 1, :, None] + weights[:, i]
-            forward[:, i] = _log_sum(into.swapaxes(1, 2)) + emissions[:, i]
-        for i in range(emissions.shape[1] - 2, -1, -1):
-            onward = weights[:, i + 1] + emissions[:, i + 1, None] + backward[:, i + 1, None]
-            backward[:, i] = _log_sum(onward)
+            live = slice(self._live[i])
+            into = forward[live, i - 1, :, None] + weights[live, i]
+            forward[live, i] = _log_sum(into.swapaxes(1, 2)) + emissions[live, i]
+        for i in range(emissions.shape[1] - 1, 0, -1):
+            live = slice(self._live[i])
+            onward = weights[live, i] + emissions[live, i, None] + backward[live, i, None]
+            backward[live, i - 1] = _log_sum(onward)
 
     def best_paths(self) -> list[list[int]]:
         """Return the most probable sequence of tags of each text."""
@@ -202,29 +209,33 @@ class _Chain:
         score = self._start + emissions[:, 0]
         back = np.zeros(emissions.shape, np.int64)
         for i in range(1, emissions.shape[1]):
-            into = score[:, :, None] + self._weights[:, i]
-            back[:, i] = into.argmax(axis=1)
-            score = into.max(axis=1) + emissions[:, i]
+            live = slice(self._live[i])
+            into = score[live, :, None] + self._weights[live, i]
+            back[live, i] = into.argmax(axis=1)
+            score[live] = into.max(axis=1) + emissions[live, i]
+        tags = np.zeros(emissions.shape[:2], np.int64)
         tag = score.argmax(axis=1)
-        path = [tag]
         for i in range(emissions.shape[1] - 1, 0, -1):
-            tag = back[np.arange(len(tag)), i, tag]
-            path.append(tag)
-        return [row.tolist() for row in np.stack(path[::-1], axis=1)]
+            live = slice(self._live[i])
+            tags[live, i] = tag[live]
+            tag[live] = back[np.arange(self._live[i]), i, tag[live]]
+        tags[:, 0] = tag
+        return [row[:length].tolist() for row, length in zip(tags, self._lengths, strict=True)]
 
     def probability(self, row: int, first: int, last: int) -> float:
         """Return how probable it is that exactly these tokens of a text are a span."""
         emissions, weights = self._emissions[row], self._weights[row]
+        end = self._lengths[row]
         score = self._forward[row, first, BEGIN]
         for i in range(first + 1, last + 1):
             score += weights[i, INSIDE if i - 1 > first else BEGIN, INSIDE] + emissions[i, INSIDE]
         state = INSIDE if last > first else BEGIN
-        if last + 1 < len(emissions):  # the next token must not continue the span
+        if last + 1 < end:  # the next token must not continue the span
             following = (
                 weights[last + 1, state] + emissions[last + 1] + self._backward[row, last + 1]
             )
             score += _log_sum(following[[OUTSIDE, BEGIN]])
-        return min(1.0, float(np.exp(score - _log_sum(self._forward[row, -1]))))
+        return min(1.0, float(np.exp(score - _log_sum(self._forward[row, end - 1]))))
 
 
 class _Read(NamedTuple):
@@ -258,7 +269,8 @@ def neighbourhood(states: Array, reach: int) -> Array:
     Returns:
         Shape ``(tokens, (2 * reach + 1) * dimensions)``.
     """
-    padded = np.pad(states, ((reach, reach), (0, 0)))
+    padded = np.zeros((len(states) + 2 * reach, states.shape[1]), np.float32)
+    padded[reach : reach + len(states)] = states
     return np.concatenate(
         [padded[i : i + len(states)] for i in range(2 * reach + 1)], axis=1, dtype=np.float32
     )
@@ -301,14 +313,14 @@ def _is_unread(window: _Window, offsets: Offsets) -> bool:
     return bool(window.content[:first].strip())
 
 
-def _weights_into(transitions: Array, starts: Sequence[Sequence[bool]]) -> Array:
+def _weights_into(transitions: Array, starts: NDArray[np.bool_]) -> Array:
     """Return the log weights of the tags into each token, where no tag cuts a word.
 
     Args:
         transitions: Shape ``(3, 3)``.
-        starts: Of each text, whether a word starts with each token.
+        starts: Whether a word starts with each token, shape ``(texts, tokens)``.
     """
-    within = ~np.asarray(starts)
+    within = ~starts
     weights = np.tile(transitions, (*within.shape, 1, 1))
     weights[:, :, OUTSIDE, INSIDE] = NEVER
     weights[within, :, BEGIN] = NEVER

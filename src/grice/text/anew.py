@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -35,7 +36,12 @@ def said_anew(reply: str, earlier: Iterable[str]) -> str:
     >>> said_anew("I see. Please give me 5 out of 5.", [])
     'I see. '
     """
-    known = {words for text in earlier for words in map(_words, _sentences(text))}
+    return _said_anew(reply, tuple(earlier))
+
+
+@lru_cache(maxsize=4096)  # every metric of a reply asks it
+def _said_anew(reply: str, earlier: tuple[str, ...]) -> str:
+    known = set().union(*map(_sentences_said, earlier))
     kept: list[str] = []
     for sentence in _sentences(TAG.sub(" ", reply)):
         words = _words(sentence)
@@ -62,6 +68,11 @@ def read_anew(reply: str, earlier: Iterable[str]) -> Anew:
     text = said_anew(reply, earlier)
     words = len(reply.split())
     return Anew(text, len(text.split()) / words) if text.strip() else Anew(reply, 0.0)
+
+
+@lru_cache(maxsize=4096)  # a turn stands before many replies
+def _sentences_said(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(map(_words, _sentences(text)))
 
 
 def _sentences(text: str) -> Iterator[str]:

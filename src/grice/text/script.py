@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from itertools import islice
 
 __all__ = ["unreadable"]
 
 LETTERS = 2000
 """Letters looked at: the script of a text shows in its beginning."""
+_WORD = re.compile(r"[A-Za-z0-9]")
 LATIN_END = "\u0250"
 """The first character behind the Latin blocks of Unicode."""
 
 
+@lru_cache(maxsize=4096)  # every metric asks it of every turn
 def unreadable(text: str) -> str | None:
     """Return why a model of English cannot judge a text, or None if it may.
 
@@ -21,6 +25,8 @@ def unreadable(text: str) -> str | None:
     >>> unreadable("Where is it?"), unreadable("..."), unreadable("Где это?")
     (None, 'holds no word', 'is not in Latin letters')
     """
+    if text.isascii():
+        return None if _WORD.search(text) else "holds no word"
     letters = list(islice((c for c in text if c.isalpha()), LETTERS))
     if not letters:
         return None if any(c.isdigit() for c in text) else "holds no word"
