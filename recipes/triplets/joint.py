@@ -1,15 +1,18 @@
 """Fine-tunes the encoder under all four tasks, one fold at a time; can be stopped and goes on.
 
 PYTHONPATH=src:. python -m recipes.triplets.joint --fold 1 [--seed 0] --model all-MiniLM-L6-v2
+... --model all-mpnet-base-v2 --name _mpnet --reads 8 --share 1 --epochs 4 --falls
 
 The epoch is chosen on one dialogue in eight of the training folds. What the network says of these
-and of the test fold goes to ``work/joint_FOLD_SEED.npz``; nothing of the test fold is scored here.
+and of the test fold goes to ``work/jointNAME_FOLD_SEED.npz``; nothing of the test fold is scored
+here.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import time
 from pathlib import Path
@@ -23,7 +26,7 @@ from recipes.triplets.joint_rows import Dialogue, Rows, load_material
 from recipes.triplets.links import macro_f1
 from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from transformers import BertModel
+from transformers import AutoModel
 from transformers.utils import logging
 
 from grice.triplets.answers import LONGEST
@@ -41,10 +44,8 @@ KEEP = 0.985
 """Of the running mean of weights, in each step."""
 HARD = 10
 """Wrong answers that the reader likes, from which the options' numbers learn."""
-RATES = (2e-4, 2e-3)
-"""Of the encoder, and of what is new."""
-SHARE = 0.15
-"""Of the heads that only negatives have, those that are read in an epoch."""
+RATE = 2e-3
+"""Of what is new."""
 WEIGHT = 0.5
 """What a good tail counts beside the log probability of an answer while epochs are compared."""
 
@@ -167,9 +168,10 @@ def judge(rows: Rows, dialogues: list[Dialogue], found: dict) -> dict[str, float
     }
 
 
-def lowest_states(net: Joint, dialogues: list[Dialogue]) -> dict[str, torch.Tensor]:
+def lowest_states(net: Joint, dialogues: list[Dialogue], name: str) -> dict[str, torch.Tensor]:
     """Return what the layers that stay make of each dialogue; the same for every fold."""
-    path = WORK / f"lowest_{net.settings.frozen}.pt"
+    layers = net.settings.reads or (net.settings.frozen,)
+    path = WORK / f"lowest{name}_{'_'.join(map(str, layers))}.pt"
     if not path.exists():
         net.eval()
         found = {}
@@ -180,30 +182,46 @@ def lowest_states(net: Joint, dialogues: list[Dialogue]) -> dict[str, torch.Tens
     return torch.load(path)
 
 
-def new_network(model: Path) -> Joint:
+def new_network(model: Path, settings: Settings) -> Joint:
     """Return the network before it has seen anything."""
     # Drawing what to drop would take a quarter of the time; what is new drops enough.
-    encoder = BertModel.from_pretrained(
+    encoder = AutoModel.from_pretrained(
         model, add_pooling_layer=False, hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0, attn_implementation="eager",
     )  # fmt: skip
-    return Joint(encoder, Settings())
+    net = Joint(encoder, settings)
+    stays = encoder if settings.reads else encoder.encoder.layer[: settings.frozen]
+    for part in (encoder.embeddings, stays):
+        part.requires_grad_(False)
+    return net
 
 
 class Run:
     """A run of training that goes on where its file says it stopped.
 
     Steps overfit soon; their running mean does so later, and is what is kept.
+
+    Args:
+        net: The network.
+        path: Where the run is kept.
+        seed: Of the order of dialogues.
+        rate: Of the encoder.
+        falls: Steps over which the rates fall to zero; 0: they stay.
     """
 
-    def __init__(self, net: Joint, path: Path, seed: int) -> None:
-        layers = net.encoder.encoder.layer[net.settings.frozen :]
+    def __init__(self, net: Joint, path: Path, seed: int, rate: float, falls: int = 0) -> None:
         self.net, self.path = net, path
-        self.tuned = [one for layer in layers for one in layer.parameters()]
-        fresh = [p for name, p in net.named_parameters() if not name.startswith("encoder.")]
-        groups = [{"params": self.tuned, "lr": RATES[0]}, {"params": fresh, "lr": RATES[1]}]
-        self.optimiser = torch.optim.AdamW(groups, weight_decay=0.02)
-        self.plan = torch.optim.lr_scheduler.LinearLR(self.optimiser, 0.05, total_iters=WARM)
+        learned = [(name, p) for name, p in net.named_parameters() if p.requires_grad]
+        self.tuned = [p for name, p in learned if name.startswith("encoder.")]
+        fresh = [p for name, p in learned if not name.startswith("encoder.")]
+        groups = [{"params": fresh, "lr": RATE}]
+        if self.tuned:
+            groups.append({"params": self.tuned, "lr": rate})
+        self.optimiser = torch.optim.AdamW(groups, weight_decay=0.02, fused=True)
+        self.plan = torch.optim.lr_scheduler.LambdaLR(
+            self.optimiser,
+            lambda step: min(1, 0.05 + 0.95 * step / WARM) * (1 - step / falls if falls else 1),
+        )
         self.mean = AveragedModel(net, multi_avg_fn=get_ema_multi_avg_fn(KEEP), use_buffers=False)
         self.draw = np.random.default_rng(seed)
         self.epoch, self.top = 0, -1.0
@@ -218,7 +236,8 @@ class Run:
         """Take a step down a loss."""
         self.optimiser.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.tuned, 1.0)
+        if self.tuned:
+            torch.nn.utils.clip_grad_norm_(self.tuned, 1.0)
         self.optimiser.step()
         self.plan.step()
         self.mean.update_parameters(self.net)
@@ -232,7 +251,13 @@ class Run:
 
 
 def train(
-    run: Run, rows: Rows, train: list[Dialogue], held: list[Dialogue], low: dict, epochs: int
+    run: Run,
+    rows: Rows,
+    train: list[Dialogue],
+    held: list[Dialogue],
+    low: dict,
+    epochs: int,
+    share: float,
 ) -> None:
     """Train up to the last epoch; the best running mean of weights goes beside the run's file."""
     for epoch in range(run.epoch, epochs):
@@ -241,7 +266,7 @@ def train(
         totals: dict[str, float] = {}
         for numbers in _batches([len(one.ids) for one in train], run.draw):
             batch = Batch(run.net, rows, [train[i] for i in numbers], low)
-            found = losses(batch, hard=epoch >= 1, draw=run.draw, share=SHARE)
+            found = losses(batch, hard=epoch >= 1, draw=run.draw, share=share)
             run.step(torch.stack(list(found.values())).sum())
             for task, value in found.items():
                 totals[task] = totals.get(task, 0.0) + float(value.detach()) * BATCH / len(train)
@@ -266,10 +291,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
-    parser.add_argument("--model", type=Path, required=True, help="all-MiniLM-L6-v2 in torch")
+    parser.add_argument("--model", type=Path, required=True, help="a BERT or an MPNet in torch")
+    parser.add_argument("--name", default="", help="in the names of what is written")
+    parser.add_argument("--frozen", type=int, default=3, help="lowest layers that stay")
+    parser.add_argument(
+        "--reads", type=int, nargs="+", default=(),
+        help="layers whose states are read side by side; the encoder stays as it was",
+    )  # fmt: skip
+    parser.add_argument("--falls", action="store_true", help="rates fall to zero")
+    parser.add_argument("--drop", type=float, default=0.25, help="share that is dropped")
+    parser.add_argument("--rate", type=float, default=2e-4, help="of the encoder")
     parser.add_argument("--fold", type=int, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument(
+        "--share", type=float, default=0.15,
+        help="of the heads that only negatives have, those that are read in an epoch",
+    )  # fmt: skip
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
@@ -280,10 +318,16 @@ def main() -> None:
     rest = [(one, flag) for one, flag in zip(dialogues, chosen, strict=True)
             if folds[one.name] != options.fold]  # fmt: skip
     held, fit = [one for one, flag in rest if flag], [one for one, flag in rest if not flag]
-    net = new_network(options.model)
-    low = lowest_states(net, dialogues)
-    path = WORK / f"joint_{options.fold}_{options.seed}.pt"
-    train(Run(net, path, options.seed), rows, fit, held, low, options.epochs)
+    again = 0 if options.reads else 1
+    settings = Settings(frozen=options.frozen, reads=options.reads, again=again, drop=options.drop)
+    net = new_network(options.model, settings)
+    low = lowest_states(net, dialogues, options.name)
+    if options.reads:
+        del net.encoder
+    path = WORK / f"joint{options.name}_{options.fold}_{options.seed}.pt"
+    falls = options.epochs * math.ceil(len(fit) / BATCH) if options.falls else 0
+    run = Run(net, path, options.seed, options.rate, falls)
+    train(run, rows, fit, held, low, options.epochs, options.share)
     net.load_state_dict(torch.load(best_of(path)))
     wanted = [*held, *test]
     found = said(net, rows, wanted, low)

@@ -18,7 +18,7 @@ class Batch:
         self.net, self.rows, self.dialogues = net, rows, dialogues
         longest = max(len(one.ids) for one in dialogues)
         self.mask = torch.zeros(len(dialogues), longest)
-        self.low = torch.zeros(len(dialogues), longest, 384)
+        self.low = torch.zeros(len(dialogues), longest, net.size)
         for i, one in enumerate(dialogues):
             self.mask[i, : len(one.ids)] = 1
             self.low[i, : len(one.ids)] = low[one.name]

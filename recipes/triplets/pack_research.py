@@ -1,8 +1,9 @@
 """Puts the research heads of each fold where ``grice bench cider`` looks for them.
 
-PYTHONPATH=src:. python -m recipes.triplets.pack_research --model all-MiniLM-L6-v2
+PYTHONPATH=src:. python -m recipes.triplets.pack_research --model MINILM --frozen MPNET
 
-The frozen heads of a fold are averaged, and the fine-tuned networks with them. The level from which
+MINILM and MPNET are all-MiniLM-L6-v2 and all-mpnet-base-v2 in torch, as for ``joint``.
+The frozen heads of a fold are averaged, and the joint networks with them. The level from which
 on a triplet counts as entailed is the best one on the dialogues of the training folds that
 validate.
 """
@@ -20,26 +21,30 @@ import numpy as np
 import torch
 from ctranslate2.converters import TransformersConverter
 from recipes.triplets.data import WORK
+from recipes.triplets.joint import new_network
 from recipes.triplets.joint_network import Joint, Settings
 from recipes.triplets.links import macro_f1
 from torch import nn
-from transformers import BertModel
+from transformers import AutoModel, BertModel
 from transformers.utils import logging
 
 from grice.records import Triple
 from grice.runtime.bundle import file_sha256
 from grice.scoring.models import Models
 from grice.triplets.cider import Cider, load_cider
+from grice.triplets.layers import MOST
 from grice.triplets.models import TripletModels, open_folder
 from grice.triplets.tasks import answer_tasks
 
-SHARES = (0.5, 0.5, 0.5)
-"""What the joint network counts beside the frozen heads: entailed, option, relation."""
+SHARES = (0.7, 0.6, 0.7)
+"""What the joint networks count beside the frozen heads: entailed, option, relation."""
 COUNTED = (1.0, 1.0)
-"""What its option and entailment count beside the log probability of an answer."""
-RERANK = 0.5
+"""What their options and entailment count beside the log probability of an answer."""
+APART = 0.8
+"""What the networks on MPNet's states count beside the fine-tuned MiniLM, all together."""
+RERANK = 0.25
 """What the frozen heads count beside both."""
-HEARD = (0.1, 0.2)
+HEARD = (0.2, 0.1)
 """What it counts, for entailed and for option, that the reader's answers have words of the tail.
 
 All of these were chosen on the validating part of fold 1."""
@@ -109,13 +114,58 @@ dimensions = 384
 """
 
 
-def arrays(net: Joint, layer: nn.Module) -> dict[str, np.ndarray]:
-    """Return last layer and networks as :class:`~grice.triplets.rereading.Rereader` reads them."""
+def export_lower(model: Path, reads: tuple[int, ...], out: Path) -> None:
+    """Write embeddings and lower layers of an MPNet as :class:`~grice.triplets.layers.Tower`."""
+    out.mkdir(exist_ok=True)
+    encoder = AutoModel.from_pretrained(model, add_pooling_layer=False)
+    first, most = encoder.embeddings, MOST
+    near = encoder.encoder.compute_position_bias(torch.zeros(1, most, 1))[0].detach()
+    # By how far behind a token another stands: its last row sees those before, its first those
+    # behind.
+    found = {
+        "words": first.word_embeddings.weight,
+        "places": first.position_embeddings.weight[first.padding_idx + 1 :],
+        "first_scale": first.LayerNorm.weight, "first_shift": first.LayerNorm.bias,
+        "near": torch.cat([near[:, -1], near[:, 0, 1:]], dim=1).T,
+    }  # fmt: skip
+    for number, layer in enumerate(encoder.encoder.layer[: max(reads)]):
+        attention = layer.attention.attn
+        linear = {
+            "query": attention.q, "key": attention.k, "value": attention.v, "seen": attention.o,
+            "wide": layer.intermediate.dense, "narrow": layer.output.dense,
+        }  # fmt: skip
+        for name, part in linear.items():
+            found[f"{number}_{name}_weight"] = part.weight.T
+            found[f"{number}_{name}_bias"] = part.bias
+        for name, part in (("seen", layer.attention), ("narrow", layer.output)):
+            found[f"{number}_{name}_scale"] = part.LayerNorm.weight
+            found[f"{number}_{name}_shift"] = part.LayerNorm.bias
+    kept = {name: value.detach().numpy().astype(np.float16) for name, value in found.items()}
+    np.savez(out / "lower.npz", **kept, reads=np.array(reads),
+             tiny=np.float32(encoder.config.layer_norm_eps))  # fmt: skip
+    shutil.copy(model / "tokenizer.json", out)
+
+
+def layer_arrays(layer: nn.Module) -> dict[str, torch.Tensor]:
+    """Return a layer of BERT as :class:`~grice.triplets.layers.Layer` names its arrays."""
     attention, found = layer.attention, {}
     linear = {
         "query": attention.self.query, "key": attention.self.key, "value": attention.self.value,
         "seen": attention.output.dense, "wide": layer.intermediate.dense,
-        "narrow": layer.output.dense, "head": net.head, "tail": net.tail, "hidden": net.hidden,
+        "narrow": layer.output.dense,
+    }  # fmt: skip
+    for name, part in linear.items():
+        found[f"{name}_weight"], found[f"{name}_bias"] = part.weight.T, part.bias
+    for name, part in (("seen", attention.output), ("narrow", layer.output)):
+        found[f"{name}_scale"], found[f"{name}_shift"] = part.LayerNorm.weight, part.LayerNorm.bias
+    return found
+
+
+def arrays(net: Joint, layer: nn.Module | None) -> dict[str, np.ndarray]:
+    """Return last layer and networks as :class:`~grice.triplets.rereading.Rereader` reads them."""
+    found = {} if layer is None else layer_arrays(layer)
+    linear = {
+        "head": net.head, "tail": net.tail, "hidden": net.hidden,
         "out": net.out, "token": net.token, "factor": net.factor, "asked": net.query,
         "askedfactor": net.queryfactor, "ends": net.ends, "left": net.left, "right": net.right,
     }  # fmt: skip
@@ -123,8 +173,6 @@ def arrays(net: Joint, layer: nn.Module) -> dict[str, np.ndarray]:
         found[f"{name}_weight"], found[f"{name}_bias"] = part.weight.T, part.bias
     for name in ("relation", "relationfactor", "distance"):
         found[f"{name}_weight"] = getattr(net, name).weight
-    for name, part in (("seen", attention.output), ("narrow", layer.output)):
-        found[f"{name}_scale"], found[f"{name}_shift"] = part.LayerNorm.weight, part.LayerNorm.bias
     found |= {"marker": net.marker, "length": net.length}
     return {name: value.detach().numpy().astype(np.float16) for name, value in found.items()}
 
@@ -132,6 +180,9 @@ def arrays(net: Joint, layer: nn.Module) -> dict[str, np.ndarray]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="all-MiniLM-L6-v2 in torch")
+    parser.add_argument("--frozen", type=Path, required=True, help="all-mpnet-base-v2 in torch")
+    parser.add_argument("--fold", type=int, nargs="+", default=range(1, 6))
+    parser.add_argument("--reads", type=int, nargs="+", default=[8], help="as in joint")
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
     options = parser.parse_args()
@@ -141,7 +192,8 @@ def main() -> None:
     chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
     validates = {name for name, one in zip(names, chosen, strict=True) if one}
     encoder = Models(mode="exact", workers=1, cache=None).open("bundle:encoder")
-    for fold in range(1, 6):
+    export_lower(options.frozen, tuple(options.reads), WORK / "lower")
+    for fold in options.fold:
         out = WORK / f"fold_{fold}"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
@@ -151,8 +203,22 @@ def main() -> None:
         shutil.copy(WORK / f"links_alone_{fold}_0.npz", out / "alone.npz")
         for weights in sorted(WORK.glob(f"joint_{fold}_[0-9]_best.pt")):
             export(weights, options.model, out / f"rereader_{weights.name.split('_')[2]}")
+        apart = sorted(WORK.glob(f"joint_mpnet_{fold}_[0-9]_best.pt"))
+        if apart:
+            (out / "lower").symlink_to(Path("..") / "lower")
+        for weights in apart:
+            place = out / f"rereader_mpnet_{weights.name.split('_')[3]}"
+            place.mkdir()
+            net = new_network(
+                options.frozen, Settings(reads=tuple(options.reads), again=0)
+            )  # fmt: skip
+            del net.encoder
+            net.load_state_dict(torch.load(weights))
+            np.savez_compressed(place / "rereader.npz", **arrays(net, None))
         settings = {"level": 0.0, "rerank": RERANK, "shares": SHARES, "counted": COUNTED,
                     "heard": HEARD}  # fmt: skip
+        tuned = len(list(out.glob("rereader_[0-9]")))
+        settings["weights"] = [(1 - APART) / tuned] * tuned + [APART / len(apart)] * len(apart)
         (out / "settings.json").write_text(json.dumps(settings))
         held = {name for name in validates if cider.folds[name] != fold}
         settings["level"] = best_level(cider, held, open_folder(out, encoder))

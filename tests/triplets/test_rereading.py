@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grice.errors import BundleError
+from grice.errors import BundleError, InputError
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.runtime.embedded import Hidden
@@ -15,7 +15,7 @@ from grice.triplets.models import TripletModels
 from grice.triplets.records import Dialogue, Item
 from grice.triplets.rereaders import Rereaders
 from grice.triplets.rereading import UNHEARD, Rereader
-from grice.triplets.structure import STRUCTURE, layout_of, locate
+from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
 from grice.triplets.tasks import answer_tasks
 
 SIZE, WIDE, WIDTH, HIDDEN, READER, RANK = 24, 48, 6, 10, 8, 4
@@ -118,6 +118,11 @@ def test_several_say_the_mean(rereader, tmp_path):
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
     one, two, both = (Rereaders(r).read(TEXT, sides)
                       for r in ([rereader], [second], [rereader, second]))  # fmt: skip
+    weighed = Rereaders([rereader, second], (1, 3)).read(TEXT, sides).links([(0, 1)])
+    wanted = (one.links([(0, 1)]) + 3 * two.links([(0, 1)])) / 4
+    assert weighed == pytest.approx(wanted, abs=1e-6)
+    with pytest.raises(InputError, match="1 weights for 2 networks"):
+        Rereaders([rereader, second], (1,))
     mean = (one.links([(0, 1)]) + two.links([(0, 1)])) / 2
     assert both.links([(0, 1)]) == pytest.approx(mean, abs=1e-6)
     scores = [{x.place: x.score for x in r.answers(0, "Causes", count=500)}
@@ -149,6 +154,24 @@ def test_the_layer_is_that_of_bert(rereader):
         wanted = layer(torch.tensor(states)[None])
     wanted = wanted[0] if isinstance(wanted, tuple) else wanted
     assert rereader.layer(states) == pytest.approx(wanted.numpy().reshape(states.shape), abs=2e-5)
+
+
+def test_networks_without_a_layer_read_the_states_as_they_are(tmp_path):
+    layer = ("query", "key", "value", "seen", "wide", "narrow")
+    kept = {name: value for name, value in arrays().items() if not name.startswith(layer)}
+    np.savez(tmp_path / "apart.npz", **kept)
+    spans = ["missed the bus", "late"]
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    reading = Rereaders([Rereader(tmp_path / "apart.npz", hidden)]).read(TEXT, sides)
+    states = hidden([TEXT])[0].states
+    first, last, inner = states[2], states[4], states[2:5].mean(axis=0)
+    head = np.concatenate([first, last, inner]) @ kept["head_weight"] + kept["head_bias"]
+    late = np.tile(states[9], 3) @ kept["tail_weight"] + kept["tail_bias"]
+    numbers = structure(sides.layout, *spans, *sides.places)
+    joined = np.concatenate([head, late, head * late, numbers])
+    hid = np.maximum(joined @ kept["hidden_weight"] + kept["hidden_bias"], 0)
+    wanted = (hid @ kept["out_weight"] + kept["out_bias"]).reshape(3, 31)
+    assert reading.links([(0, 1)])[0] == pytest.approx(wanted, abs=1e-4)
 
 
 def test_arrays_that_are_missing_or_do_not_fit_are_refused(tmp_path):

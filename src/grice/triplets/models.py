@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
 
-from grice.errors import BundleError
+from grice.errors import BundleError, InputError
 from grice.triplets.connectives import Nouns
 from grice.triplets.heads import LinkHead, LinkHeads
+from grice.triplets.layers import Tower
 from grice.triplets.rereaders import Rereaders
 from grice.triplets.rereading import Rereader
 
@@ -88,6 +90,7 @@ class _Settings(msgspec.Struct):
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
     heard: tuple[float, float] = (0.0, 0.0)
+    weights: tuple[float, ...] = ()
 
 
 def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> TripletModels:
@@ -131,7 +134,9 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     """Return the models a recipe left in a folder: arrays, and ``settings.json``.
 
     Every ``links*.npz`` is a head; their numbers are averaged. Every folder ``rereader*`` has
-    ``rereader.npz`` and the bundle ``encoder`` of its lower layers; they are averaged too.
+    ``rereader.npz`` and its lower layers as the bundle ``encoder``; those without one share the
+    :class:`~grice.triplets.layers.Tower` of the folder ``lower``. They are averaged too, by the
+    ``weights`` of the settings, in the order of their names.
 
     Raises:
         BundleError: If something is missing.
@@ -141,21 +146,39 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
         links = LinkHeads([LinkHead(path) for path in sorted(folder.glob("links*.npz"))])
         alone = folder / "alone.npz"
         apart = LinkHead(alone) if alone.exists() else None
-        readers = [_open_rereader(one) for one in sorted(folder.glob("rereader*"))]
-    except (OSError, IndexError, msgspec.MsgspecError) as error:
+        readers = _open_rereaders(folder)
+        again = Rereaders(readers, settings.weights) if readers else None
+    except (OSError, IndexError, InputError, msgspec.MsgspecError) as error:
         raise BundleError(f"{folder}: no heads of triplets: {error}") from None
     return TripletModels(
         links, settings.level, encoder, settings.rerank,
-        rereader=Rereaders(readers) if readers else None,
+        rereader=again,
         shares=settings.shares, counted=settings.counted, heard=settings.heard, alone=apart,
     )  # fmt: skip
 
 
-def _open_rereader(folder: Path) -> Rereader:
+def _open_rereaders(folder: Path) -> list[Rereader]:
     from grice.runtime.bundle import open_bundle
     from grice.runtime.embedded import EmbeddedEncoder
 
-    lower = EmbeddedEncoder(open_bundle(folder / "encoder"), mode="exact", threads=1)
-    return Rereader(
-        folder / "rereader.npz", lambda texts: [states for states, _ in lower.hidden(texts)]
-    )
+    tower = Tower(folder / "lower") if (folder / "lower").exists() else None
+
+    @lru_cache(maxsize=1)
+    def shared(text: str) -> Hidden:
+        if tower is None:
+            raise BundleError(f"{folder / 'lower'}: a rereader has no lower layers of its own")
+        return tower([text])[0]
+
+    def own(place: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
+        lower = EmbeddedEncoder(open_bundle(place), mode="exact", threads=1)
+        return lambda texts: [states for states, _ in lower.hidden(texts)]
+
+    return [
+        Rereader(
+            one / "rereader.npz",
+            own(one / "encoder")
+            if (one / "encoder").exists()
+            else lambda texts: [shared(text) for text in texts],
+        )
+        for one in sorted(folder.glob("rereader*"))
+    ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from grice.errors import InputError
 from grice.triplets.answers import LONGEST
 
 if TYPE_CHECKING:
@@ -42,25 +43,32 @@ class Rereaders:
 
     Args:
         readers: One or more, on encoders that part a text into the same tokens.
+        weights: What each counts in the mean, positive; all alike if there are none.
+
+    Raises:
+        InputError: If there are not as many weights as readers.
     """
 
-    def __init__(self, readers: Sequence[Rereader]) -> None:
+    def __init__(self, readers: Sequence[Rereader], weights: Sequence[float] = ()) -> None:
         self._readers = tuple(readers)
+        self._weights = tuple(weights or [1.0] * len(readers))
+        if len(self._weights) != len(self._readers):
+            raise InputError(f"{len(weights)} weights for {len(readers)} networks")
 
     def read(self, text: str, sides: Sides) -> Rereadings:
         """Return a text with its spans, read by each."""
-        return Rereadings([one.read(text, sides) for one in self._readers])
+        return Rereadings([one.read(text, sides) for one in self._readers], self._weights)
 
 
 class Rereadings:
     """One text, read by several networks."""
 
-    def __init__(self, readings: Sequence[Rereading]) -> None:
-        self._readings = tuple(readings)
+    def __init__(self, readings: Sequence[Rereading], weights: Sequence[float]) -> None:
+        self._readings, self._weights = tuple(readings), tuple(weights)
 
     def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the mean numbers of pairs of spans, as :class:`LinkHead` does."""
-        return np.asarray(np.mean([one.links(pairs) for one in self._readings], axis=0))
+        return self._mean([one.links(pairs) for one in self._readings])
 
     def heard(self, triples: Sequence[tuple[int, str, int]]) -> list[float]:
         """Return how much of each tail the answers to its head and relation have, as a log share.
@@ -77,8 +85,10 @@ class Rereadings:
         return found
 
     def _chances(self, head: int, relation: str) -> Array:
-        mean = np.mean([one.chances(head, relation) for one in self._readings], axis=0)
-        return np.asarray(mean, np.float32)
+        return self._mean([one.chances(head, relation) for one in self._readings])
+
+    def _mean(self, said: Sequence[Array]) -> Array:
+        return np.asarray(np.average(said, axis=0, weights=self._weights), np.float32)
 
     def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
         """Return the best answers to a head span and a relation, best first.
@@ -94,7 +104,7 @@ class Rereadings:
         listed = [int(at) for at in np.argsort(-flat, kind="stable")[:count]]
         listed = [at for at in listed if np.isfinite(flat[at])]
         taken = [(at // LONGEST, at // LONGEST + at % LONGEST + 1) for at in listed]
-        said = np.mean([one.tails(head, taken) for one in self._readings], axis=0)[:, :, name]
+        said = self._mean([one.tails(head, taken) for one in self._readings])[:, :, name]
         return [
             Answer(float(flat[at]), first.place(tokens), row)
             for at, tokens, row in zip(listed, taken, said, strict=True)

@@ -2,7 +2,8 @@
 
 The lower layers read a text once. For a head span, a vector is added to the states of its tokens
 and the last layer runs: each token's state then knows what it would be the tail of. Links and
-answers are read off these states.
+answers are read off these states. Networks on an encoder that stayed as it was have no such layer:
+they read them off its states.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from grice.errors import BundleError
 from grice.knowledge.schema import load_schema
 from grice.runtime.blas import single_threaded
 from grice.triplets.answers import LONGEST, distance_bins
+from grice.triplets.layers import Layer
 from grice.triplets.reading import TextReading
 from grice.triplets.structure import STRUCTURE, structure
 
@@ -32,10 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UNHEARD", "Rereader", "Rereading"]
 
-HEADS = 12
-"""Heads of attention of the layer."""
-TINY = 1e-12
-"""What BERT adds to a variance."""
 UNHEARD = -12.0
 """Log share of a tail that no answer has words of; most likely answers are about -2."""
 
@@ -44,7 +42,8 @@ class Rereader:
     """The last layer with the networks on its states.
 
     Args:
-        path: An ``.npz`` with the arrays of the layer and of the networks.
+        path: An ``.npz`` with the arrays of the layer, as :class:`~grice.triplets.layers.Layer`
+            names them, if there is one, and of the networks.
         hidden: Gives the states of the lower layers, of every token of each text.
 
     Raises:
@@ -57,12 +56,13 @@ class Rereader:
         self.relations = tuple(load_schema("cider").relations)
         self._hidden = hidden
         w = self.weights
+        self.layer = Layer(w) if "query_weight" in w else None
         try:
             fits = (
                 w["hidden_weight"].shape[0] == 3 * w["head_weight"].shape[1] + STRUCTURE
                 and w["out_weight"].shape[1] == 3 * len(self.relations)
                 and w["length"].shape == (LONGEST,)
-                and w["marker"].shape == w["query_bias"].shape
+                and (self.layer is None or w["marker"].shape == w["query_bias"].shape)
             )
         except KeyError as error:
             raise BundleError(f"{path}: there is no array {error}") from None
@@ -72,30 +72,6 @@ class Rereader:
     def read(self, text: str, sides: Sides) -> Rereading:
         """Return a text with its spans, read by the lower layers."""
         return Rereading(self, self._hidden([text])[0], text, sides)
-
-    def layer(self, states: Array) -> Array:
-        """Return the states behind the last layer, of one text, ``(tokens, 384)``."""
-        w = self.weights
-        size = states.shape[1] // HEADS
-
-        def split(name: str) -> Array:
-            found = states @ w[f"{name}_weight"] + w[f"{name}_bias"]
-            return np.asarray(found.reshape(len(states), HEADS, size).transpose(1, 0, 2))
-
-        query, key, value = split("query"), split("key"), split("value")
-        scores = query @ key.transpose(0, 2, 1) / np.float32(size**0.5)
-        scores = np.exp(scores - scores.max(axis=2, keepdims=True))
-        scores /= scores.sum(axis=2, keepdims=True)
-        seen = (scores @ value).transpose(1, 0, 2).reshape(states.shape)
-        states = self._normal(states + seen @ w["seen_weight"] + w["seen_bias"], "seen")
-        wide = _gelu(states @ w["wide_weight"] + w["wide_bias"])
-        return self._normal(states + wide @ w["narrow_weight"] + w["narrow_bias"], "narrow")
-
-    def _normal(self, states: Array, name: str) -> Array:
-        centred = states - states.mean(axis=1, keepdims=True)
-        spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + np.float32(TINY))
-        found = centred / spread * self.weights[f"{name}_scale"] + self.weights[f"{name}_shift"]
-        return np.asarray(found, np.float32)
 
 
 class _Asked(NamedTuple):
@@ -243,9 +219,11 @@ class Rereading:
         """Return the states of the text read for a head, and the head's vector."""
         if head not in self._known:
             first, end = self._tokens(self._sides.places[head])
-            marked = self._states.copy()
-            marked[first:end] += self._rereader.weights["marker"]
-            states = self._rereader.layer(marked)
+            states = self._states
+            if self._rereader.layer is not None:
+                marked = states.copy()
+                marked[first:end] += self._rereader.weights["marker"]
+                states = self._rereader.layer(marked)
             self._known[head] = states, _span(states, first, end)
         return self._known[head]
 
@@ -285,17 +263,3 @@ def _ahead(values: Array, missing: float) -> Array:
     """Return of each place the values of it and those behind, ``(places, LONGEST)``."""
     padded = np.concatenate([values, np.full(LONGEST - 1, missing, np.float32)])
     return np.lib.stride_tricks.sliding_window_view(padded, LONGEST).copy()
-
-
-def _gelu(values: Array) -> Array:
-    """Return each value times the share of a normal distribution below it.
-
-    The error function is approximated to 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26).
-    """
-    size = np.abs(values) * np.float32(0.5**0.5)
-    t = 1 / (1 + np.float32(0.3275911) * size)
-    series = np.zeros_like(t)
-    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        series = (series + np.float32(factor)) * t
-    erf = np.sign(values) * (1 - series * np.exp(-size * size))
-    return np.asarray(values * np.float32(0.5) * (1 + erf), np.float32)
