@@ -1,4 +1,4 @@
-"""Metrics with weights that a recipe left in its work folder and that may not ship."""
+"""Metrics that a recipe left in its work folder and that may not ship: weights, or scores."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.errors import BundleError
+from grice.errors import BundleError, InputError
+from grice.evaluation.columns import read_table
 from grice.evaluation.workshop import Left, Workshop
+from grice.records import Score
 from grice.scoring.api import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.evaluation.columns import Scores
+    from grice.evaluation.columns import Scores, ScoreTable
+    from grice.records import Conversation
 
-__all__ = ["research"]
+__all__ = ["research", "scored"]
 
 PLACES = {
     "relevance": ("GRICE_RELEVANCE", "recipes/relevance/work/research_fluent"),
     "engagement": ("GRICE_ENGAGEMENT", "recipes/engagement/work/engagement_research"),
 }
 """By metric the variable that names the folder of its weights, and where the recipe puts them."""
+SCORES = ("GRICE_SCORES", "recipes/relevance/work/scores")
+"""The variable that names the folder of files of scores, and where the recipe puts them."""
 
 
 @contextmanager
@@ -45,3 +50,55 @@ def research(shop: Workshop) -> Iterator[Workshop]:
 
     with grader:
         yield Workshop(shop.folder, loaded, shop.metrics, (), lambda: opened)
+
+
+def scored(shop: Workshop) -> Iterator[tuple[str, Workshop]]:
+    """Yield workshops like another, whose metrics are scores that a recipe left in files.
+
+    For what is too large to run here: a recipe lets a language model read the rated replies and
+    leaves scores as ``grice score`` writes them, a file for each model, named after it.
+
+    Raises:
+        Left: If no recipe has left any.
+        InputError: If a file holds no scores, or one metric that was computed in two ways.
+    """
+    folder = Path(os.environ.get(*SCORES))
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise Left(f"no scores lie in {folder}; python -m recipes.relevance.large makes them")
+    for file in files:
+        yield file.stem, _of_file(shop, file)
+
+
+def _of_file(shop: Workshop, file: Path) -> Workshop:
+    table = read_table(str(file))
+
+    def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+        missing = sorted(set(names) - table.signatures.keys())
+        if missing:
+            raise InputError(f"{file} holds no scores of {', '.join(missing)}")
+        return _Kept(table, names), {name: table.signatures[name] for name in names}
+
+    return Workshop(shop.folder, loaded, tuple(table.signatures), (), shop.models)
+
+
+class _Kept:
+    """Scores of a file, given again for the conversations that they are of.
+
+    Args:
+        table: The scores.
+        names: Metrics.
+    """
+
+    def __init__(self, table: ScoreTable, names: Sequence[str]) -> None:
+        self._table = table
+        self._names = names
+
+    def score(self, talk: Sequence[Conversation]) -> list[Score]:
+        """Return the scores there are of conversations."""
+        return [
+            Score(one.id, line.turn, name, line.value, line.status, None, (), (), line.signature)
+            for one in talk
+            for name in self._names
+            for line in self._table.scores[name].get(one.id, ())
+        ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.evaluation.benches._research import research
+from grice.evaluation.benches._research import research, scored
 from grice.evaluation.datasets import known_sets
 from grice.evaluation.measures import measured
 from grice.evaluation.published import load_bench
@@ -23,7 +23,7 @@ from grice.stats import compare_correlations
 from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from grice.evaluation.workshop import Workshop
 
@@ -65,6 +65,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from floor_rows(shop, label)
     yield from _other_sets(shop)
     yield from _research(shop)
+    yield from _scored(shop)
 
 
 def _research(shop: Workshop) -> Iterator[Row]:
@@ -82,6 +83,22 @@ def _research(shop: Workshop) -> Iterator[Row]:
         for way in WAYS:
             for label in SETS:
                 yield Row(row=f"{way}, research {label}", measure="spearman", found=None,
+                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+
+
+def _scored(shop: Workshop) -> Iterator[Row]:
+    """Yield the same with language models that are too large to run here."""
+    try:
+        for model, desk in scored(shop):
+            for label in SETS:
+                for way in WAYS:
+                    beside = "Ctx_RUBER" if way == "relevance" else MEAN
+                    yield from our_rows(desk, f"{way}, {model}", (way,), label, beside=beside)
+            yield from _other_sets(desk, f", {model}", {way: (way,) for way in WAYS})
+    except Left as error:
+        for way in WAYS:
+            for label in SETS:
+                yield Row(row=f"{way}, language model {label}", measure="spearman", found=None,
                           kind="ours", why=f"not measured: {error}")  # fmt: skip
 
 
@@ -109,18 +126,23 @@ def _behind(shop: Workshop, desk: Workshop, way: str, metrics: tuple[str, ...]) 
         )
 
 
-def _other_sets(shop: Workshop, kind: str = "") -> Iterator[Row]:
+def _other_sets(
+    shop: Workshop, kind: str = "", ways: Mapping[str, tuple[str, ...]] = WAYS
+) -> Iterator[Row]:
     """Yield our figures on the other rated sets of replies, and on how many the best is reached.
 
     Args:
         shop: Scores the replies.
         kind: What is added to the names of the rows.
+        ways: The metrics whose mean is taken, by the beginning of the rows.
     """
-    reached: dict[str, list[bool]] = {name: [] for name in WAYS}
+    reached: dict[str, list[bool]] = {name: [] for name in ways}
     for on, system, best in _best_published(shop):
         name, _, aspect = on.partition(":")
-        for way, metrics in WAYS.items():
+        for way, metrics in ways.items():
             values = blended([shop.metric_values(metric, name) for metric in metrics])
+            if all(value is None for value in values):
+                continue  # a file of scores may hold none of this set
             found = measured("spearman", values, shop.rated(name), aspect)
             reached[way].append(found.value >= best)
             warned = "; ".join(filter(None, (shop.trained(metric, on) for metric in metrics)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.errors import InputError
-from grice.evaluation.benches._research import research
+from grice.evaluation.benches._research import research, scored
 from grice.evaluation.convai import read_chats, split_of
 from grice.evaluation.rated_replies import SETS, floor_rows, our_rows, printed_rows, test_row
 from grice.evaluation.rows import Row
@@ -63,6 +63,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         )
         yield from floor_rows(shop, label)
     yield from _research(shop)
+    yield from _scored(shop)
     yield from _study(shop)
     chats = read_chats(shop.folder)
     yield from _counts(chats)
@@ -81,6 +82,20 @@ def _research(shop: Workshop) -> Iterator[Row]:
     except Left as error:
         for label in SETS:
             yield Row(row=f"engagement, research {label}", measure="spearman", found=None,
+                      kind="ours", why=f"not measured: {error}")  # fmt: skip
+
+
+def _scored(shop: Workshop) -> Iterator[Row]:
+    """Yield the same with language models that are too large to run here."""
+    try:
+        for model, desk in scored(shop):
+            for label in SETS:
+                yield from our_rows(
+                    desk, f"engagement, {model}", METRIC, label, beside="MLP BERT(mean)"
+                )
+    except Left as error:
+        for label in SETS:
+            yield Row(row=f"engagement, language model {label}", measure="spearman", found=None,
                       kind="ours", why=f"not measured: {error}")  # fmt: skip
 
 
