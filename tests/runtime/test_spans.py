@@ -214,7 +214,7 @@ def test_pieces_of_a_word_are_no_starts():
 
 
 def test_a_text_has_the_spans_it_has_alone_among_hundreds_of_others(head):
-    texts = ["".join(draw) for draw in itertools.product("BI?.", repeat=5)]
+    texts = ["".join(draw) for draw in itertools.product("BI?.", repeat=6)]
     assert len(texts) > 3 * WINDOWS
     together = head.tag(texts)
     assert together == [head.tag([text])[0] for text in texts]

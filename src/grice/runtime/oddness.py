@@ -16,14 +16,15 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.runtime.heads import sigmoid
-from grice.runtime.pairs import BALANCED, PairHead
+from grice.runtime.pairs import BALANCED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import EmbeddedGenerator
-    from grice.runtime.protocols import Encoder, Pair
+    from grice.runtime.pairs import PairHead
+    from grice.runtime.protocols import Pair
 
 __all__ = ["FluentPairHead", "Odd", "Oddness", "Weights"]
 
@@ -97,15 +98,14 @@ class FluentPairHead:
     them forgives what people do not.
 
     Args:
-        bundle: The opened bundle: that of a :class:`~grice.runtime.pairs.PairHead`, with the
-            weights in its settings.
-        encoder: The encoder the networks were fitted on.
+        bundle: The opened bundle, with the weights in its settings.
+        head: The networks of the bundle.
         oddness: Of right sides.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder, oddness: Oddness) -> None:
+    def __init__(self, bundle: Bundle, head: PairHead, oddness: Oddness) -> None:
         self._weights = _weights(bundle)
-        self._head = PairHead(bundle, encoder)
+        self._head = head
         self._oddness = oddness
         self.identity = f"{self._head.identity}/{oddness.identity}"
 

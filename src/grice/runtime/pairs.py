@@ -139,16 +139,18 @@ class PairHead:
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         worded = {text for text, vector in vectors.items() if vector.any()}
         judged = [
-            (i, [vectors[text] for text in left if text in worded], vectors[right])
+            (i, [vectors[text] for text in left if text in worded], right)
             for i, (left, right) in enumerate(read)
             if right in worded and not worded.isdisjoint(left)
         ]
+        answered = self._answered({right: vectors[right] for _, _, right in judged})
         answers = [BALANCED] * len(pairs)
         for start in range(0, len(judged), ROWS):
             part = judged[start : start + ROWS]
             probabilities = self._probabilities(
                 np.stack([_history(left) for _, left, _ in part]),
-                np.stack([right for _, _, right in part]),
+                np.stack([vectors[right] for _, _, right in part]),
+                np.stack([answered[right] for _, _, right in part]),
             )
             for (i, _, _), probability in zip(part, probabilities, strict=True):
                 answers[i] = float(probability)
@@ -158,14 +160,8 @@ class PairHead:
         """Return for each text whether the encoder reads only its end."""
         return self._encoder.truncated(texts)
 
-    def _probabilities(self, left: Array, right: Array) -> Array:
-        dimensions = right.shape[1]
-        if (expected := self._right.layers[0][0].shape[0]) != dimensions:
-            raise BundleError(
-                f"{self._folder}: its networks read vectors of {expected} numbers, the encoder "
-                f"{self._encoder.identity} gives {dimensions}; use the encoder its card names"
-            )
-        towers = (self._ask(left), self._answer(right))
+    def _probabilities(self, left: Array, right: Array, answered: Array) -> Array:
+        towers = (self._ask(left), answered)
         features = pair_features(left, right, towers, decay=self._decay)
         return sigmoid(self._head(features)[:, 0])
 
@@ -174,9 +170,19 @@ class PairHead:
         whole = summary[:, left.shape[2] : 2 * left.shape[2]]
         return _unit(whole + self._left(summary))
 
-    def _answer(self, right: Array) -> Array:
-        reply = right * np.float32(np.sqrt(right.shape[1]))
-        return _unit(reply + self._right(reply))
+    def _answered(self, replies: dict[str, Array]) -> dict[str, Array]:
+        """Return what the tower makes of each response, which may stand in many pairs."""
+        if not replies:
+            return {}
+        right = np.stack(list(replies.values()))
+        dimensions = right.shape[1]
+        if (expected := self._right.layers[0][0].shape[0]) != dimensions:
+            raise BundleError(
+                f"{self._folder}: its networks read vectors of {expected} numbers, the encoder "
+                f"{self._encoder.identity} gives {dimensions}; use the encoder its card names"
+            )
+        reply = right * np.float32(np.sqrt(dimensions))
+        return dict(zip(replies, _unit(reply + self._right(reply)), strict=True))
 
 
 def _spoken(segments: Sequence[str]) -> list[str]:

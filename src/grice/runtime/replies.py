@@ -222,11 +222,12 @@ class ReplyHead:
 
     def _weighed(self, scalars: NDArray[np.float64], added: Array) -> Weighed:
         odds = self._bias + math.fsum(added.tolist())
-        value = _probability(odds)
+        without = odds - added.astype(np.float64)
+        value, *others = sigmoid(np.array([odds, *without], np.float32)).tolist()
         values = [*scalars.tolist(), *added[len(scalars) :].tolist()]
         parts = [
-            Part(name, float(shown), value - _probability(odds - float(one)))
-            for name, shown, one in zip(self._names, values, added, strict=True)
+            Part(name, shown, value - other)
+            for name, shown, other in zip(self._names, values, others, strict=True)
         ]
         return Weighed(value, tuple(sorted(parts, key=lambda part: -abs(part.effect))))
 
@@ -260,7 +261,3 @@ def _numbers(bundle: Bundle, name: str, count: int) -> tuple[float, ...]:
 def _log_odds(value: float) -> float:
     kept = min(max(value, 1e-4), 1 - 1e-4)
     return math.log(kept / (1 - kept))
-
-
-def _probability(odds: float) -> float:
-    return float(sigmoid(np.array([odds], np.float32))[0])

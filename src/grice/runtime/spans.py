@@ -39,8 +39,8 @@ CHARACTERS = 600
 """Most characters tagged at once. A longer text is cut at the ends of sentences, so that no part
 of it is lost to the encoder's limit."""
 
-WINDOWS = 256
-"""Stretches read at once: their states take some 10 MB for turns of common length. While these are
+WINDOWS = 512
+"""Stretches read at once: their states take some 20 MB for turns of common length. While these are
 decoded the next ones are read, which needs the engine and hardly the interpreter."""
 
 ALWAYS_READ = 200

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Card
     from grice.runtime.embedded import Mode
     from grice.runtime.memo import MemoEncoder
+    from grice.runtime.pairs import PairHead
 
 __all__ = ["Models", "default_workers"]
 
@@ -49,6 +50,7 @@ class Models:
         self._memo = Memo(cache)
         self._bundles: dict[str, Bundle] = {}
         self._opened: dict[str, object] = {}
+        self._pair_heads: dict[str, PairHead] = {}
 
     def close(self) -> None:
         """Release the kept answers."""
@@ -136,23 +138,24 @@ class Models:
         (below,) = _below(bundle.card)
         return open_search(bundle, self.open(below))
 
-    def _open_pair_head(self, bundle: Bundle) -> object:
+    def _open_pair_head(self, bundle: Bundle) -> PairHead:
         from grice.runtime.pairs import PairHead
 
-        return PairHead(bundle, self._encoder_of(bundle))
+        # One reading of the networks for all that stand on them.
+        if bundle.digest not in self._pair_heads:
+            self._pair_heads[bundle.digest] = PairHead(bundle, self._encoder_of(bundle))
+        return self._pair_heads[bundle.digest]
 
     def _open_bare_pair_head(self, bundle: Bundle) -> object:
-        from grice.runtime.pairs import PairHead
-
         (below,) = _below(bundle.card)
-        return PairHead(self.bundle(below), self._encoder_of(self.bundle(below)))
+        return self._open_pair_head(self.bundle(below))
 
     def _open_fluent_pair_head(self, bundle: Bundle) -> object:
         from grice.runtime.oddness import FluentPairHead, Oddness
 
-        encoder, model = _below(bundle.card)
+        _, model = _below(bundle.card)
         oddness = Oddness(self.bundle(model), self.open(model))  # type: ignore[arg-type]
-        return FluentPairHead(bundle, self.open(encoder), oddness)  # type: ignore[arg-type]
+        return FluentPairHead(bundle, self._open_pair_head(bundle), oddness)
 
     def _open_reply_head(self, bundle: Bundle) -> object:
         from grice.runtime.replies import ReplyHead

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from grice.text.verbs import is_verb
 from grice.text.wordlists import HOLDS_IS, SHOWS_IS
@@ -65,6 +66,11 @@ def written_out(text: str) -> list[str]:
 
     Marks at its edges and words such as "too" at its end are dropped.
     """
+    return list(_written_out(text))
+
+
+@lru_cache(maxsize=4096)  # every question about a clause begins with its words
+def _written_out(text: str) -> tuple[str, ...]:
     words = _split(text)
     out: list[str] = []
     for i, word in enumerate(words):
@@ -89,7 +95,7 @@ def written_out(text: str) -> list[str]:
         out.pop()
     while out and out[0].lower() in _LEADING:
         out.pop(0)
-    return [word for word in out if word]
+    return tuple(word for word in out if word)
 
 
 def _means_is(following: str) -> bool:

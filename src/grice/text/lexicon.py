@@ -6,7 +6,7 @@ The table is made from LemmInflect's by ``recipes/lexicon/build.py``.
 from __future__ import annotations
 
 import gzip
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ class Word(NamedTuple):
     participles: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=16384)  # the same words are asked for again and again
 def look_up(word: str) -> Word:
     """Return what is known of a word, as it is written."""
     line = _table().get(word)
