@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -160,11 +161,23 @@ def child(command: list[str], stdin: str = "") -> tuple[float, int]:
         capture_output=True,
         text=True,
         cwd=ROOT,
+        env=_as_installed(),
     )
     status, seconds, peak = json.loads(done.stdout)
     if status:
         raise SystemExit(f"{' '.join(command)} ended with {status}: {done.stderr[-500:]}")
     return seconds, peak * (1 if sys.platform == "darwin" else 1024)
+
+
+def _as_installed() -> dict[str, str]:
+    """Return an environment that keeps compiled modules, as an installed package has them."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": _compiled().name}
+
+
+@cache
+def _compiled() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory()
 
 
 def peers(model: Path) -> Iterator[Figure]:
