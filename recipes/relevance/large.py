@@ -1,8 +1,9 @@
 """Relevance and engagement by the heads of research and a published language model together.
 
-    python -m recipes.relevance.large NAME --data ../shared/data
+    python -m recipes.relevance.large NAME[+NAME] --data ../shared/data
 
-`NAME` is what `recipes.relevance.measured likelihood` kept the likelihoods under. Prints what the
+`NAME` is what `recipes.relevance.measured likelihood` kept the likelihoods under; of two models
+the likelihoods are averaged. Prints what the
 parts and the whole reach on DECO's training part and on the fine-tuning pairs of the study, which
 alone choose anything, and with `--scores` writes `work/scores/NAME.jsonl`: scores of the rated
 replies as `grice score` writes them, for `grice bench dailydialog-relevance` and `engagement`.
@@ -74,14 +75,16 @@ class Whole(NamedTuple):
     engaging: Scaled
 
     def fit(self, parts: Floats) -> Floats:
-        """Return the mean of the parts, each in standard deviations, shape (n,)."""
-        return ((parts - self.centre) / self.spread).mean(axis=1)
+        """Return the mean of the three parts, each in standard deviations, shape (n,)."""
+        scaled = (parts - self.centre) / self.spread
+        columns = [scaled[:, 0], scaled[:, 1::2].mean(1), scaled[:, 2::2].mean(1)]
+        return np.mean(columns, axis=0)
 
     def scores(self, parts: Floats, length: Floats) -> dict[str, Floats]:
         """Return relevance, engagement and both by name.
 
         Args:
-            parts: Of each reply, shape (n, 3).
+            parts: Of each reply, shape (n, 1 + 2 x models).
             length: Log odds of the engagement head, shape (n,).
         """
         fit = self.fit(parts)
@@ -92,16 +95,17 @@ class Whole(NamedTuple):
 
 
 def parts_of(replies: Sequence[Reply], name: str) -> tuple[Floats, Floats]:
-    """Return the three parts of each reply, and the log odds of the engagement head.
+    """Return the parts of each reply, and the log odds of the engagement head.
 
     Args:
         replies: With their histories.
-        name: Of the language model.
+        name: Of the language model, or of several with ``+`` between.
     """
-    given, alone, pieces = Kept(name).of(replies).T
-    fits = Kept("head").of(replies)[:, 0]
-    parts = np.stack([fits, given / pieces, (given - alone) / pieces], 1)
-    return parts, Kept("engagement").of(replies)[:, 0]
+    parts = [Kept("head").of(replies)[:, 0]]
+    for one in name.split("+"):
+        given, alone, pieces = Kept(one).of(replies).T
+        parts += [given / pieces, (given - alone) / pieces]
+    return np.stack(parts, 1), Kept("engagement").of(replies)[:, 0]
 
 
 def learn(data: Path, name: str) -> Whole:
@@ -136,21 +140,21 @@ def _regression(columns: Floats, labels: NDArray[np.bool_]) -> Scaled:
 def seen(items: Items, name: str, whole: Whole) -> Iterator[dict[str, object]]:
     """Yield how the parts and the whole agree with labels of replies that may train."""
     parts, length = parts_of(items.replies, name)
-    columns = dict(zip(PARTS, parts.T, strict=True))
+    called = [PARTS[0], *(f"{part}, {one}" for one in name.split("+") for part in PARTS[1:])]
+    columns = dict(zip(called, parts.T, strict=True))
     columns |= {"length": length, **whole.scores(parts, length)}
-    for called, values in columns.items():
+    for what, values in columns.items():
         found = correlation(values.tolist(), np.asarray(items.labels).tolist(), kind="spearman")
         low, high = (round(one, 3) for one in (found.low or 0, found.high or 0))
-        row = {"on": items.name, "what": called, "spearman": round(found.value, 3)}
+        row = {"on": items.name, "what": what, "spearman": round(found.value, 3)}
         yield {**row, "low": low, "high": high, "n": found.n}
 
 
 def lines_of(name: str, whole: Whole, data: Path) -> Iterator[str]:
     """Yield the scores of every rated set that was measured whole."""
-    kept = Kept(name)
     for known in RATED:
         items = items_of(known, data)
-        if kept.missing(items.replies):
+        if _missing(name, items):
             print(f"{known}: not all replies are measured; left out")
             continue
         parts, length = parts_of(items.replies, name)
@@ -165,6 +169,10 @@ def lines_of(name: str, whole: Whole, data: Path) -> Iterator[str]:
                 )
 
 
+def _missing(name: str, items: Items) -> bool:
+    return any(Kept(one).missing(items.replies) for one in (*name.split("+"), "head"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name")
@@ -175,7 +183,7 @@ def main() -> None:
     whole = learn(options.data, options.name)
     for known in ("deco_train", "fine_tuning"):
         items = items_of(known, options.data)
-        if Kept(options.name).missing(items.replies):
+        if _missing(options.name, items):
             continue
         for row in seen(items, options.name, whole):
             print(json.dumps(row))
