@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import InputError
+from grice.evaluation.benches import dailydialog_relevance, engagement
 from grice.evaluation.benches._research import research, scored
 from grice.evaluation.workshop import Left, Workshop
 from grice.records import Conversation, Score, Turn, to_json
@@ -100,3 +101,10 @@ def test_two_ways_of_computing_one_metric_are_refused(shop, scores):
     scores("large", score_line("talk-1", 0.25), other)
     with pytest.raises(InputError, match="two ways"):
         next(scored(shop))
+
+
+@pytest.mark.parametrize("bench", [dailydialog_relevance, engagement])
+def test_a_bench_says_that_no_scores_were_left(shop, scores, bench):
+    rows = list(bench.by_language_models(shop))
+    assert {row.row.rpartition(" ")[2] for row in rows} == {"generated", "human-written", "all"}
+    assert all(row.found is None and "recipes.relevance.large" in row.why for row in rows)

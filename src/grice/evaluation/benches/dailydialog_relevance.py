@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.workshop import Workshop
 
-__all__ = ["PAPER", "TITLE", "measure"]
+__all__ = ["PAPER", "TITLE", "by_language_models", "measure"]
 
 TITLE = "Relevance of replies: the published figures, the released scores and ours"
 PAPER = (
@@ -65,7 +65,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from floor_rows(shop, label)
     yield from _other_sets(shop)
     yield from _research(shop)
-    yield from _scored(shop)
+    yield from by_language_models(shop)
 
 
 def _research(shop: Workshop) -> Iterator[Row]:
@@ -86,7 +86,7 @@ def _research(shop: Workshop) -> Iterator[Row]:
                           kind="ours", why=f"not measured: {error}")  # fmt: skip
 
 
-def _scored(shop: Workshop) -> Iterator[Row]:
+def by_language_models(shop: Workshop) -> Iterator[Row]:
     """Yield the same with language models that are too large to run here."""
     try:
         for model, desk in scored(shop):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grice.evaluation.convai import Chat, Labels
     from grice.evaluation.workshop import Workshop
 
-__all__ = ["PAPER", "TITLE", "measure"]
+__all__ = ["PAPER", "TITLE", "by_language_models", "measure"]
 
 TITLE = "Engagement of replies, with the labels of the conversations as published and put right"
 PAPER = "Ghazarian et al., Predictive Engagement, AAAI 2020"
@@ -63,7 +63,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         )
         yield from floor_rows(shop, label)
     yield from _research(shop)
-    yield from _scored(shop)
+    yield from by_language_models(shop)
     yield from _study(shop)
     chats = read_chats(shop.folder)
     yield from _counts(chats)
@@ -85,7 +85,7 @@ def _research(shop: Workshop) -> Iterator[Row]:
                       kind="ours", why=f"not measured: {error}")  # fmt: skip
 
 
-def _scored(shop: Workshop) -> Iterator[Row]:
+def by_language_models(shop: Workshop) -> Iterator[Row]:
     """Yield the same with language models that are too large to run here."""
     try:
         for model, desk in scored(shop):
