@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Scaled", "Whole", "learn", "parts_of"]
+__all__ = ["Scaled", "Whole", "learn", "parts_of", "regression"]
 
 PARTS = ("fits, by the head of research", "likely in its place", "made likely by the history")
 RIDGE = 1.0
@@ -115,14 +115,14 @@ def learn(data: Path, name: str) -> Whole:
     false, _ = parts_of(others.replies, name)
     whole = Whole(true.mean(0), true.std(0), *[Scaled(np.ones(1), 0.0)] * 2)
     fit = whole.fit(np.concatenate([true, false]))
-    fitting = _regression(fit[:, None], np.arange(len(fit)) < len(true))
+    fitting = regression(fit[:, None], np.arange(len(fit)) < len(true))
     columns = np.stack([fit[: len(true)], length], 1)
     return whole._replace(
-        fitting=fitting, engaging=_regression(columns, np.asarray(pairs.labels) > 0)
+        fitting=fitting, engaging=regression(columns, np.asarray(pairs.labels) > 0)
     )
 
 
-def _regression(columns: Floats, labels: NDArray[np.bool_]) -> Scaled:
+def regression(columns: Floats, labels: NDArray[np.bool_]) -> Scaled:
     """Return the ridge solution with both classes weighed alike."""
     share = labels.mean()
     weights = np.where(labels, 0.5 / share, 0.5 / (1 - share))

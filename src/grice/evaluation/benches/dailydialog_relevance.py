@@ -158,6 +158,8 @@ def _other_sets(
                 signature=f"{signature}|on:{shop.rated(name).stamp}",
             )
     for way, each in reached.items():
+        if not each:
+            continue
         bare = Estimate(float(sum(each)), None, None, 0.95, len(each), "a count has no interval")
         yield Row(
             row=f"{way}{kind}, other rated sets",
