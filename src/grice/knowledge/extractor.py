@@ -63,6 +63,8 @@ KNOWN_SHARE = 0.5
 """Least share of words that the lexicon knows, below which a text is not taken for English."""
 CLAUSES = 12
 """Most clauses of a turn that are paired, of those its events are made of; exclamations count."""
+DECIMALS = 4
+"""Decimals of a score by which the best pair of a relation is chosen."""
 FEW_WORDS = 4
 """Texts of fewer words may be names and greetings, which say nothing about their language."""
 
@@ -188,7 +190,9 @@ class CueExtractor:
         with single_threaded():
             scores = rowwise(features(pairs, (len(said) - own, own)), self._weights)
         fitting, whole = allowed(pairs), are_whole(pairs)
-        first = np.where(fitting, scores, -np.inf).argmax(axis=0)
+        # Two events often fit as well one way round as the other: of equals the first is taken, and
+        # rounding in the last bits must not say which are equal.
+        first = np.where(fitting, scores.round(DECIMALS), -np.inf).argmax(axis=0)
         return [
             _Best(pairs[first[i]], relation, float(scores[first[i], i]), bool(whole[first[i], i]))
             for i, relation in enumerate(RELATIONS)
