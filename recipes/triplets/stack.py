@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 
 from grice.scoring.models import Models
 from grice.triplets.cider import load_cider
-from grice.triplets.models import open_folder
+from grice.triplets.models import TripletModels, open_folder
 from grice.triplets.rereading import UNHEARD
 from grice.triplets.scores import average_precision, score_span
 from grice.triplets.tasks import CANDIDATES
@@ -101,7 +101,13 @@ def compare(
     )
 
 
-def entailment(held: Held) -> None:
+def mixed(numbers: dict[str, np.ndarray], rows: np.ndarray, task: int, share: float) -> np.ndarray:
+    """Return the numbers that ship with the recipe: frozen heads and joint networks."""
+    frozen = (numbers["context"][rows, task] + numbers["both"][rows, task]) / 2
+    return (1 - share) * frozen + share * numbers["joint"][rows, task]
+
+
+def entailment(held: Held, models: TripletModels) -> None:
     """Print average precision of ways to join the odds of entailment."""
     rows, relation, gold = held.nli[:, 0], held.nli[:, 1], held.nli[:, 2] == 1
     every = np.arange(len(rows))
@@ -109,7 +115,7 @@ def entailment(held: Held) -> None:
     def of(name: str, task: int) -> np.ndarray:
         return held.numbers[name][rows, task, relation]
 
-    base = 0.25 * (of("context", 0) + of("both", 0)) + 0.5 * of("joint", 0)
+    base = mixed(held.numbers, rows, 0, models.shares[0])[every, relation]
     networks = [of(name, 0) for name in ("context", "both", "joint")]
     named = [
         log_softmax(held.numbers[name][rows, 2])[every, relation]
@@ -130,7 +136,10 @@ def entailment(held: Held) -> None:
     start = ap(every, base)
     print(f"entailment, average precision: {start:.4f} n {len(rows)}")
     for name, odds in {
-        "and the reader's answers, 0.1": base + 0.1 * heard[0],
+        "frozen heads alone": (of("context", 0) + of("both", 0)) / 2,
+        "tuned MiniLM alone": of("tuned", 0),
+        "networks on MPNet alone": of("apart", 0),
+        f"and the reader's answers, {models.heard[0]}": base + models.heard[0] * heard[0],
         "stacked: networks": stacked(networks, 5.0),
         "stacked: networks, relation, answers": stacked(networks + named + heard, 5.0),
         "stacked: the same and structure": stacked(networks + named + heard + numbers, 20.0),
@@ -144,7 +153,7 @@ def entailment(held: Held) -> None:
         )
 
 
-def options(held: Held) -> None:
+def options(held: Held, models: TripletModels) -> None:
     """Print accuracy of ways to join the scores of options."""
     four, relation, label = held.choice[:, :4], held.choice[:, 4], held.choice[:, 5]
     every = np.arange(len(four))
@@ -152,7 +161,7 @@ def options(held: Held) -> None:
     def of(name: str, task: int) -> np.ndarray:
         return held.numbers[name][four, task][every, :, relation]
 
-    base = 0.25 * (of("context", 1) + of("both", 1)) + 0.5 * of("joint", 1)
+    base = mixed(held.numbers, four, 1, models.shares[1])[every, :, relation]
     networks = [of(name, 1) for name in ("context", "both", "joint")]
     sure = [of(name, 0) for name in ("context", "both", "joint")]
     numbers = list(np.moveaxis(held.structure[four], 2, 0))
@@ -163,7 +172,10 @@ def options(held: Held) -> None:
     hits = base.argmax(axis=1) == label
     print(f"choice, accuracy: {hits.mean():.4f} n {len(label)}")
     for name, scores in {
-        "and the reader's answers, 0.2": base + 0.2 * held.heard_four,
+        "frozen heads alone": (of("context", 1) + of("both", 1)) / 2,
+        "tuned MiniLM alone": of("tuned", 1),
+        "networks on MPNet alone": of("apart", 1),
+        f"and the reader's answers, {models.heard[1]}": base + models.heard[1] * held.heard_four,
         "stacked: networks": stacked(networks, 5.0),
         "stacked: networks, entailment, answers": stacked([*networks, *sure, held.heard_four], 5.0),
         "stacked: the same and structure": stacked(
@@ -180,18 +192,21 @@ def options(held: Held) -> None:
         )
 
 
-def named_relations(held: Held) -> None:
+def named_relations(held: Held, models: TripletModels) -> None:
     """Print accuracy of ways to join the networks that name a relation."""
     true = held.nli[:, 2] == 1
     rows, gold, groups = held.nli[true, 0], held.nli[true, 1], held.of_nli[true]
     raw = {name: held.numbers[name][rows, 2] for name in held.numbers}
-    base = 0.25 * (raw["context"] + raw["both"]) + 0.5 * raw["joint"]
+    base = mixed(held.numbers, rows, 2, models.shares[2])
     likely = [log_softmax(raw[name]) for name in ("context", "both", "joint", "alone")]
     sure = [held.numbers[name][rows, 0] for name in ("context", "both", "joint")]
     prior = np.broadcast_to(np.eye(base.shape[1]), (len(rows), *np.eye(base.shape[1]).shape))
     hits = base.argmax(axis=1) == gold
     print(f"relation, accuracy: {hits.mean():.4f} n {len(gold)}")
     for name, scores in {
+        "frozen heads alone": (raw["context"] + raw["both"]) / 2,
+        "tuned MiniLM alone": raw["tuned"],
+        "networks on MPNet alone": raw["apart"],
         "and without context, 0.1": 0.9 * log_softmax(base) + 0.1 * likely[3],
         "stacked: networks, calibrated": crossed(np.stack(likely, 2), gold, groups, 1.0),
         "stacked: networks, each relation's bias": crossed(
@@ -211,17 +226,18 @@ def named_relations(held: Held) -> None:
         )
 
 
-def answers(asked: list[Asked]) -> None:
+def answers(asked: list[Asked], models: TripletModels) -> None:
     """Print F1 by the released rule of ways to choose among candidates."""
     groups = np.array([one.dialogue for one in asked])
     shared = [
         np.array([[score_span(a, b).f1 for b in one.answers] for a in one.answers]) for one in asked
     ]
-    mixed = [
+    sure, good = models.counted[1], models.counted[0]
+    joined = [
         one.numbers[:, 0]
-        + one.numbers[:, 1]
-        + one.numbers[:, 2]
-        + 0.5 * (one.numbers[:, 4] + one.numbers[:, 5])
+        + sure * one.numbers[:, 1]
+        + good * one.numbers[:, 2]
+        + models.rerank * (one.numbers[:, 4] + one.numbers[:, 5])
         for one in asked
     ]
 
@@ -245,14 +261,14 @@ def answers(asked: list[Asked]) -> None:
     )
     scores = crossed(features, gold, groups, 10.0, has)
     stacked = [one[: len(each.answers)] for one, each in zip(scores, asked, strict=True)]
-    first = f1([int(one.argmax()) for one in mixed])
+    first = f1([int(one.argmax()) for one in joined])
     print(
         f"spans, F1: {first.mean():.4f} n {len(asked)}; the answer is among "
         f"{CANDIDATES} candidates in {has.mean():.3f}"
     )
     for name, chosen in {
-        "most expected F1, sharpness 0.7": expected(mixed, 0.7, 0.0),
-        "most expected F1 and chance, sharpness 1": expected(mixed, 1.0, 0.5),
+        "most expected F1, sharpness 0.7": expected(joined, 0.7, 0.0),
+        "most expected F1 and chance, sharpness 1": expected(joined, 1.0, 0.5),
         "reader alone": [int(one.numbers[:, 0].argmax()) for one in asked],
         "stacked: numbers of both networks, length": [int(one.argmax()) for one in stacked],
         "... most expected F1": expected(stacked, 1.0, 0.0),
@@ -285,10 +301,10 @@ def main() -> None:
     encoder = Models(mode="exact", workers=1, cache=None).open("bundle:encoder")
     models = open_folder(WORK / f"fold_{options_.fold}", encoder)
     rows = read_held(kept, held, cider, models, options_.fold)
-    entailment(rows)
-    options(rows)
-    named_relations(rows)
-    answers(questions(held, cider, models))
+    entailment(rows, models)
+    options(rows, models)
+    named_relations(rows, models)
+    answers(questions(held, cider, models), models)
 
 
 if __name__ == "__main__":

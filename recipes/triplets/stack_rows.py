@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +12,9 @@ from recipes.triplets.links import apart
 
 from grice.triplets.cider import Cider
 from grice.triplets.heads import SCALE, Sides, span_vectors
-from grice.triplets.models import TripletModels
+from grice.triplets.models import TripletEncoder, TripletModels, open_folder
 from grice.triplets.reading import read_texts
+from grice.triplets.rereaders import Rereaders
 from grice.triplets.structure import layout_of
 from grice.triplets.tasks import CANDIDATES
 
@@ -25,7 +27,8 @@ class Held(NamedTuple):
         choice: Numbers of rows: four pairs, relation, label.
         of_nli: Dialogue of each row.
         of_choice: Likewise.
-        numbers: By name of network and pair, ``(pairs, 3, relations)``.
+        numbers: By name of network and pair, ``(pairs, 3, relations)``; ``joint`` is the mean of
+            the joint networks as it is packed, ``tuned`` and ``apart`` that of either kind.
         heard: Of each row of both tasks, how much answers have of the tail.
         heard_four: Of each option.
     """
@@ -60,10 +63,27 @@ def restricted(kept: dict[str, np.ndarray], pairs: np.ndarray) -> dict[str, np.n
     return kept | {"pairs": kept["pairs"][pairs], "structure": kept["structure"][pairs]}
 
 
+def only(folder: Path, pattern: str, encoder: TripletEncoder) -> Rereaders | None:
+    """Return the joint networks of a fold whose folders have some names, all counted alike."""
+    with tempfile.TemporaryDirectory() as place:
+        for one in folder.iterdir():
+            if not one.name.startswith("rereader") or one.match(pattern):
+                (Path(place) / one.name).symlink_to(one.resolve())
+        (Path(place) / "settings.json").unlink()
+        (Path(place) / "settings.json").write_text('{"level": 0}')
+        return open_folder(Path(place), encoder).rereader
+
+
 def read_held(
     kept: dict[str, np.ndarray], held: set[str], cider: Cider, models: TripletModels, fold: int
 ) -> Held:
     """Return what the networks of a fold say of the dialogues that validate."""
+    folder = WORK / f"fold_{fold}"
+    several = {
+        "joint": models.rereader,
+        "tuned": only(folder, "rereader_[0-9]", models.encoder),
+        "apart": only(folder, "rereader_mpnet_*", models.encoder),
+    }
     names = [str(name) for name in kept["names"]]
     wanted = np.array([name in held for name in names])
     of = kept["dialogue"][kept["pairs"][:, 0]]
@@ -80,7 +100,7 @@ def read_held(
         )
     }
     found["alone"] = outputs(WORK / f"links_alone_{fold}_0.npz", few, alone=True)
-    found["joint"] = np.zeros_like(found["both"])
+    found |= {name: np.zeros_like(found["both"]) for name in several}
     relations = models.links.relations
     heard: dict[tuple[int, int], float] = {}
     asked = {(int(pair), int(r)) for pair, r in nli[:, :2]}
@@ -91,13 +111,15 @@ def read_held(
         local = {int(span): i for i, span in enumerate(spans)}
         at = [None if one[0] < 0 else (int(one[0]), int(one[1])) for one in kept["places"][spans]]
         said = ["" if one is None else text[slice(*one)] for one in at]
-        again = models.rereader.read(text, Sides(layout_of(text), said, at, np.zeros((len(at), 1))))
+        beside = Sides(layout_of(text), said, at, np.zeros((len(at), 1)))
+        again = {name: one.read(text, beside) for name, one in several.items()}
         mine = [one for one in place if of[one] == number]
         sides = {one: tuple(local[int(span)] for span in kept["pairs"][one]) for one in mine}
         rows = [place[one] for one in mine]
-        found["joint"][rows] = again.links([sides[one] for one in mine])
+        for name, one in again.items():
+            found[name][rows] = one.links([sides[pair] for pair in mine])
         here = sorted(one for one in asked if one[0] in sides)
-        shares = again.heard([(sides[p][0], relations[r], sides[p][1]) for p, r in here])
+        shares = again["joint"].heard([(sides[p][0], relations[r], sides[p][1]) for p, r in here])
         heard |= dict(zip(here, shares, strict=True))
     index = np.vectorize(place.get)
     return Held(

@@ -1,9 +1,10 @@
 """CIDER's four tasks by the released folds: what ships, models fitted on it by recipe, and floors.
 
-The shipped heads saw no text of CIDER: their rows are transfer. Those of the research models, an
-encoder fine-tuned under all tasks with heads on a frozen one, are measured where the recipe left
-them (``recipes/triplets/work``, or ``GRICE_TRIPLETS``), and named as missing elsewhere. All of
-task 1 is on the frozen negatives, which no published figure is on.
+The shipped heads saw no text of CIDER: their rows are transfer. Those of the research models,
+networks on a small encoder fine-tuned under all tasks and on a small and a larger one that stay as
+they were, are measured where the recipe left them (``recipes/triplets/work``, or
+``GRICE_TRIPLETS``), and named as missing elsewhere. All of task 1 is on the frozen negatives, which
+no published figure is on.
 """
 
 from __future__ import annotations
