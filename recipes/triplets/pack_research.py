@@ -40,12 +40,16 @@ SHARES = (0.7, 0.6, 0.7)
 """What the joint networks count beside the frozen heads: entailed, option, relation."""
 COUNTED = (1.0, 1.0)
 """What their options and entailment count beside the log probability of an answer."""
+READ = {"mpnet": 8, "mpnet6": 6}
+"""By the name that ``joint`` was given, behind which layer of MPNet networks read."""
 APART = 0.8
-"""What the networks on MPNet's states count beside the fine-tuned MiniLM, all together."""
+"""What they count beside the fine-tuned MiniLM, all together."""
 RERANK = 0.25
 """What the frozen heads count beside both."""
 HEARD = (0.2, 0.1)
-"""What it counts, for entailed and for option, that the reader's answers have words of the tail.
+"""What it counts, for entailed and for option, that the reader's answers have words of the tail."""
+EXPECTED = (0.7, 1.0)
+"""Answers are chosen for the F1 expected of them; see ``grice.triplets.tasks``.
 
 All of these were chosen on the validating part of fold 1."""
 
@@ -114,7 +118,7 @@ dimensions = 384
 """
 
 
-def export_lower(model: Path, reads: tuple[int, ...], out: Path) -> None:
+def export_lower(model: Path, reads: int, out: Path) -> None:
     """Write embeddings and lower layers of an MPNet as :class:`~grice.triplets.layers.Tower`."""
     out.mkdir(exist_ok=True)
     encoder = AutoModel.from_pretrained(model, add_pooling_layer=False)
@@ -128,7 +132,7 @@ def export_lower(model: Path, reads: tuple[int, ...], out: Path) -> None:
         "first_scale": first.LayerNorm.weight, "first_shift": first.LayerNorm.bias,
         "near": torch.cat([near[:, -1], near[:, 0, 1:]], dim=1).T,
     }  # fmt: skip
-    for number, layer in enumerate(encoder.encoder.layer[: max(reads)]):
+    for number, layer in enumerate(encoder.encoder.layer[:reads]):
         attention = layer.attention.attn
         linear = {
             "query": attention.q, "key": attention.k, "value": attention.v, "seen": attention.o,
@@ -141,7 +145,7 @@ def export_lower(model: Path, reads: tuple[int, ...], out: Path) -> None:
             found[f"{number}_{name}_scale"] = part.LayerNorm.weight
             found[f"{number}_{name}_shift"] = part.LayerNorm.bias
     kept = {name: value.detach().numpy().astype(np.float16) for name, value in found.items()}
-    np.savez(out / "lower.npz", **kept, reads=np.array(reads),
+    np.savez(out / "lower.npz", **kept, reads=np.array([reads]),
              tiny=np.float32(encoder.config.layer_norm_eps))  # fmt: skip
     shutil.copy(model / "tokenizer.json", out)
 
@@ -182,7 +186,6 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="all-MiniLM-L6-v2 in torch")
     parser.add_argument("--frozen", type=Path, required=True, help="all-mpnet-base-v2 in torch")
     parser.add_argument("--fold", type=int, nargs="+", default=range(1, 6))
-    parser.add_argument("--reads", type=int, nargs="+", default=[8], help="as in joint")
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
     options = parser.parse_args()
@@ -192,7 +195,8 @@ def main() -> None:
     chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
     validates = {name for name, one in zip(names, chosen, strict=True) if one}
     encoder = Models(mode="exact", workers=1, cache=None).open("bundle:encoder")
-    export_lower(options.frozen, tuple(options.reads), WORK / "lower")
+    for name, reads in READ.items():
+        export_lower(options.frozen, reads, WORK / f"lower_{name}")
     for fold in options.fold:
         out = WORK / f"fold_{fold}"
         shutil.rmtree(out, ignore_errors=True)
@@ -203,22 +207,21 @@ def main() -> None:
         shutil.copy(WORK / f"links_alone_{fold}_0.npz", out / "alone.npz")
         for weights in sorted(WORK.glob(f"joint_{fold}_[0-9]_best.pt")):
             export(weights, options.model, out / f"rereader_{weights.name.split('_')[2]}")
-        apart = sorted(WORK.glob(f"joint_mpnet_{fold}_[0-9]_best.pt"))
-        if apart:
-            (out / "lower").symlink_to(Path("..") / "lower")
-        for weights in apart:
-            place = out / f"rereader_mpnet_{weights.name.split('_')[3]}"
-            place.mkdir()
-            net = new_network(
-                options.frozen, Settings(reads=tuple(options.reads), again=0)
-            )  # fmt: skip
-            del net.encoder
-            net.load_state_dict(torch.load(weights))
-            np.savez_compressed(place / "rereader.npz", **arrays(net, None))
+        apart = 0
+        for name, reads in READ.items():
+            for weights in sorted(WORK.glob(f"joint_{name}_{fold}_[0-9]_best.pt")):
+                place = out / f"rereader_{name}_{weights.name.split('_')[3]}"
+                place.mkdir()
+                (place / "lower").symlink_to(Path("../..") / f"lower_{name}")
+                net = new_network(options.frozen, Settings(reads=(reads,), again=0))
+                del net.encoder
+                net.load_state_dict(torch.load(weights))
+                np.savez_compressed(place / "rereader.npz", **arrays(net, None))
+                apart += 1
         settings = {"level": 0.0, "rerank": RERANK, "shares": SHARES, "counted": COUNTED,
-                    "heard": HEARD}  # fmt: skip
+                    "heard": HEARD, "expected": EXPECTED}  # fmt: skip
         tuned = len(list(out.glob("rereader_[0-9]")))
-        settings["weights"] = [(1 - APART) / tuned] * tuned + [APART / len(apart)] * len(apart)
+        settings["weights"] = [(1 - APART) / tuned] * tuned + [APART / apart] * apart
         (out / "settings.json").write_text(json.dumps(settings))
         held = {name for name in validates if cider.folds[name] != fold}
         settings["level"] = best_level(cider, held, open_folder(out, encoder))

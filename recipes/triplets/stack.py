@@ -241,9 +241,9 @@ def answers(asked: list[Asked], models: TripletModels) -> None:
         for one in asked
     ]
 
-    def f1(chosen: list[int]) -> np.ndarray:
-        said = zip(asked, chosen, strict=True)
-        return np.array([score_span(one.gold, one.answers[i]).f1 for one, i in said])
+    def measured(chosen: list[int]) -> np.ndarray:
+        said = [score_span(one.gold, one.answers[i]) for one, i in zip(asked, chosen, strict=True)]
+        return np.array([[one.f1, one.bucket == "EM"] for one in said])
 
     def expected(scores: list[np.ndarray], sharp: float, likely: float) -> list[int]:
         chosen = []
@@ -261,26 +261,35 @@ def answers(asked: list[Asked], models: TripletModels) -> None:
     )
     scores = crossed(features, gold, groups, 10.0, has)
     stacked = [one[: len(each.answers)] for one, each in zip(scores, asked, strict=True)]
-    first = f1([int(one.argmax()) for one in joined])
+    first = measured([int(one.argmax()) for one in joined])
     print(
-        f"spans, F1: {first.mean():.4f} n {len(asked)}; the answer is among "
-        f"{CANDIDATES} candidates in {has.mean():.3f}"
+        f"spans, F1: {first[:, 0].mean():.4f}, EM {first[:, 1].mean():.4f} n {len(asked)}; the "
+        f"answer is among {CANDIDATES} candidates in {has.mean():.3f}"
     )
+    ways = {
+        f"most expected F1, sharpness {sharp}, and {likely} times the chance": expected(
+            joined, sharp, likely
+        )
+        for sharp in (0.7, 1.0, 1.5)
+        for likely in (0.0, 0.5, 1.0, 2.0)
+    }
     for name, chosen in {
-        "most expected F1, sharpness 0.7": expected(joined, 0.7, 0.0),
-        "most expected F1 and chance, sharpness 1": expected(joined, 1.0, 0.5),
+        **ways,
         "reader alone": [int(one.numbers[:, 0].argmax()) for one in asked],
         "stacked: numbers of both networks, length": [int(one.argmax()) for one in stacked],
         "... most expected F1": expected(stacked, 1.0, 0.0),
     }.items():
-        other = f1(chosen)
-        compare(
-            name,
-            groups,
-            float(first.mean()),
-            float(other.mean()),
-            lambda which, other=other: float(other[which].mean() - first[which].mean()),
-        )
+        other = measured(chosen)
+        for column, measure in enumerate(("F1", "EM")):
+            compare(
+                f"{name}, {measure}",
+                groups,
+                float(first[:, column].mean()),
+                float(other[:, column].mean()),
+                lambda which, other=other, column=column: float(
+                    (other - first)[which, column].mean()
+                ),
+            )
 
 
 def main() -> None:

@@ -82,7 +82,7 @@ def read_held(
     several = {
         "joint": models.rereader,
         "tuned": only(folder, "rereader_[0-9]", models.encoder),
-        "apart": only(folder, "rereader_mpnet_*", models.encoder),
+        "apart": only(folder, "rereader_mpnet*", models.encoder),
     }
     names = [str(name) for name in kept["names"]]
     wanted = np.array([name in held for name in names])

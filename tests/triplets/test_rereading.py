@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import grice.triplets.models
 from grice.errors import BundleError, InputError
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
@@ -12,11 +13,12 @@ from grice.triplets.cider import Cider
 from grice.triplets.files import Negative
 from grice.triplets.heads import LinkHead, LinkHeads, Sides
 from grice.triplets.models import TripletModels
+from grice.triplets.reading import read_texts
 from grice.triplets.records import Dialogue, Item
 from grice.triplets.rereaders import Rereaders
 from grice.triplets.rereading import UNHEARD, Rereader
 from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
-from grice.triplets.tasks import answer_tasks
+from grice.triplets.tasks import answer_tasks, rerank_spans
 
 SIZE, WIDE, WIDTH, HIDDEN, READER, RANK = 24, 48, 6, 10, 8, 4
 TEXT = "I missed the bus . Now I am late for work ."
@@ -174,6 +176,35 @@ def test_networks_without_a_layer_read_the_states_as_they_are(tmp_path):
     assert reading.links([(0, 1)])[0] == pytest.approx(wanted, abs=1e-4)
 
 
+def test_networks_on_the_same_lower_layers_have_a_text_read_once(tmp_path, monkeypatch):
+    opened, read = [], []
+
+    class Lower:
+        def __init__(self, folder):
+            opened.append(folder)
+
+        def __call__(self, texts):
+            read.extend(texts)
+            return hidden(texts)
+
+    monkeypatch.setattr(grice.triplets.models, "Tower", Lower)
+    (tmp_path / "lower").mkdir()
+    fold = tmp_path / "fold"
+    for name in ("rereader_a", "rereader_b"):
+        (fold / name).mkdir(parents=True)
+        np.savez(fold / name / "rereader.npz", **arrays())
+        (fold / name / "lower").symlink_to(tmp_path / "lower")
+    link_head(fold / "links.npz")
+    (fold / "settings.json").write_text('{"level": 0.0, "weights": [1.0, 3.0]}')
+    models = grice.triplets.models.open_folder(fold, WordStates())
+    sides = Sides(layout_of(TEXT), ["late"], [locate(TEXT, "late")], np.zeros((1, 1)))
+    models.rereader.read(TEXT, sides)
+    assert (opened, read) == ([tmp_path / "lower"], [TEXT])
+    (fold / "settings.json").write_text('{"level": 0.0, "weights": [1.0]}')
+    with pytest.raises(BundleError, match="1 weights for 2 networks"):
+        grice.triplets.models.open_folder(fold, WordStates())
+
+
 def test_arrays_that_are_missing_or_do_not_fit_are_refused(tmp_path):
     kept = arrays()
     np.savez(tmp_path / "a.npz", **(kept | {"length": np.zeros(3)}))
@@ -238,3 +269,23 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, t
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
     (share,) = Rereaders([rereader]).read(TEXT, sides).heard([(0, "Causes", 1)])
     assert heard == pytest.approx(found.entailed["d", triple] + 0.5 * share, abs=1e-4)
+
+
+def test_an_answer_that_others_are_like_may_be_given_for_the_f1_expected_of_it(tmp_path):
+    models = TripletModels(
+        LinkHeads([link_head(tmp_path / "links.npz")]), 0.0, WordStates(), rerank=1e-9
+    )
+    (reading,) = read_texts([TEXT], models.encoder.hidden)
+    answers = {"for work": -1.0, "missed the bus": -1.2, "missed the bus .": -1.2}
+    best = [(score, locate(TEXT, one)) for one, score in answers.items()]
+
+    def given(expected):
+        place = rerank_spans(
+            reading, layout_of(TEXT), "late", locate(TEXT, "late"), "Causes", best,
+            models._replace(expected=expected),
+        )  # fmt: skip
+        return TEXT[slice(*place)]
+
+    assert given((0.0, 0.0)) == "for work"
+    assert given((1.0, 0.0)) in {"missed the bus", "missed the bus ."}
+    assert given((1.0, 100.0)) == "for work"

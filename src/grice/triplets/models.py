@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -59,6 +59,8 @@ class TripletModels(NamedTuple):
         shares: What its numbers count beside those of ``links``: sure, good tail, which relation.
         counted: What a good tail, and a sure link, count beside the log probability of an answer.
         heard: What it counts for a sure link, and for a good tail, that answers have its words.
+        expected: How answers are chosen for the F1 expected of them, see
+            :func:`~grice.triplets.tasks.rerank_spans`; zeros for the likeliest answer.
         nouns: What nouns name, for connectives such as "in".
         alone: Which relation two spans stand in, read without their conversation; None if unknown.
     """
@@ -73,6 +75,7 @@ class TripletModels(NamedTuple):
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
     heard: tuple[float, float] = (0.0, 0.0)
+    expected: tuple[float, float] = (0.0, 0.0)
     nouns: Nouns = Nouns()
     alone: LinkHead | None = None
 
@@ -90,6 +93,7 @@ class _Settings(msgspec.Struct):
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
     heard: tuple[float, float] = (0.0, 0.0)
+    expected: tuple[float, float] = (0.0, 0.0)
     weights: tuple[float, ...] = ()
 
 
@@ -134,9 +138,9 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     """Return the models a recipe left in a folder: arrays, and ``settings.json``.
 
     Every ``links*.npz`` is a head; their numbers are averaged. Every folder ``rereader*`` has
-    ``rereader.npz`` and its lower layers as the bundle ``encoder``; those without one share the
-    :class:`~grice.triplets.layers.Tower` of the folder ``lower``. They are averaged too, by the
-    ``weights`` of the settings, in the order of their names.
+    ``rereader.npz`` and its lower layers: the bundle ``encoder``, or the folder ``lower`` of a
+    :class:`~grice.triplets.layers.Tower`, read once where several lead to the same. They are
+    averaged too, by the ``weights`` of the settings, in the order of their names.
 
     Raises:
         BundleError: If something is missing.
@@ -153,7 +157,8 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     return TripletModels(
         links, settings.level, encoder, settings.rerank,
         rereader=again,
-        shares=settings.shares, counted=settings.counted, heard=settings.heard, alone=apart,
+        shares=settings.shares, counted=settings.counted, heard=settings.heard,
+        expected=settings.expected, alone=apart,
     )  # fmt: skip
 
 
@@ -161,24 +166,26 @@ def _open_rereaders(folder: Path) -> list[Rereader]:
     from grice.runtime.bundle import open_bundle
     from grice.runtime.embedded import EmbeddedEncoder
 
-    tower = Tower(folder / "lower") if (folder / "lower").exists() else None
-
-    @lru_cache(maxsize=1)
-    def shared(text: str) -> Hidden:
-        if tower is None:
-            raise BundleError(f"{folder / 'lower'}: a rereader has no lower layers of its own")
-        return tower([text])[0]
-
     def own(place: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
         lower = EmbeddedEncoder(open_bundle(place), mode="exact", threads=1)
         return lambda texts: [states for states, _ in lower.hidden(texts)]
+
+    @cache
+    def shared(place: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
+        tower = Tower(place)
+
+        @lru_cache(maxsize=1)
+        def read(text: str) -> Hidden:
+            return tower([text])[0]
+
+        return lambda texts: [read(text) for text in texts]
 
     return [
         Rereader(
             one / "rereader.npz",
             own(one / "encoder")
             if (one / "encoder").exists()
-            else lambda texts: [shared(text) for text in texts],
+            else shared((one / "lower").resolve()),
         )
         for one in sorted(folder.glob("rereader*"))
     ]

@@ -9,6 +9,7 @@ import numpy as np
 from grice.records import Triple
 from grice.triplets.heads import Sides, span_vectors
 from grice.triplets.reading import read_texts
+from grice.triplets.scores import score_span
 from grice.triplets.structure import layout_of
 
 if TYPE_CHECKING:
@@ -214,6 +215,9 @@ def rerank_spans(
 ) -> Place:
     """Return the answer whose ends are good and which is a good tail of the head.
 
+    If the models say so, it is the one from which most F1 is expected, were each answer right as
+    often as its score says; the likeliest answer is often a part of several others.
+
     Args:
         reading: The text.
         layout: Its layout.
@@ -232,8 +236,28 @@ def rerank_spans(
         places=[head_at, *(place for _, place in best)],
     )  # fmt: skip
     numbers = links(sides, [(0, i) for i in range(1, len(spans))])[:, :, links.index(relation)]
-    total = [
-        score + models.rerank * float(row[ENTAILED] + row[OPTION])
-        for (score, _), row in zip(best, numbers, strict=True)
-    ]
-    return best[total.index(max(total))][1]
+    total = np.array(
+        [
+            score + models.rerank * float(row[ENTAILED] + row[OPTION])
+            for (score, _), row in zip(best, numbers, strict=True)
+        ]
+    )
+    return best[_chosen(total, spans[1:], models.expected)][1]
+
+
+def _chosen(total: Array, answers: Sequence[str], expected: tuple[float, float]) -> int:
+    """Return which answer to give: the likeliest, or the one from which most F1 is expected.
+
+    Args:
+        total: Log scores of the answers.
+        answers: The answers.
+        expected: What log scores are multiplied by before they are chances, and what the chance
+            of an answer counts beside the F1 expected of it; 0 and 0 give the likeliest.
+    """
+    sharp, likely = expected
+    if not sharp:
+        return int(total.argmax())
+    chances = np.exp(sharp * (total - total.max()))
+    chances /= chances.sum()
+    alike = np.array([[score_span(one, other).f1 for other in answers] for one in answers])
+    return int((chances @ alike + likely * chances).argmax())
