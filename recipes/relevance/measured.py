@@ -1,7 +1,6 @@
 """What heads and larger models say of labelled and of rated replies, kept in the work folder.
 
     python -m recipes.relevance.measured likelihood --language-model DIR --name small
-    python -m recipes.relevance.measured cosine --model DIR
     python -m recipes.relevance.measured head
     python -m recipes.relevance.measured engagement
 
@@ -145,18 +144,17 @@ def _key(reply: Reply) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=["likelihood", "cosine", "head", "engagement"])
+    parser.add_argument("step", choices=["likelihood", "head", "engagement"])
     default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
     parser.add_argument("--data", type=Path, default=default)
     parser.add_argument("--sets", default=",".join((*LEARNED, *RATED)))
     parser.add_argument("--name", help="of the language model")
     parser.add_argument("--language-model", type=Path, help="folder of the language model")
-    parser.add_argument("--model", type=Path, help="folder of the encoder")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     name = options.name if options.step == "likelihood" else options.step
     if not name:
-        parser.error("likelihood needs --name: small or large")
+        parser.error("likelihood needs --name, of the language model")
     kept = Kept(name)
     measure = None
     for one in options.sets.split(","):
@@ -177,8 +175,6 @@ def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequenc
         from recipes.relevance.likelihoods import open_model
 
         return open_model(options.language_model, options.threads).measure
-    if options.step == "cosine":
-        return _Cosines(options.model, options.threads)
     from grice.runtime.protocols import Pair
     from grice.scoring.models import Models
 
@@ -190,40 +186,6 @@ def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequenc
         return np.log(sure / (1 - sure))[:, None].tolist()
 
     return odds
-
-
-class _Cosines:
-    """Likeness of a reply to the last turn by a sentence encoder, mean of its states."""
-
-    def __init__(self, folder: Path, threads: int) -> None:
-        import torch
-        from transformers import AutoModel, AutoTokenizer
-
-        torch.set_num_threads(threads)
-        self._tokenizer = AutoTokenizer.from_pretrained(folder)
-        self._model = AutoModel.from_pretrained(
-            folder, add_pooling_layer=False, dtype=torch.bfloat16
-        ).eval()
-        self._known: dict[str, NDArray[np.float32]] = {}
-
-    def __call__(self, replies: Sequence[Reply]) -> list[list[float]]:
-        texts = {text for history, reply in replies for text in (history[-1], reply)}
-        self._read(sorted(texts - self._known.keys(), key=len))
-        return [[float(self._known[before[-1]] @ self._known[reply])] for before, reply in replies]
-
-    def _read(self, texts: Sequence[str]) -> None:
-        import torch
-
-        for start in range(0, len(texts), 16):
-            part = list(texts[start : start + 16])
-            given = self._tokenizer(
-                part, padding=True, truncation=True, max_length=128, return_tensors="pt"
-            )
-            with torch.inference_mode():
-                states = self._model(**given).last_hidden_state.float()
-            mask = given["attention_mask"][..., None].float()
-            mean = torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=1)
-            self._known.update(zip(part, mean.numpy(), strict=True))
 
 
 if __name__ == "__main__":
