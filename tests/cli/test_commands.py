@@ -152,6 +152,7 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
         (["score", "{chat}", "--report", "/nowhere/r.html"], "/nowhere"),
         (["score", "{chat}", "--plugin", "none.py"], "not a Python file"),
         (["explain"], "nothing to explain"),
+        (["explain", "{chat}"], "is a file: give it as --file"),
         (["explain", "--file", "{chat}", "--id", "t9"], "no conversation with the id 't9'"),
         (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
         (["list", "coherense"], "no metric 'coherense'"),

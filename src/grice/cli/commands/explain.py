@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -100,6 +101,12 @@ def _conversation(arguments: argparse.Namespace) -> Conversation:
             raise InputError(
                 'nothing to explain: give the turns, as in grice explain "How are you?" '
                 '"Fine, thanks.", or --file FILE --id ID --turn N'
+            )
+        # A reply may be longer than a name can be, which pathlib's test does not bear.
+        if len(arguments.turns) == 1 and os.path.isfile(arguments.turns[0]):  # noqa: PTH113
+            raise InputError(
+                f"{arguments.turns[0]} is a file: give it as --file {arguments.turns[0]}, with "
+                f"--id ID and --turn N where it holds several"
             )
         turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(arguments.turns))
         return Conversation("talk", turns, targets=(len(turns) - 1,))
