@@ -93,10 +93,10 @@ def commonsense(
 
     A triple joins two events of the reply, or one of the reply and one of the turn before it.
     Their plausibilities are pooled and mixed with the probability that the reply belongs to what
-    was said before, for the share of its words that it says anew. The evidence is every triple with its place, its plausibility and the most
-    similar triple that is known, and how far the fit moved the score. A reply with an event that
-    is related to no other is judged by its fit, with 0.5 for its triples; one without an event is
-    not judged.
+    was said before, for the share of its words that it says anew. The evidence is every triple with
+    its place, its plausibility and the most similar triple that is known, and how far the fit moved
+    the score. A reply with an event that is related to no other is judged by its fit, with 0.5 for
+    its triples; one without an event is not judged.
 
     It can tell replies that answer what was said from those that do not, and each triple can be
     read and checked. It does not know how the world works as people do: on replies that are on
