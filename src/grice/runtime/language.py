@@ -9,6 +9,7 @@ information that Li et al. (2016) choose replies by. How they are weighed stands
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import ctranslate2
@@ -60,8 +61,8 @@ class Weights(NamedTuple):
 class LanguageModel:
     """Says how likely texts are, and how well replies answer.
 
-    It always computes in whole numbers, in which the bits of a text do not depend on its
-    neighbours in the batch.
+    It always computes in whole numbers, and only texts of one length together, so that the bits of
+    a text do not depend on its neighbours in the batch.
 
     Args:
         bundle: The opened bundle: a decoder in the format of CTranslate2 and ``tokenizer.json``;
@@ -109,15 +110,18 @@ class LanguageModel:
         room = self._most // 2
         after = [tokens[:room] for tokens in after]
         read = [one[-(self._most - len(other)) :] for one, other in zip(before, after, strict=True)]
-        scored = self._engine.score_batch(
-            [one + other for one, other in zip(read, after, strict=True)],
-            max_batch_size=AT_ONCE,
-            batch_type="tokens",
-        )
-        found = {
-            item: float(np.mean(result.log_probs[len(one) - 1 :])) if other else 0.0
-            for item, one, other, result in zip(different, read, after, scored, strict=True)
-        }
+        # Padding changes what is found, by up to a nat: a batch holds what is equally long.
+        alike: dict[int, list[int]] = defaultdict(list)
+        for i, (one, other) in enumerate(zip(read, after, strict=True)):
+            alike[len(one) + len(other)].append(i)
+        found = {}
+        for rows in alike.values():
+            scored = self._engine.score_batch(
+                [read[i] + after[i] for i in rows], max_batch_size=AT_ONCE, batch_type="tokens"
+            )
+            for i, result in zip(rows, scored, strict=True):
+                own = result.log_probs[len(read[i]) - 1 :]
+                found[different[i]] = float(np.mean(own)) if after[i] else 0.0
         return [found[item] for item in asked]
 
     def likely(self, pairs: Sequence[Pair]) -> list[Likely]:
