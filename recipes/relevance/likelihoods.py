@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
     Pairs = Sequence[tuple[Sequence[str], str]]
 
-__all__ = ["Converted", "InHalfPrecision", "Likelihood", "Likelihoods", "open_model", "prompt"]
+__all__ = [
+    "Converted",
+    "InHalfPrecision",
+    "Likelihood",
+    "Likelihoods",
+    "measure",
+    "open_model",
+    "prompt",
+]
 
 BATCH = 8
 ASKED = "A:"
@@ -36,9 +44,21 @@ class Likelihood(NamedTuple):
 class Likelihoods(Protocol):
     """A causal language model."""
 
-    def measure(self, pairs: Pairs) -> list[Likelihood]:
-        """Return the likelihood of the reply of each (history, reply) pair."""
+    def pieces(self, text: str) -> list[Any]:
+        """Return the pieces of a text, without marks around them."""
         ...
+
+    def sums(self, before: Sequence[list[Any]], replies: Sequence[list[Any]]) -> list[float]:
+        """Return the log likelihood of each reply after the pieces before it."""
+        ...
+
+
+def measure(model: Likelihoods, pairs: Pairs) -> list[Likelihood]:
+    """Return the likelihood of the reply of each (history, reply) pair."""
+    replies = [model.pieces(f" {reply}") for _, reply in pairs]
+    given = model.sums([model.pieces(prompt(history)) for history, _ in pairs], replies)
+    alone = model.sums([model.pieces(ASKED)] * len(pairs), replies)
+    return [Likelihood(*one) for one in zip(given, alone, map(len, replies), strict=True)]
 
 
 def open_model(folder: Path, threads: int = 1) -> Likelihoods:
@@ -66,18 +86,10 @@ class Converted:
             str(folder), compute_type="int8", inter_threads=1, intra_threads=threads
         )
 
-    def measure(self, pairs: Pairs) -> list[Likelihood]:
-        """Return the likelihood of the reply of each (history, reply) pair."""
-        replies = [self._pieces(f" {reply}") for _, reply in pairs]
-        given = self._sums([self._pieces(prompt(history)) for history, _ in pairs], replies)
-        alone = self._sums([self._pieces(ASKED)] * len(pairs), replies)
-        found = zip(given, alone, map(len, replies), strict=True)
-        return [Likelihood(*one) for one in found]
-
-    def _pieces(self, text: str) -> list[str]:
+    def pieces(self, text: str) -> list[str]:
         return list(self._tokenizer.encode(text, add_special_tokens=False).tokens)
 
-    def _sums(self, before: Sequence[list[str]], replies: Sequence[list[str]]) -> list[float]:
+    def sums(self, before: Sequence[list[str]], replies: Sequence[list[str]]) -> list[float]:
         rows = [[*first, *second] for first, second in zip(before, replies, strict=True)]
         found = [0.0] * len(rows)
         order = np.argsort([len(row) for row in rows])
@@ -104,18 +116,10 @@ class InHalfPrecision:
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).eval()
 
-    def measure(self, pairs: Pairs) -> list[Likelihood]:
-        """Return the likelihood of the reply of each (history, reply) pair."""
-        replies = [self._pieces(f" {reply}") for _, reply in pairs]
-        given = self._sums([self._pieces(prompt(history)) for history, _ in pairs], replies)
-        alone = self._sums([self._pieces(ASKED)] * len(pairs), replies)
-        found = zip(given, alone, map(len, replies), strict=True)
-        return [Likelihood(*one) for one in found]
-
-    def _pieces(self, text: str) -> list[int]:
+    def pieces(self, text: str) -> list[int]:
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def _sums(self, before: Sequence[list[int]], replies: Sequence[list[int]]) -> list[float]:
+    def sums(self, before: Sequence[list[int]], replies: Sequence[list[int]]) -> list[float]:
         import torch
 
         rows = [[*first, *second] for first, second in zip(before, replies, strict=True)]

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import time
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -172,9 +173,9 @@ def main() -> None:
 
 def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequence[Sequence[float]]]:
     if options.step == "likelihood":
-        from recipes.relevance.likelihoods import open_model
+        from recipes.relevance.likelihoods import measure, open_model
 
-        return open_model(options.language_model, options.threads).measure
+        return partial(measure, open_model(options.language_model, options.threads))
     from grice.runtime.protocols import Pair
     from grice.scoring.models import Models
 
