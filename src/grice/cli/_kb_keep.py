@@ -162,15 +162,20 @@ def _schema_of(path: Path, below: Below | None) -> str:
         return file.schema.name
 
 
+def _triple(arguments: argparse.Namespace) -> Triple:
+    from grice.records import Triple
+
+    return Triple(arguments.head, arguments.relation, arguments.tail)
+
+
 def remove_triple(arguments: argparse.Namespace) -> int:
     """Take a triple out of your own file."""
     from grice.cli._tables import print_lines
     from grice.knowledge.edit import remove
-    from grice.records import Triple
 
     path = _target(arguments)
     with opened_models() as models:
-        remove(path, Triple(*arguments.triple), _by(arguments), below=_beneath(models, path))
+        remove(path, _triple(arguments), _by(arguments), below=_beneath(models, path))
     print_lines([f"{path}: taken out"])
     return 0
 
@@ -179,11 +184,10 @@ def edit_triple(arguments: argparse.Namespace) -> int:
     """Give a triple of your own file another tail."""
     from grice.cli._tables import print_lines
     from grice.knowledge.edit import edit
-    from grice.records import Triple
 
     path = _target(arguments)
     with opened_models() as models:
         below = _beneath(models, path)
-        edit(path, Triple(*arguments.triple), arguments.new, _by(arguments), below=below)
+        edit(path, _triple(arguments), arguments.new, _by(arguments), below=below)
     print_lines([f"{path}: changed"])
     return 0

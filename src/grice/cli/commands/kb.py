@@ -57,9 +57,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     add.add_argument("--source", default="", metavar="NAME", help="where it comes from")
 
     remove = action("remove", "take a triple out of your file, or hide one of the shipped ones")
-    remove.add_argument("triple", nargs=3, metavar=("HEAD", "RELATION", "TAIL"))
     edit = action("edit", "give a triple another tail")
-    edit.add_argument("triple", nargs=3, metavar=("HEAD", "RELATION", "TAIL"))
+    for one in (remove, edit):
+        for part in ("head", "relation", "tail"):
+            one.add_argument(part, metavar=part.upper())
     edit.add_argument("new", metavar="NEW_TAIL")
 
     verify = action("verify", "check that knowledge is whole and unchanged; exit status 1 if not")
