@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -251,3 +252,65 @@ def test_an_interrupted_run_is_finished_by_the_same_command(tmp_path):
     subprocess.run([*command[:-1], str(tmp_path / "whole.jsonl")], check=True, capture_output=True)
     assert finished == (tmp_path / "whole.jsonl").read_bytes()
     assert not state.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score", "{chat}", "-m", "log_length", "-o", "{chat}"],
+        ["score", "{chat}", "-m", "log_length", "--report", "{chat}"],
+        ["score", "{folder}", "-m", "log_length", "-o", "{chat}"],
+        ["score", "{link}", "-m", "log_length", "-o", "{chat}"],
+        ["perturb", "{chat}", "-o", "{chat}"],
+        ["triplets", "{chat}", "-o", "{chat}"],
+        ["triplets", "{chat}", "--html", "{chat}"],
+        ["gate", "{chat}", "--min", "relevance=0.1", "--junit", "{chat}"],
+        ["compare", "{chat}", "{chat}", "--html", "{chat}"],
+        ["calibrate", "{chat}", "{chat}", "-o", "{chat}"],
+    ],
+)
+def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
+    before = chat.read_bytes()
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(chat)
+    places = {"{chat}": str(chat), "{folder}": str(tmp_path), "{link}": str(link)}
+    assert main([places.get(word, word) for word in words]) == 2
+    assert "name another output" in capsys.readouterr().err
+    assert chat.read_bytes() == before
+
+
+def test_a_full_disk_behind_standard_output_is_no_fault_of_grice():
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    for words in (["list"], ["score", str(EXAMPLES / "charity.txt"), "-m", "log_length"]):
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "grice", *words],
+                stdout=full, stderr=subprocess.PIPE, check=False, text=True,
+            )  # fmt: skip
+        assert done.returncode == 2
+        assert "the output cannot be written: No space left on device" in done.stderr
+        assert "fault" not in done.stderr
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys):
+    words = ["score", str(chat), "-m", "log_length", "--cache", str(chat / "below")]
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert len(scores_in(shown.out)) == 5
+    [said] = [line for line in shown.err.splitlines() if "left out" in line]
+    assert said.startswith("grice: the cache cannot be used and is left out: ")
+
+
+@pytest.mark.parametrize("command", ["kb", "graph", "situated"])
+def test_every_action_has_help(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    actions = re.findall(r"^    ([a-z]+)\b", capsys.readouterr().out, re.MULTILINE)
+    assert len(actions) > 4
+    for action in actions:
+        with pytest.raises(SystemExit) as ended:
+            main([command, action, "--help"])
+        assert ended.value.code == 0
+        assert f"usage: grice {command} {action}" in capsys.readouterr().out

@@ -7,23 +7,33 @@ used, or records that were skipped; 3 a fault of grice; 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import pkgutil
 import sys
+import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import grice
 from grice.cli import commands
-from grice.errors import GriceError
+from grice.errors import GriceError, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
 __all__ = ["main"]
 
 FAULT = 3
 INTERRUPTED = 130
+
+WRITTEN = frozenset({"output", "report", "html", "csv", "latex", "junit", "markdown", "page"})
+"""Arguments of any command that name a file to be written; no other argument does."""
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+"""What a stream says that nothing can be written to, without the name of a file."""
 
 
 class Command(Protocol):
@@ -39,8 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        arguments = _parser(words).parse_args(words)
-        status = arguments.run(arguments)
+        with warnings.catch_warnings():
+            if "--debug" not in words:
+                warnings.showwarning = _show_warning
+            arguments = _parser(words).parse_args(words)
+            _keep_inputs(arguments)
+            status = arguments.run(arguments)
         sys.stdout.flush()
     except GriceError as error:
         if "--debug" in words:
@@ -51,12 +65,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("grice: interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone; point the stream away so that the exit is quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has gone.
+        _drop_stdout()
         return 0
     except Exception as error:
         if "--debug" in words:
             raise
+        if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
+            _drop_stdout()
+            print(f"grice: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
+            return 2
         print(  # noqa: T201
             f"grice: a fault of grice itself: {type(error).__name__}: {error}\n"
             "  run again with --debug for the trace and report it",
@@ -86,6 +104,45 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         if name == chosen:
             command.configure(one, words)
     return parser
+
+
+def _keep_inputs(arguments: argparse.Namespace) -> None:
+    """Refuse to write over a file that the same command reads.
+
+    Raises:
+        OutputError: If an output is one of the inputs, or lies in a directory of them.
+    """
+    given = vars(arguments)
+    # os.path: a text that is too long for a path is no file, where pathlib raises an error.
+    named = (str(value) for name in given.keys() - WRITTEN for value in _listed(given[name]))
+    read = [Path(name) for name in named if os.path.isfile(name)]  # noqa: PTH113
+    folders = [Path(str(name)) for name in _listed(given.get("files")) if os.path.isdir(str(name))]  # noqa: PTH112
+    for output in (Path(str(given[name])) for name in WRITTEN & given.keys()):
+        if not output.is_file():
+            continue
+        if any(output.samefile(source) for source in read):
+            raise OutputError(f"{output}: is read by this command; name another output")
+        for folder in folders:
+            if folder.resolve() in output.resolve().parents:
+                raise OutputError(f"{output}: lies in {folder}, which is read; name another output")
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _show_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int,
+    file: TextIO | None = None, line: str | None = None,
+) -> None:  # fmt: skip
+    """Print what is to be known, without the line of the source that said it."""
+    del category, filename, lineno, file, line
+    print(f"grice: {message}", file=sys.stderr)  # noqa: T201
+
+
+def _drop_stdout() -> None:
+    """Point the stream away, so that the interpreter does not fail on it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command_names() -> list[str]:
