@@ -5,7 +5,8 @@ from typing import Literal
 import pytest
 
 from grice.errors import MetricError
-from grice.metrics import Example, metric
+from grice.metrics import Count, Example, Share, metric
+from grice.metrics.page import metric_page
 from grice.metrics.registry import find_metrics
 from grice.records import Judgement
 
@@ -87,3 +88,38 @@ def test_a_contradictory_declaration_is_refused(function, declaration, message):
 def test_an_unknown_metric_gets_a_hint():
     with pytest.raises(MetricError, match="did you mean 'relevance'"):
         find_metrics().named("relevence")
+
+
+def bounded(responses, *, often: Count = 2, part: Share = 0.5, amount: float = 0.0):
+    return []
+
+
+def unquoted(responses, *, often: int = 2, part: float = 0.5, amount: float = 0.0):
+    return []
+
+
+unquoted.__annotations__ |= {"often": Count, "part": Share}
+
+
+@pytest.mark.parametrize("function", [bounded, unquoted])
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("often", 0, "'often' is 1 or more, not 0"),
+        ("often", "-3", "'often' is 1 or more, not '-3'"),
+        ("part", 1.5, "'part' is 0 to 1, not 1.5"),
+        ("part", "nan", "'part' is 0 to 1, not 'nan'"),
+    ],
+)
+def test_an_option_refuses_what_is_out_of_its_range(function, option, value, message):
+    options = {known.name: known for known in declare(function).options}
+    with pytest.raises(MetricError, match=message):
+        options[option].check(value, "mine")
+    assert options["often"].check("7", "mine") == 7
+    assert options["part"].check(1, "mine") == 1.0
+    assert options["amount"].check(-5, "mine") == -5.0
+
+
+def test_the_range_of_an_option_is_said_on_the_page():
+    page = metric_page(find_metrics().named("relevance"))
+    assert "How many turns before the reply are read. 1 or more." in page

@@ -26,5 +26,5 @@ def test_the_value_is_what_the_model_says(metric):
     first, empty, last = metric.function(said, model=Longest())
     assert (first.value, last.value) == (0.2, 0.4)
     assert (empty.value, empty.status, empty.reason) == (0.5, "abstained", "the reply is empty")
-    (alone,) = metric.function(said[2:], model=Longest(), history=0)
-    assert alone.value == 0.0
+    (short,) = metric.function(said[2:], model=Longest(), history=1)
+    assert short.value == 0.1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.metrics.declaration import Metric
+    from grice.metrics.declaration import Metric, Option
     from grice.metrics.registry import Registry
     from grice.scoring.api import Grader
 
@@ -78,9 +78,7 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
             type={"int": int, "float": float, "str": str}[option.type],
             choices=option.choices or None,
             metavar=None if option.choices else option.type.upper(),
-            help=f"{option.help} Default: {option.default}.".replace("%", "%%").strip()
-            if described
-            else argparse.SUPPRESS,
+            help=_help(option) if described else argparse.SUPPRESS,
         )
     for name, reference in metric.models.items():
         group.add_argument(
@@ -89,6 +87,11 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
             metavar="MODEL",
             help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
         )
+
+
+def _help(option: Option) -> str:
+    parts = [option.help, f"{option.range}." if option.range else "", f"Default: {option.default}."]
+    return " ".join(filter(None, parts)).replace("%", "%%")
 
 
 def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:

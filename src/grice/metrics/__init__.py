@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from grice.metrics.declaration import Example, Metric, Option, metric
+from grice.metrics.declaration import Count, Example, Metric, Option, Share, metric
 
-__all__ = ["Example", "Metric", "Option", "metric"]
+__all__ = ["Count", "Example", "Metric", "Option", "Share", "metric"]

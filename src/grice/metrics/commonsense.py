@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.protocols import KnowledgeBase
+    from grice.metrics.declaration import Count, Share
     from grice.records import KnownTail, Response
     from grice.runtime.protocols import Encoder, PairClassifier
 
@@ -84,10 +85,10 @@ def commonsense(
     ] = "calibrated",
     read: Literal["both", "single", "pair"] = "both",
     pool: Literal["cautious", "mean"] = "cautious",
-    most: int = 3,
-    least: float = 0.5,
-    tails: int = 10,
-    share: float = 0.5,
+    most: Count = 3,
+    least: Share = 0.5,
+    tails: Count = 10,
+    share: Share = 0.5,
 ) -> list[Judgement]:
     """Return how plausible the triples of events of each reply are, and how well it fits.
 
@@ -112,7 +113,7 @@ def commonsense(
             ACCENT.
         most: How many triples of a reply are judged, those read most surely: of two events only
             one, and none of a clause that was cut off or of things that do something.
-        least: How sure a triple must be read to be judged, 0 to 1. An extractor for its own part
+        least: How sure a triple must be read to be judged. An extractor for its own part
             is asked for more triples than a person would stand by.
         tails: How many known tails ``cosine`` compares with.
         share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.

@@ -20,8 +20,9 @@ nothing.
 from __future__ import annotations
 
 import inspect
+import math
 import typing
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -33,7 +34,22 @@ if TYPE_CHECKING:
 
     from grice.records import Judgement
 
-__all__ = ["Example", "Judges", "Metric", "Option", "OptionValue", "metric"]
+__all__ = [
+    "Count",
+    "Example",
+    "Judges",
+    "Metric",
+    "Option",
+    "OptionValue",
+    "Share",
+    "metric",
+]
+
+Count: TypeAlias = Annotated[int, "1 or more"]
+"""Annotation of an option that counts things."""
+
+Share: TypeAlias = Annotated[float, "0 to 1"]
+"""Annotation of an option that is a part of a whole."""
 
 Judges: TypeAlias = Literal["response", "conversation"]
 OptionValue: TypeAlias = int | float | str
@@ -48,6 +64,8 @@ class Option(msgspec.Struct, frozen=True):
         default: Value if not given.
         help: What it does, from the function's docstring.
         choices: The allowed values, if the parameter is annotated as a ``Literal`` of strings.
+        low: The smallest allowed value: 1 of a ``Count``, 0 of a ``Share``.
+        high: The largest allowed value: 1 of a ``Share``.
     """
 
     name: str
@@ -55,12 +73,21 @@ class Option(msgspec.Struct, frozen=True):
     default: OptionValue
     help: str
     choices: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def range(self) -> str:
+        """The allowed values of a number in words; empty if all are."""
+        if self.low is None:
+            return ""
+        return f"{self.low:g} or more" if self.high is None else f"{self.low:g} to {self.high:g}"
 
     def check(self, value: OptionValue, metric: str) -> OptionValue:
         """Return the value as the option's type.
 
         Raises:
-            MetricError: If it has another type or is not among the choices.
+            MetricError: If it has another type, is not among the choices or out of range.
         """
         try:
             converted = _TYPES[self.type](value)
@@ -72,8 +99,22 @@ class Option(msgspec.Struct, frozen=True):
         if self.choices and converted not in self.choices:
             known = ", ".join(self.choices)
             raise MetricError(f"{metric}: option {self.name!r} is one of {known}, not {value!r}")
-        return typing.cast("OptionValue", converted)
+        found = typing.cast("OptionValue", converted)
+        if self.low is not None:
+            high = math.inf if self.high is None else self.high
+            # Asked in this way, what is not a number (NaN) is refused too.
+            if not self.low <= float(found) <= high:
+                raise MetricError(f"{metric}: option {self.name!r} is {self.range}, not {value!r}")
+        return found
 
+
+_RANGES: dict[str, tuple[str, float, float | None]] = {
+    "Count": ("int", 1, None),
+    str(Count): ("int", 1, None),
+    "Share": ("float", 0, 1),
+    str(Share): ("float", 0, 1),
+}
+"""Type and range by annotation, written or evaluated."""
 
 _TYPES: dict[str, Callable[[Any], OptionValue]] = {"int": int, "float": float, "str": str}
 
@@ -200,15 +241,16 @@ def _option(metric: str, parameter: inspect.Parameter, text: str) -> Option:
         listed = annotation[annotation.index("[") + 1 : -1]
         choices = tuple(part.strip().strip("'\"") for part in listed.split(","))
         annotation = "str"
+    annotation, low, high = _RANGES.get(annotation, (annotation, None, None))
     if parameter.default is parameter.empty:
         raise MetricError(f"{metric}: option {parameter.name!r} needs a default")
     if annotation not in _TYPES:
         raise MetricError(
             f"{metric}: option {parameter.name!r} is annotated {annotation}; an option is int, "
-            f"float, str or a Literal of strings, and a model is named in models="
+            f"float, str, Count, Share or a Literal of strings, and a model is named in models="
         )
     kind = typing.cast("Literal['int', 'float', 'str']", annotation)
-    return Option(parameter.name, kind, parameter.default, text, choices)
+    return Option(parameter.name, kind, parameter.default, text, choices, low, high)
 
 
 def _argument_help(function: Callable[..., Any]) -> dict[str, str]:

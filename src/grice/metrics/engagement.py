@@ -9,7 +9,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair
-from grice.text.anew import said_anew
+from grice.text.anew import read_anew
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -58,23 +58,23 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
     0.5 is where, over the training data with both classes weighed alike, a reply that a person
     found engaging is as likely as one that a person did not. The evidence is the features that
     moved the score furthest from what an average reply would get. Length moves it most: read it
-    beside ``log_length``. So only what a reply says anew is read (:func:`said_anew`), and the
-    score counts for that share of its words.
+    beside ``log_length``. So only what a reply says anew is read, and the score is multiplied by
+    that share of its words.
     """
     reasons = [nothing_to_judge(r) for r in responses]
     readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
-    anew = [said_anew(r.text, (turn.text for turn in r.history)) for r in readable]
-    pairs = [Pair((_before(r),), text) for r, text in zip(readable, anew, strict=True)]
+    anew = [read_anew(r.text, (turn.text for turn in r.history)) for r in readable]
+    pairs = [Pair((_before(r),), found.text) for r, found in zip(readable, anew, strict=True)]
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
     cut = dict(zip(texts, model.truncated(texts), strict=True))
-    judged = iter(zip(readable, pairs, model.weigh(pairs), strict=True))
+    judged = iter(zip(anew, pairs, model.weigh(pairs), strict=True))
     for unjudged in reasons:
         if unjudged:
             yield Judgement(NEUTRAL, "abstained", unjudged)
             continue
-        read, pair, weighed = next(judged)
-        share = _share(pair.right, read.text)
-        if unreadable(pair.right):
+        found, pair, weighed = next(judged)
+        share = found.share
+        if not share or unreadable(found.text):
             yield Judgement(0.0, "ok", "it says nothing that was not said before")
             continue
         evidence = tuple(
@@ -90,10 +90,6 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
 def _before(response: Response) -> str:
     """Return the last turn that can be read."""
     return next(turn.text for turn in reversed(response.history) if not unreadable(turn.text))
-
-
-def _share(part: str, whole: str) -> float:
-    return len(part.split()) / max(1, len(whole.split()))
 
 
 def _reason(evidence: Sequence[FeatureEvidence]) -> str | None:

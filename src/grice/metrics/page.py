@@ -42,7 +42,8 @@ def _lines(metric: Metric) -> Iterator[str]:
         yield "| option | default | meaning |"
         yield "|---|---|---|"
         for option in metric.options:
-            yield f"| `{_flag(metric, option.name)}` | {option.default} | {option.help} |"
+            meaning = f"{option.help} {option.range}." if option.range else option.help
+            yield f"| `{_flag(metric, option.name)}` | {option.default} | {meaning} |"
         for name, reference in metric.models.items():
             yield f"| `{_flag(metric, name)}` | `{reference}` | a model reference |"
     for reference in metric.models.values():

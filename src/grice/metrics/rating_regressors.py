@@ -17,6 +17,7 @@ from grice.runtime.protocols import Pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.metrics.declaration import Count
     from grice.records import Response
     from grice.runtime.protocols import PairClassifier
 
@@ -36,7 +37,7 @@ def _declared(name: str, summary: str, reference: str) -> Metric:
         example=EXAMPLE,
     )
     def judge(
-        responses: Sequence[Response], *, model: PairClassifier, history: int = 4
+        responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
     ) -> list[Judgement]:
         """Return the rating that a model expects people to give the reply.
 
@@ -55,9 +56,8 @@ def _declared(name: str, summary: str, reference: str) -> Metric:
     return judge
 
 
-def _pair(response: Response, history: int) -> Pair:
-    before = response.history[-history:] if history else ()
-    return Pair(tuple(turn.text for turn in before), response.text)
+def _pair(response: Response, history: Count) -> Pair:
+    return Pair(tuple(turn.text for turn in response.history[-history:]), response.text)
 
 
 cross_encoder = _declared(

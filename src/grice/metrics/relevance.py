@@ -13,6 +13,7 @@ from grice.text.anew import read_anew
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.metrics.declaration import Count
     from grice.records import Response
     from grice.runtime.protocols import PairClassifier
 
@@ -38,7 +39,7 @@ NOTICEABLE = 0.005
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def relevance(
-    responses: Sequence[Response], *, model: PairClassifier, history: int = 4
+    responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
 ) -> Iterator[Judgement]:
     """Return the probability that the reply belongs to its history.
 
@@ -46,11 +47,10 @@ def relevance(
     evidence is what each earlier turn does: the score with it minus the score without it.
 
     A reply whose words are odd in their place, dropped, bent or out of order, loses a little by the
-    judgement of a small language model of dialogue (:mod:`grice.runtime.oddness`). A negation is
-    not noticed (``grice sanity``).
+    judgement of a small language model of dialogue. A negation is not noticed (``grice sanity``).
 
-    Sentences that were said before, that ask for a good mark, and markup are not read, and the
-    score counts for the share of the reply's words that are left (:func:`said_anew`).
+    Sentences that were said before or ask for a good mark are not read, nor is markup: the score
+    is multiplied by the share of the reply's words that are left.
 
     Args:
         history: How many turns before the reply are read.
