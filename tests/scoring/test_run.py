@@ -13,8 +13,18 @@ import pytest
 from grice.errors import InputError, OutputError, RecordError
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
-from grice.records import Conversation, Judgement, Score, Turn
-from grice.scoring.loaded import load_metric
+from grice.records import (
+    Conversation,
+    FeatureEvidence,
+    Judgement,
+    Score,
+    Span,
+    Triple,
+    TripleEvidence,
+    Turn,
+    TurnEvidence,
+)
+from grice.scoring.loaded import LoadedMetric, load_metric
 from grice.scoring.models import Models
 from grice.scoring.run import Scorer, run
 from grice.scoring.sink import NoSink, ScoreFile
@@ -262,6 +272,40 @@ def test_instructions_are_no_part_of_the_conversation(scorer):
     [scores] = scorer.score([Conversation("t", turns)])
     assert [score.turn for score in scores if score.turn is not None] == [1, 1, 3, 3]
     assert scores[-1].value == 2
+
+
+def test_evidence_on_a_conversation_points_into_it_as_it_came():
+    turns = (
+        Turn("system", "Be kind.", role="system"),
+        Turn("user", "Hi", role="user"),
+        Turn("tool", "{}", role="tool"),
+        Turn("assistant", "Ahoy", role="assistant"),
+    )
+
+    @metric("last", version="1", summary="?", judges="conversation", source="-",
+            example=Example(["a", "b"], 0.0, 1.0))  # fmt: skip
+    def last(conversations):
+        for one in conversations:
+            turn = len(one.turns) - 1
+            triple = Triple("a", "Causes", "b", Span(turn, 0, 2), Span(0, 0, 1))
+            yield Judgement(
+                0.5,
+                reason=f"turn {turn} is the last, after turn 0",
+                evidence=(
+                    TurnEvidence(turn, 0.1),
+                    FeatureEvidence("odd", 1.0, span=Span(turn, 1, 3)),
+                    TripleEvidence(triple, 0.5),
+                ),
+            )
+
+    loaded = LoadedMetric(last, "last:1", {})
+    [[score]] = loaded.score([Conversation("t", turns)])
+    assert score.reason == "turn 3 is the last, after turn 1"
+    at, feature, triple = score.evidence
+    assert (at.turn, feature.span) == (3, Span(3, 1, 3))
+    assert (triple.triple.head_span, triple.triple.tail_span) == (Span(3, 0, 2), Span(1, 0, 1))
+    [[plain]] = loaded.score([Conversation("t", turns[1::2])])
+    assert plain.reason == "turn 1 is the last, after turn 0"
 
 
 def test_gzipped_output_can_be_read(tmp_path, records, scorer):

@@ -201,7 +201,7 @@ class _Outside:
 def _judged(conversation: Conversation, score: Score) -> list[str]:
     """Return the turns that a score is about."""
     if score.turn is None:
-        return [turn.text for turn in utterances(conversation).turns]
+        return [turn.text for turn in utterances(conversation).conversation.turns]
     return [conversation.turns[score.turn].text]
 
 

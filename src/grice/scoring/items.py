@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
-from grice.records import Conversation, Response
+from msgspec.structs import replace
+
+from grice.records import (
+    Conversation,
+    FeatureEvidence,
+    Response,
+    TripleEvidence,
+    TurnEvidence,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
-__all__ = ["responses", "utterances"]
+    from grice.records import Evidence, Judgement, Span
+
+__all__ = ["Utterances", "in_place", "responses", "utterances"]
+
+TURN = re.compile(r"\bturn (\d+)\b")
 
 INSTRUCTIONS = frozenset({"system", "developer", "tool", "function"})
 """Roles of a chat log that steer a model and are not part of the conversation."""
@@ -49,9 +62,64 @@ READ_BACK = 64
 """Turns of history a reply carries: bounds the work for conversations of thousands of turns."""
 
 
-def utterances(conversation: Conversation) -> Conversation:
-    """Return the conversation without the turns that only instruct a model."""
-    if all(turn.role not in INSTRUCTIONS for turn in conversation.turns):
-        return conversation
-    turns = tuple(turn for turn in conversation.turns if turn.role not in INSTRUCTIONS)
-    return Conversation(conversation.id, turns, None, conversation.meta)
+class Utterances(NamedTuple):
+    """A conversation without the turns that only instruct a model.
+
+    Attributes:
+        conversation: What metrics judge.
+        positions: Index in the conversation as it came of each turn that is left.
+    """
+
+    conversation: Conversation
+    positions: tuple[int, ...]
+
+
+def utterances(conversation: Conversation) -> Utterances:
+    """Return what was said in a conversation, and where it stands there."""
+    turns = conversation.turns
+    left = tuple(i for i, turn in enumerate(turns) if turn.role not in INSTRUCTIONS)
+    if len(left) == len(turns):
+        return Utterances(conversation, left)
+    said = tuple(turns[i] for i in left)
+    return Utterances(Conversation(conversation.id, said, None, conversation.meta), left)
+
+
+def in_place(judgement: Judgement, positions: Sequence[int]) -> Judgement:
+    """Return a judgement of utterances with its turns counted as the conversation has them.
+
+    Args:
+        judgement: Names turns in its evidence, and as ``turn N`` in its reason.
+        positions: Index in the conversation of each utterance.
+    """
+    if positions == tuple(range(len(positions))):
+        return judgement
+
+    reason = judgement.reason
+    return replace(
+        judgement,
+        reason=reason and TURN.sub(lambda named: f"turn {_at(int(named[1]), positions)}", reason),
+        evidence=tuple(_evidence_in_place(one, positions) for one in judgement.evidence),
+    )
+
+
+def _evidence_in_place(evidence: Evidence, positions: Sequence[int]) -> Evidence:
+    match evidence:
+        case TurnEvidence(turn=turn):
+            return replace(evidence, turn=_at(turn, positions))
+        case FeatureEvidence(span=span):
+            return replace(evidence, span=_span_in_place(span, positions))
+        case TripleEvidence(triple=triple):
+            spans = {
+                name: _span_in_place(getattr(triple, name), positions)
+                for name in ("head_span", "tail_span")
+            }
+            return replace(evidence, triple=replace(triple, **spans))
+
+
+def _span_in_place(span: Span | None, positions: Sequence[int]) -> Span | None:
+    return span and replace(span, turn=_at(span.turn, positions))
+
+
+def _at(turn: int, positions: Sequence[int]) -> int:
+    # A metric may be anyone's code: a turn that is not there stays what it was called.
+    return positions[turn] if 0 <= turn < len(positions) else turn

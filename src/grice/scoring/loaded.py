@@ -6,13 +6,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import GriceError, MetricError, did_you_mean
-from grice.records import Conversation, Judgement, Response, Score
-from grice.scoring.items import responses, utterances
+from grice.records import Judgement, Score
+from grice.scoring.items import in_place, responses, utterances
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from grice.metrics.declaration import Metric, OptionValue
+    from grice.records import Conversation
     from grice.runtime.bundle import Bundle
     from grice.scoring.models import Models
 
@@ -78,14 +79,17 @@ class LoadedMetric:
         self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
     ) -> list[list[Score]]:
         """Return the scores of each conversation, in the order of its turns."""
-        items: list[Sequence[Response | Conversation]]
-        if self.metric.judges == "response":
-            items = [responses(conversation, speakers) for conversation in conversations]
-        else:
-            items = [[utterances(conversation)] for conversation in conversations]
+        if self.metric.judges == "conversation":
+            said = [utterances(conversation) for conversation in conversations]
+            judged = self.judge([one.conversation for one in said])
+            return [
+                [self._score(conversation, None, in_place(judgement, one.positions))]
+                for conversation, one, judgement in zip(conversations, said, judged, strict=True)
+            ]
+        items = [responses(conversation, speakers) for conversation in conversations]
         judgements = iter(self.judge([item for group in items for item in group]))
         return [
-            [self._score(conversation, item, next(judgements)) for item in group]
+            [self._score(conversation, item.turn, next(judgements)) for item in group]
             for conversation, group in zip(conversations, items, strict=True)
         ]
 
@@ -97,12 +101,10 @@ class LoadedMetric:
             raise MetricError(f"value {value} outside {metric.low:g} to {metric.high:g}")
         return judgement
 
-    def _score(
-        self, conversation: Conversation, item: Response | Conversation, judgement: Judgement
-    ) -> Score:
+    def _score(self, conversation: Conversation, turn: int | None, judgement: Judgement) -> Score:
         return Score(
             conversation.id,
-            item.turn if isinstance(item, Response) else None,
+            turn,
             self.metric.name,
             judgement.value,
             judgement.status,
