@@ -314,3 +314,26 @@ def test_every_action_has_help(command, capsys):
             main([command, action, "--help"])
         assert ended.value.code == 0
         assert f"usage: grice {command} {action}" in capsys.readouterr().out
+
+
+def test_names_that_are_to_be_typed_are_never_cut(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["meta-eval", "--sets"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^ grade_empatheticdialogues +turn ", shown, re.MULTILINE)
+    assert "…" not in shown
+    assert main(["bench"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^ predictive_engagement +Engagement of replies", shown, re.MULTILINE)
+
+
+def test_a_table_of_figures_moves_together_before_it_folds(chat, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = str(tmp_path / "out.jsonl")
+    assert main(["score", str(chat), "-m", "log_length", "-o", out]) == 0
+    capsys.readouterr()
+    assert main(["compare", out, out]) == 0
+    titles, _, row, *_ = capsys.readouterr().out.splitlines()[1:]
+    assert titles.split() == "metric baseline other difference 95 % interval p (Holm) d_z n".split()
+    assert row.split()[0] == "log_length"
+    assert row.split()[-1] == "5"

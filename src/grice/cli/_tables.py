@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -15,19 +17,44 @@ from grice.cli._terminal import console
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.console import Console
+
     from grice.stats.estimate import Estimate
 
 __all__ = ["bounds", "number", "one_line", "print_lines", "print_table"]
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows under a head; the first column is words, the others are figures."""
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
+    """Print rows under a head, closer together where the terminal is too narrow for them.
+
+    Args:
+        columns: Their titles.
+        rows: Cells, as many as there are columns.
+        words: How many columns from the left hold words; the others hold figures. A name in the
+            first one is never broken or cut.
+    """
+    cells = [[one_line(cell) for cell in row] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, title in enumerate(columns):
-        table.add_column(title, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*map(one_line, row))
-    console().print(table)
+        name = place == 0 and all(" " not in row[0] for row in cells)
+        table.add_column(
+            title, justify="left" if place < words else "right", overflow="fold", no_wrap=name
+        )
+    for row in cells:
+        table.add_row(*row)
+    out = console()
+    if words < len(columns) and _width(out, table) > out.width:
+        table.show_edge = False
+        # With gaps of one space where that keeps every row on one line, else of two.
+        table.padding = (0, 1, 0, 0)
+        if out.width < _width(out, table) <= out.width + len(columns) - 1:
+            table.padding = 0
+    out.print(table)
+
+
+def _width(out: Console, table: Table) -> int:
+    """Return how wide a table is if no cell is folded."""
+    return Measurement.get(out, out.options.update(max_width=sys.maxsize), table).maximum
 
 
 def print_lines(lines: Iterable[str], *, style: str = "", indent: int = 0) -> None:

@@ -126,31 +126,16 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
 
 
 def _write_page(folder: Path, page: Path) -> None:
-    from grice.errors import OutputError
+    from grice.cli._output import write_text
     from grice.evaluation.runs import as_page, read_runs
 
-    try:
-        page.write_text(as_page(read_runs(folder)), "utf-8")
-    except OSError as error:
-        raise OutputError(f"{page}: cannot be written: {error.strerror or error}") from error
+    write_text(page, as_page(read_runs(folder)))
 
 
 def _list(benches: Sequence[Bench]) -> int:
-    from rich import box
-    from rich.table import Table
+    from grice.cli._tables import print_table
 
-    from grice.cli._terminal import console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("bench")
-    table.add_column("about")
-    for title in ("tables", "figures"):
-        table.add_column(title, justify="right")
-    for bench in benches:
-        cells = (cell for one in bench.tables for row in one.body().values() for cell in row)
-        count = sum(cell is not None for cell in cells)
-        table.add_row(bench.name, bench.title, str(len(bench.tables)), str(count))
-    console().print(table)
+    print_table(("bench", "about"), [(bench.name, bench.title) for bench in benches], words=2)
     return 0
 
 

@@ -43,27 +43,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_lists(registry: Registry) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from grice.cli._terminal import console
+    from grice.cli._tables import print_lines, print_table
     from grice.formats import FORMATS
 
-    out = console()
-    metrics = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("metric", "judges", "what it tells", "from"):
-        metrics.add_column(title)
-    for name, metric in sorted(registry.metrics.items(), key=lambda found: not found[1].default):
-        star = "*" if metric.default else ""
-        metrics.add_row(f"{name}{star}", metric.judges, metric.summary, registry.origins[name])
-    out.print(metrics)
-    out.print("* scored unless told otherwise; grice list METRIC tells more\n")
-    formats = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("format", "what it is"):
-        formats.add_column(title)
-    for name, known in FORMATS.items():
-        formats.add_row(name, known.summary)
-    out.print(formats)
+    metrics = sorted(registry.metrics.values(), key=lambda known: not known.default)
+    print_table(
+        ("metric", "judges", "what it tells", "from"),
+        [
+            (f"{one.name}{'*' * one.default}", one.judges, one.summary, registry.origins[one.name])
+            for one in metrics
+        ],
+        words=4,
+    )
+    print_lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
+    formats = [(name, known.summary) for name, known in FORMATS.items()]
+    print_table(("format", "what it is"), formats, words=2)
 
 
 def _as_json(registry: Registry, name: str | None) -> str:

@@ -62,8 +62,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of that draw (default 0)")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
-    for form in ("csv", "latex", "html"):
-        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help=f"write {form.upper()}")
+    for form in ("CSV", "LaTeX", "HTML"):
+        parser.add_argument(f"--{form.lower()}", type=Path, metavar="FILE", help=f"write {form}")
     add_metric_options(parser, words)
 
 
@@ -141,26 +141,20 @@ def _print_pairs(block: DamagedBlock) -> None:
 
 
 def _list_sets() -> int:
-    from rich import box
-    from rich.table import Table
-
-    from grice.cli._terminal import console
+    from grice.cli._tables import print_lines, print_table
     from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("set", "level", "aspects", "licence"):
-        table.add_column(title)
-    entry: RatedSet
-    for entry in known_sets().values():
-        aspects = [f"{name}*" if name == entry.default else name for name in entry.all_aspects]
-        table.add_row(entry.name, entry.level, ", ".join(aspects), entry.licence)
-    for entry in DAMAGED.values():
-        table.add_row(entry.name, entry.level, "pairs: damaged, original", entry.licence)
-    out = console()
-    out.print(table)
-    out.print("* taken unless told otherwise")
+    rows = [(one.name, one.level, _aspects(one), one.licence) for one in known_sets().values()]
+    rows += [(one.name, one.level, "pairs: damaged, original", one.licence)
+             for one in DAMAGED.values()]  # fmt: skip
+    print_table(("set", "level", "aspects", "licence"), rows, words=4)
+    print_lines(["* taken unless told otherwise"])
     return 0
+
+
+def _aspects(entry: RatedSet) -> str:
+    return ", ".join(f"{one}*" if one == entry.default else one for one in entry.all_aspects)
 
 
 def _write(
@@ -172,8 +166,8 @@ def _write(
     from datetime import UTC, datetime
 
     import grice
+    from grice.cli._output import write_text
     from grice.cli._terminal import warn
-    from grice.errors import OutputError
 
     for line in shared:
         warn(line)
@@ -197,10 +191,7 @@ def _write(
             shared=shared,
         )
     for path, text in texts.items():
-        try:
-            path.write_text(text, "utf-8", errors="replace")
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        write_text(path, text)
 
 
 def _as_json(found: list[Block], damaged: list[DamagedBlock]) -> str:
