@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from contextlib import ExitStack
@@ -29,6 +30,8 @@ _BLOCK = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _UNREADABLE = (EOFError, OSError, zlib.error)
+
+_OLD_MAC = re.compile(rb"\r[^\r\n]")
 
 _BINARY = {
     b"\x89PNG\r\n": "a PNG image",
@@ -129,7 +132,8 @@ def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened
         holds: What the file should hold, for messages.
 
     Raises:
-        InputError: It cannot be opened, is empty, or is a known kind of binary file.
+        InputError: It cannot be opened, is empty, is a known kind of binary file, or ends its lines
+            in a way that is not read.
     """
     closing = ExitStack()
     name = "<stdin>" if source == "-" else source
@@ -164,6 +168,10 @@ def _refuse(name: str, prefix: bytes, stream: io.BufferedReader, holds: str) -> 
     for magic, kind in _BINARY.items():
         if prefix.startswith(magic):
             raise InputError(f"{name}: this is {kind}; {holds}s are text")
+    if _OLD_MAC.search(prefix) and b"\n" not in prefix:
+        raise InputError(
+            f"{name}: its lines end in CR alone, as on old Macs; convert them with: tr '\\r' '\\n'"
+        )
     if not prefix:
         try:
             stream.peek(1)

@@ -72,5 +72,5 @@ def _unknown(prefix: bytes) -> str:
         seen = f"text that begins {line.decode('utf-8', 'replace')!r}"
     return (
         f"no format recognised; found {seen}; "
-        f"say which it is with format=NAME, one of {', '.join(FORMATS)}"
+        f"name its format (--format NAME, or format=NAME in Python), one of {', '.join(FORMATS)}"
     )
