@@ -138,7 +138,7 @@ class ScoreFile:
             self._file.truncate(self.done.bytes)
             self._file.seek(self.done.bytes)
         except OSError as error:
-            raise _cannot_write(path, error) from error
+            raise OutputError(f"{path}: cannot be written: {_why(path, error)}") from error
 
     def _unfinished(self, run: str) -> State:
         anew = "give --no-resume to start anew"
@@ -202,8 +202,14 @@ class ScoreFile:
         fresh.replace(self._state)
 
 
+def _why(path: Path, error: OSError) -> str:
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    return error.strerror or str(error)
+
+
 def _cannot_write(path: Path, error: OSError) -> OutputError:
     return OutputError(
-        f"{path}: cannot be written: {error.strerror or error}; what was scored before is kept "
+        f"{path}: cannot be written: {_why(path, error)}; what was scored before is kept "
         f"beside it, and the same command goes on from there"
     )
