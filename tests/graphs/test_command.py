@@ -97,3 +97,15 @@ def test_predictions_without_their_sample_are_named(files, tmp_path, capsys):
     other.write_text('{"id":"z","stance":"support","graph":"()"}\n', "utf-8")
     assert main(["graph", "check", files[0], str(other)]) == 2
     assert "no sample 'z'" in capsys.readouterr().err
+
+
+def test_what_is_generated_is_a_sample_for_the_other_actions(tmp_path, capsys):
+    made = tmp_path / "made.jsonl"
+    words = ["--belief", "School uniforms should be banned.", "--argument",
+             "They are expensive for poor families."]  # fmt: skip
+    assert main(["graph", "generate", *words, "-o", str(made)]) == 0
+    assert main(["graph", "check", str(made), "--json"]) == 0
+    [checked] = rows(capsys)
+    assert checked["ok"] is True
+    assert main(["graph", "draw", str(made)]) == 0
+    assert capsys.readouterr().out.startswith("<svg")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._kb_open import SHIPPED, below_of, opened_models, print_json
+from grice.cli._kb_open import SHIPPED, below_of, opened_models
+from grice.cli._output import print_json
 from grice.errors import InputError
 
 if TYPE_CHECKING:

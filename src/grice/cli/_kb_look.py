@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._kb_open import announce, opened, opened_models, own_file, print_json, reference
+from grice.cli._kb_open import announce, opened, opened_models, own_file, reference
+from grice.cli._output import print_json
 from grice.errors import InputError
 
 if TYPE_CHECKING:

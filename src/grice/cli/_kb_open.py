@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ __all__ = [
     "opened",
     "opened_models",
     "own_file",
-    "print_json",
     "reference",
 ]
 
@@ -88,10 +86,3 @@ def announce(knowledge: StoredKnowledge) -> None:
     own = own_file(knowledge.shelf)
     if own is not None and own.unread_heads() > MANY:
         warn(f"{own.unread_heads():,} heads are encoded once and kept; this takes a while")
-
-
-def print_json(record: object) -> None:
-    """Print a record as one line."""
-    import msgspec
-
-    sys.stdout.write(msgspec.json.encode(record).decode() + "\n")

@@ -1,9 +1,12 @@
-"""Files that commands write: complete, or not there."""
+"""What machines read: JSON on standard output, and files that are complete or not there."""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from grice.errors import OutputError
 
@@ -11,7 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["write_lines", "write_text"]
+__all__ = ["print_json", "write_lines", "write_text"]
+
+
+def print_json(record: object) -> None:
+    """Print a record as one line."""
+    sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -135,6 +135,7 @@ def _graphs(arguments: argparse.Namespace) -> list[tuple[Sample, str]]:
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    from grice.cli._output import print_json
     from grice.cli._tables import print_lines
     from grice.graphs.check import check_graph
 
@@ -144,7 +145,7 @@ def _check(arguments: argparse.Namespace) -> int:
         verdict = check_graph(graph, sample.belief, sample.argument, rules=arguments.rules)
         broken += not verdict.ok
         if arguments.json:
-            _print_json({"id": sample.id, "ok": verdict.ok, "broken": verdict.broken,
+            print_json({"id": sample.id, "ok": verdict.ok, "broken": verdict.broken,
                          "failures": verdict.failures, "rules": verdict.rules})  # fmt: skip
             continue
         for failure in verdict.failures:
@@ -157,6 +158,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _score(arguments: argparse.Namespace) -> int:
+    from grice.cli._output import print_json
     from grice.cli._terminal import warn
     from grice.graphs.samples import read_predictions, read_samples
     from grice.graphs.scores import OVERLAPS, score_table
@@ -192,7 +194,7 @@ def _score(arguments: argparse.Namespace) -> int:
             warn(f"{row.name}: the edit distance of {row.inexact:,} graphs is an upper bound")
         if arguments.json:
             for measure, found in row.measures.items():
-                _print_json({"row": row.name, "measure": measure, "value": found.value,
+                print_json({"row": row.name, "measure": measure, "value": found.value,
                              "low": found.low, "high": found.high, "n": found.n,
                              "rules": arguments.rules, "gate": arguments.gate})  # fmt: skip
     if not arguments.json:
@@ -204,6 +206,7 @@ def _score_by_shape(
     arguments: argparse.Namespace, samples: Sequence[Sample], predictions: Sequence[Prediction],
     likeness: Mapping[str, Callable[[str, str], float]],
 ) -> int:  # fmt: skip
+    from grice.cli._output import print_json
     from grice.cli._tables import bounds, number, print_lines, print_table
     from grice.cli._terminal import warn
     from grice.graphs.analysis import by_shape
@@ -223,7 +226,7 @@ def _score_by_shape(
     if arguments.json:
         for part, measures in parts.items():
             for measure, found in measures.items():
-                _print_json({"row": arguments.predictions.name, "part": part, "measure": measure,
+                print_json({"row": arguments.predictions.name, "part": part, "measure": measure,
                              "value": found.value, "low": found.low, "high": found.high,
                              "n": found.n, "rules": arguments.rules,
                              "gate": arguments.gate})  # fmt: skip
@@ -288,6 +291,7 @@ def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
 
 
 def _repair(arguments: argparse.Namespace) -> int:
+    from grice.cli._output import print_json
     from grice.cli._tables import print_lines
     from grice.graphs.repair import repair_graph
 
@@ -297,7 +301,7 @@ def _repair(arguments: argparse.Namespace) -> int:
         lost += found.graph is None
         fixed += bool(found.edits)
         if arguments.json:
-            _print_json({"id": sample.id, "graph": found.graph, "edits": found.edits,
+            print_json({"id": sample.id, "graph": found.graph, "edits": found.edits,
                          "broken": found.verdict.broken, "reason": found.reason,
                          "smallest": found.smallest})  # fmt: skip
         elif found.graph is None:
@@ -360,6 +364,7 @@ def _write(output: Path | None, text: str) -> int:
 def _stats(arguments: argparse.Namespace) -> int:
     import msgspec
 
+    from grice.cli._output import print_json
     from grice.cli._tables import bounds, number, print_lines, print_table
     from grice.graphs.analysis import leaks, negation_by_stance, relations_by_stance, shapes
 
@@ -369,7 +374,7 @@ def _stats(arguments: argparse.Namespace) -> int:
     counted = relations_by_stance(samples)
     leaked = leaks(samples) if any(sample.stance for sample in samples) else []
     if arguments.json:
-        _print_json({"shapes": found, "negated": negated, "relations": counted, "leaks": leaked})
+        print_json({"shapes": found, "negated": negated, "relations": counted, "leaks": leaked})
         return 0
     print_lines([f"{found.n:,} graphs, {found.cyclic:,} with a cycle"], style="bold")
     print_table(("per graph", "least", "most", "mean"),
@@ -422,11 +427,11 @@ def _generate(arguments: argparse.Namespace) -> int:
     if empty:
         warn(f"{len(empty):,} graphs are empty, the first of sample {empty[0]!r}: belief and "
              "argument have too few words to build facts from")  # fmt: skip
-    return _write(arguments.output, "".join(msgspec.json.encode(one).decode() + "\n"
-                                            for one in made))  # fmt: skip
-
-
-def _print_json(record: object) -> None:
-    import msgspec
-
-    sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
+    # With belief and argument in it, a line is a sample too: the other actions read it.
+    lines = (
+        {"id": one.id, "belief": sample.belief, "argument": sample.argument,
+         "stance": one.stance, "graph": one.graph}
+        for sample, one in zip(samples, made, strict=True)
+    )  # fmt: skip
+    text = "".join(f"{msgspec.json.encode(line).decode()}\n" for line in lines)
+    return _write(arguments.output, text)

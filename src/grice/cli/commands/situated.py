@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,6 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _score(arguments: argparse.Namespace) -> int:
     import msgspec
 
+    from grice.cli._output import print_json
     from grice.cli._terminal import warn
     from grice.situated.floors import halved, swapped
     from grice.situated.java import JavaMeteor, check_program, spice
@@ -188,12 +188,12 @@ def _score(arguments: argparse.Namespace) -> int:
     if arguments.json:
         for row in (row for part in rows for row in part):
             for measure, found in row.measures.items():
-                _print_json({"row": row.name, "context": row.context, "measure": measure,
+                print_json({"row": row.name, "context": row.context, "measure": measure,
                              "value": found.value, "low": found.low, "high": found.high,
                              "n": found.n})  # fmt: skip
-            _print_json({"row": row.name, "context": row.context, "problems": row.problems})
+            print_json({"row": row.name, "context": row.context, "problems": row.problems})
         if arguments.spice is None:
-            _print_json({"row": "*", "measure": "spice", "value": None, "why": "not computed"})
+            print_json({"row": "*", "measure": "spice", "value": None, "why": "not computed"})
         return 0
     _print_rows([row for part in rows for row in part])
     return 0
@@ -228,6 +228,7 @@ def _print_rows(rows: Sequence[Row]) -> None:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
+    from grice.cli._output import print_json
     from grice.situated.recompose import KeywordLine
     from grice.situated.records import read_records
 
@@ -235,7 +236,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     lines = list(read_records(arguments.file, KeywordLine))
     texts = contrast.recomposer(context.tagger).generate([line.keywords for line in lines])
     for number, (line, text) in enumerate(zip(lines, texts, strict=True)):
-        _print_json({"id": str(number if line.id is None else line.id), "output": text})
+        print_json({"id": str(number if line.id is None else line.id), "output": text})
     return 0
 
 
@@ -337,13 +338,14 @@ def _split(arguments: argparse.Namespace) -> int:
 def _describe(arguments: argparse.Namespace) -> int:
     import msgspec
 
+    from grice.cli._output import print_json
     from grice.cli._tables import print_table
     from grice.situated.examples import describe
     from grice.situated.records import read_samples
 
     found = describe(read_samples(arguments.file))
     if arguments.json:
-        _print_json(found)
+        print_json(found)
         return 0
     shown = msgspec.to_builtins(found).items()
     print_table(("", "figure"), [
@@ -389,11 +391,7 @@ def _encoded(samples: Iterable[Sample]) -> list[bytes]:
 
 
 def _write(records: Iterable[object]) -> None:
+    from grice.cli._output import print_json
+
     for record in records:
-        _print_json(record)
-
-
-def _print_json(record: object) -> None:
-    import msgspec
-
-    sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
+        print_json(record)
