@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from grice.cli._terminal import console
+from grice.cli._terminal import console, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -134,7 +134,7 @@ def _print_notes(out: Console, block: Block) -> None:
     if block.unrated:
         out.print(f"  {block.unrated} items have no rating of {block.aspect}")
     if block.problems:
-        out.print(f"  {block.problems} records could not be read")
+        out.print(f"  {counted(block.problems, 'record')} could not be read")
 
 
 def _print_kept(out: Console, block: Block) -> None:

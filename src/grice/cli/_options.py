@@ -11,10 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.metrics.declaration import Metric, Option
-    from grice.metrics.registry import Registry
     from grice.scoring.api import Grader
 
-__all__ = ["add_metric_options", "cache_folder", "load_grader", "positive"]
+__all__ = ["add_metric_options", "cache_folder", "destination", "load_grader", "positive"]
 
 
 def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -24,8 +23,10 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
     for the metrics asked for: the help describes the options of those alone, of all metrics they
     would bury it.
     """
+    from grice.metrics.registry import find_metrics
+
     early = _early(words)
-    registry = _registry(early.plugin)
+    registry = find_metrics(early.plugin)
     group = parser.add_argument_group(
         "metrics",
         "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
@@ -74,7 +75,7 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
     for option in metric.options:
         group.add_argument(
             _flag(metric, option.name),
-            dest=_destination(metric, option.name),
+            dest=destination(metric, option.name),
             type={"int": int, "float": float, "str": str}[option.type],
             choices=option.choices or None,
             metavar=None if option.choices else option.type.upper(),
@@ -83,7 +84,7 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
     for name, reference in metric.models.items():
         group.add_argument(
             _flag(metric, name),
-            dest=_destination(metric, name),
+            dest=destination(metric, name),
             metavar="MODEL",
             help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
         )
@@ -96,14 +97,15 @@ def _help(option: Option) -> str:
 
 def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
     """Return the metrics that the arguments ask for, ready to score."""
+    from grice.metrics.registry import find_metrics
     from grice.scoring import load
 
     settings: dict[str, dict[str, object]] = {}
-    for metric in _registry(arguments.plugin).metrics.values():
+    for metric in find_metrics(arguments.plugin).metrics.values():
         given = {
             name: value
             for name in (*(option.name for option in metric.options), *metric.models)
-            if (value := getattr(arguments, _destination(metric, name), None)) is not None
+            if (value := getattr(arguments, destination(metric, name), None)) is not None
         }
         if given:
             settings[metric.name] = given
@@ -140,17 +142,12 @@ def _names(listed: str | None) -> list[str]:
     return [name.strip() for name in (listed or "").split(",") if name.strip()]
 
 
-def _registry(plugins: Sequence[Path] = ()) -> Registry:
-    from grice.metrics.registry import find_metrics
-
-    return find_metrics(plugins)
-
-
 def _flag(metric: Metric, name: str) -> str:
     return f"--{metric.name}-{name}".replace("_", "-")
 
 
-def _destination(metric: Metric, name: str) -> str:
+def destination(metric: Metric, name: str) -> str:
+    """Return under which name the arguments hold an option of a metric."""
     return f"{metric.name}.{name}"
 
 

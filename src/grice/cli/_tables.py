@@ -10,9 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-# Texts of a file must not steer the terminal, here as little as in a summary of scores.
-from grice.cli._terminal import _clean as one_line
-from grice.cli._terminal import console
+from grice.cli._terminal import console, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
 
-__all__ = ["bounds", "number", "one_line", "print_lines", "print_table"]
+__all__ = ["bounds", "number", "print_lines", "print_table"]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:

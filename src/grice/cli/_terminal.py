@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grice.records import Evidence, Score
     from grice.scoring.summary import LowScore, MetricSummary, Summary
 
-__all__ = ["console", "describe", "print_scores", "print_summary", "warn"]
+__all__ = ["console", "counted", "describe", "one_line", "print_scores", "print_summary", "warn"]
 
 TEXT_WIDTH = 300
 
@@ -34,10 +34,16 @@ def warn(message: str) -> None:
     print(f"grice: {message}", file=sys.stderr)  # noqa: T201
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``1 turn`` or ``2,000 turns``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def print_summary(summary: Summary) -> None:
     """Print a run: one line per metric, then the lowest replies with the reason."""
     out = console()
-    out.print(f"{summary.conversations:,} conversations, {summary.turns:,} turns", style="bold")
+    said = f"{counted(summary.conversations, 'conversation')}, {counted(summary.turns, 'turn')}"
+    out.print(said, style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric")
     for title in ("mean", "95 % interval", "ok", "abstained", "failed"):
@@ -49,9 +55,10 @@ def print_summary(summary: Summary) -> None:
     for metric in summary.metrics:
         _print_lowest(out, metric)
     if summary.skipped:
-        out.print(f"\n{summary.skipped:,} records could not be read", style="bold red")
+        skipped = counted(summary.skipped, "record")
+        out.print(f"\n{skipped} could not be read", style="bold red")
         for problem in summary.problems[:5]:
-            out.print(Text(f"  {_clean(problem)}"))
+            out.print(Text(f"  {one_line(problem)}"))
         if summary.skipped > 5:
             out.print(f"  … and {summary.skipped - 5:,} more")
 
@@ -66,14 +73,14 @@ def _print_lowest(out: Console, metric: MetricSummary) -> None:
         grid.add_column(ratio=1)
         grid.add_row(_number(low.value), _place(low))
         if low.reason:
-            grid.add_row("", Text(_clean(low.reason), style="italic"))
+            grid.add_row("", Text(one_line(low.reason), style="italic"))
         out.print(grid)
 
 
 def _place(low: LowScore) -> Text:
     where = low.conversation if low.turn is None else f"{low.conversation} #{low.turn}"
-    text = Text(f"{_clean(where)}  ", style="dim")
-    return text.append(_clean(low.text), style="not dim") if low.text else text
+    text = Text(f"{one_line(where)}  ", style="dim")
+    return text.append(one_line(low.text), style="not dim") if low.text else text
 
 
 def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
@@ -87,7 +94,7 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
             line.append(f"  ({', '.join(score.flags)})", style="yellow")
         out.print(line)
         if score.reason:
-            out.print(_indented(_clean(score.reason), 2, "italic"))
+            out.print(_indented(one_line(score.reason), 2, "italic"))
         for evidence in score.evidence:
             first, *more = describe(evidence, texts)
             out.print(_indented(first, 2))
@@ -104,21 +111,21 @@ def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
     """Return the lines that say a piece of evidence in words."""
     match evidence:
         case TripleEvidence(triple=triple, plausibility=plausibility, known=known):
-            said = f"{_clean(triple.head)} —{triple.relation}→ {_clean(triple.tail)}"
+            said = f"{one_line(triple.head)} —{triple.relation}→ {one_line(triple.tail)}"
             lines = [f"{plausibility:.2f}  {said}"]
             if known:
                 lines.append(
-                    f"nearest known: {_clean(known.head)} → {_clean(known.tail)} "
+                    f"nearest known: {one_line(known.head)} → {one_line(known.tail)} "
                     f"(heads {known.head_similarity:.2f}, tails {known.tail_similarity:.2f}, "
                     f"{known.source})"
                 )
             return lines
         case TurnEvidence(turn=turn, effect=effect):
-            return [f"{effect:+.2f}  #{turn} {_clean(texts[turn])}"]
+            return [f"{effect:+.2f}  #{turn} {one_line(texts[turn])}"]
         case FeatureEvidence(name=name, value=value, effect=None):
-            return [f"{_clean(name)} = {value:g}"]
+            return [f"{one_line(name)} = {value:g}"]
         case FeatureEvidence(name=name, value=value, effect=effect):
-            return [f"{effect:+.2f}  {_clean(name)} = {value:g}"]
+            return [f"{effect:+.2f}  {one_line(name)} = {value:g}"]
 
 
 def _number(value: float | None) -> str:
@@ -131,8 +138,8 @@ def _interval(metric: MetricSummary) -> str:
     return f"{metric.low:.3f} – {metric.high:.3f}"
 
 
-def _clean(text: str) -> str:
+def one_line(text: str) -> str:
     """Return the text on one line, cut, without characters that could steer a terminal."""
-    one_line = " ".join(text[: 2 * TEXT_WIDTH].split())
-    visible = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in one_line)
+    line = " ".join(text[: 2 * TEXT_WIDTH].split())
+    visible = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     return visible if len(visible) <= TEXT_WIDTH else visible[: TEXT_WIDTH - 1] + "…"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import jinja2
 
-from grice.errors import OutputError
-from grice.report.page import _asset, _hash
+from grice.report.page import asset, source_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from grice.evaluation.compare import CompareResult, MetricDifference
 
-__all__ = ["write_difference"]
+__all__ = ["difference_page"]
 
 WIDTH = 320
 
@@ -31,12 +28,8 @@ class Drawn(NamedTuple):
     reach: float
 
 
-def write_difference(path: Path, result: CompareResult) -> None:
-    """Write the page; it appears complete or not at all.
-
-    Raises:
-        OutputError: If the file cannot be written.
-    """
+def difference_page(result: CompareResult) -> str:
+    """Return the page as HTML."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("grice.report", "assets"),
         autoescape=True,
@@ -44,23 +37,14 @@ def write_difference(path: Path, result: CompareResult) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = _asset("report.css") + _asset("difference.css")
-    page = environment.get_template("difference.html.j2").stream(
+    style = asset("report.css") + asset("difference.css")
+    return environment.get_template("difference.html.j2").render(
         result=result,
         panels=list(_panels(result)),
         style=style,
-        style_hash=_hash(style),
+        style_hash=source_hash(style),
         width=WIDTH,
     )
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            page.dump(file, encoding="utf-8", errors="replace")
-        temporary.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path}: the page cannot be written: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _panels(result: CompareResult) -> Iterator[tuple[MetricDifference, Drawn | None]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grice.records import Json
     from grice.report.panels import MetricPanel, MetricTotals, Summary
 
-__all__ = ["Panel", "settings", "write_page"]
+__all__ = ["Panel", "asset", "settings", "source_hash", "write_page"]
 
 SCRIPTS = (
     "dom.js", "store.js", "choice.js", "evidence.js", "conversation.js", "list.js", "main.js",
@@ -119,8 +119,8 @@ def write_page(
     )
     environment.filters["base64"] = lambda data: base64.b64encode(data).decode()
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
-    style = _asset("report.css")
-    script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, SCRIPTS)) + "})();\n"
+    style = asset("report.css")
+    script = "(() => {\n'use strict';\n" + "\n".join(map(asset, SCRIPTS)) + "})();\n"
     page = environment.get_template("report.html.j2").stream(
         title=title,
         panels=panels,
@@ -128,9 +128,9 @@ def write_page(
         shown=shown,
         evidence_limit=EVIDENCE_LIMIT,
         style=style,
-        style_hash=_hash(style),
+        style_hash=source_hash(style),
         script=script,
-        script_hash=_hash(script),
+        script_hash=source_hash(script),
         settings=settings,
         index=index,
         chunks=chunks,
@@ -139,11 +139,12 @@ def write_page(
     page.dump(file, encoding="utf-8", errors="replace")
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file that pages are made of."""
     text = (resources.files("grice.report") / "assets" / name).read_text(encoding="utf-8")
     return text.replace("\r\n", "\n")
 
 
-def _hash(text: str) -> str:
+def source_hash(text: str) -> str:
     """Return the source expression by which a content security policy allows ``text``."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -56,9 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
     )
     if arguments.html is not None:
-        from grice.report.difference import write_difference
+        from grice.cli._output import write_text
+        from grice.report.difference import difference_page
 
-        write_difference(arguments.html, result)
+        write_text(arguments.html, difference_page(result))
     if arguments.json:
         sys.stdout.write(to_json(result) + "\n")
     else:

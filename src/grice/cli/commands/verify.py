@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli._options import _destination as destination
-from grice.cli._options import _registry as registry
-from grice.cli._options import add_metric_options, load_grader
+from grice.cli._options import add_metric_options, destination, load_grader
 from grice.errors import InputError
 
 if TYPE_CHECKING:
@@ -105,9 +103,11 @@ def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | R
 def _take_options(arguments: argparse.Namespace, signatures: dict[str, str]) -> None:
     """Set the options that the scores were computed with, where none were given."""
     from grice.evaluation.verify import stated_options
+    from grice.metrics.registry import find_metrics
 
+    known = find_metrics(arguments.plugin).metrics
     for name, signature in signatures.items():
-        metric = registry(arguments.plugin).metrics.get(name)
+        metric = known.get(name)
         if metric is None:
             continue
         types = {one.name: {"int": int, "float": float, "str": str}[one.type]
