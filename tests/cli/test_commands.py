@@ -149,7 +149,7 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
         (["score", "{chat}", "--format", "turn"], "did you mean 'turns'"),
         (["score", "{chat}", "--relevance-model", "gpt"], "model reference 'gpt'"),
         (["score", "{chat}", "--relevance-model", "bundle:x"], "no bundle 'x' is shipped"),
-        (["score", "{chat}", "-o", "/nowhere/out.jsonl"], "cannot be written"),
+        (["score", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere\n"),
         (["score", "{chat}", "--report", "/nowhere/r.html"], "/nowhere"),
         (["score", "{chat}", "--plugin", "none.py"], "not a Python file"),
         (["explain"], "nothing to explain"),
@@ -341,3 +341,34 @@ def test_a_table_of_figures_moves_together_before_it_folds(chat, tmp_path, capsy
     [row] = [line for line in shown if line.lstrip().startswith("log_length ")]
     assert "+0.000 – +0.000" in row
     assert row.split()[-1] == "5"
+
+
+def test_a_speaker_whom_nobody_heard_is_named(chat, capsys):
+    assert main(["score", str(chat), "-m", "log_length,coherence", "--speaker", "Ann"]) == 2
+    assert "no turn is by Ann" in capsys.readouterr().err
+    assert main(["score", str(chat), "-m", "coherence", "--speaker", "Ann"]) == 0
+    assert main(["score", str(chat), "-m", "log_length", "--speaker", "A"]) == 0
+    assert "no turn" not in capsys.readouterr().err
+
+
+def test_labels_and_scores_the_other_way_round_are_told_apart(chat, tmp_path, capsys):
+    labels, out = tmp_path / "labels.jsonl", str(tmp_path / "out.jsonl")
+    labels.write_text('{"conversation": "t0", "turn": 1, "rating": 4}\n')
+    assert main(["score", str(chat), "-m", "log_length", "-o", out]) == 0
+    assert main(["calibrate", out, str(labels), "-o", str(tmp_path / "map.json")]) == 2
+    assert "a score as grice score writes it is expected" in capsys.readouterr().err
+
+
+def test_one_is_not_plural(tmp_path, capsys):
+    file, out = tmp_path / "one.txt", tmp_path / "out.jsonl"
+    file.write_text("Ann: Hello.\n")
+    assert main(["score", str(file), "-m", "log_length", "-o", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "1 conversation, 1 turn"
+
+
+def test_the_help_of_triplets_names_its_other_actions(capsys):
+    with pytest.raises(SystemExit):
+        main(["triplets", "--help"])
+    shown = capsys.readouterr().out
+    assert "grice triplets stats" in shown
+    assert "grice triplets convert" in shown

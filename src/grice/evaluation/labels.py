@@ -30,6 +30,10 @@ NEAR = 1000
 """How many ids are looked through for one that is nearly the unknown one."""
 
 
+LABEL = "a rating with conversation, rating and, of a single reply, turn"
+"""What a line of labels is, for messages."""
+
+
 class Label(msgspec.Struct, frozen=True):
     """One line of a file of labels; an item may have several, one per judge."""
 
@@ -138,7 +142,7 @@ def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dic
     numbers: dict[int, int] = {}
     units: dict[Unit, int] = {}
     known = len(ids.numbers)
-    for number, label in read_rows(file, Label):
+    for number, label in read_rows(file, Label, LABEL):
         if label.turn is not None and label.turn < 0:
             raise RecordError("a turn is counted from 0", file=file, line=number, field="turn")
         units.setdefault("conversation" if label.turn is None else "turn", number)

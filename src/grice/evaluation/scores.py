@@ -236,12 +236,15 @@ def read_score_groups(file: str) -> Iterator[list[ScoreLine]]:
         yield group
 
 
-def read_rows(file: str, kind: type[Row]) -> Iterator[tuple[int, Row]]:
+def read_rows(
+    file: str, kind: type[Row], expected: str = "a score as grice score writes it"
+) -> Iterator[tuple[int, Row]]:
     """Yield each JSON line of a file as a record of a kind, with its number, from 1.
 
     Args:
         file: A path, gzipped or not, or ``-`` for standard input.
         kind: A ``msgspec`` record; fields it does not know are passed over.
+        expected: What a line should be, for messages.
 
     Raises:
         RecordError: For a line that is no such record.
@@ -259,7 +262,8 @@ def read_rows(file: str, kind: type[Row]) -> Iterator[tuple[int, Row]]:
                 record = decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 problem, field = _said(error)
-                raise RecordError(problem, file=_name(file), line=number, field=field) from None
+                said = f"{problem}; {expected} is expected"
+                raise RecordError(said, file=_name(file), line=number, field=field) from None
             yield number, record
     if not some:
         raise InputError(f"{_name(file)}: there is no line in it")

@@ -91,9 +91,23 @@ def run(arguments: argparse.Namespace) -> int:
         if report is not None:
             report.finish(summary)
     _show(arguments, readings, summary)
-    if summary.skipped:
+    unheard = summary.turns > 0 and _unheard(scorer, summary)
+    if unheard:
+        warn(f"no turn is by {' or '.join(arguments.speaker)}: --speaker takes names and roles as "
+             "the file writes them")  # fmt: skip
+    if summary.skipped or unheard:
         return 2
     return 1 if summary.failed else 0
+
+
+def _unheard(scorer: Scorer, summary: Summary) -> bool:
+    """Return whether a speaker was asked for whom nobody heard: no reply was judged."""
+    judged = [
+        sum(one.counts.values())
+        for one, loaded in zip(summary.metrics, scorer.metrics, strict=True)
+        if loaded.metric.judges == "response"
+    ]
+    return bool(scorer.speakers and judged) and not any(judged)
 
 
 def _open_report(arguments: argparse.Namespace, scorer: Scorer, stack: ExitStack) -> Report:
@@ -151,7 +165,7 @@ def _sink(arguments: argparse.Namespace, identity: str) -> Sink:
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
-    from grice.cli._terminal import print_summary, warn
+    from grice.cli._terminal import counted, print_summary, warn
     from grice.records import to_json
 
     for reading in readings:
@@ -163,4 +177,4 @@ def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: S
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)
-        warn(f"{summary.skipped} records could not be read")
+        warn(f"{counted(summary.skipped, 'record')} could not be read")

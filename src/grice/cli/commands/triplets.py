@@ -32,6 +32,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     if named in (["stats"], ["convert"]):
         _configure_annotated(parser, named[0])
         return
+    parser.epilog = (
+        "grice triplets stats FILE counts annotated links beside the published counts; "
+        "grice triplets convert FILE -o OUT brings them from and to brat."
+    )
     parser.add_argument("files", nargs="+", metavar="FILE", help="your conversations")
     parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
     parser.add_argument(
@@ -94,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli._options import cache_folder
     from grice.cli._output import write_lines, write_text
     from grice.cli._reading import conversations
-    from grice.cli._terminal import warn
+    from grice.cli._terminal import counted, warn
     from grice.errors import ModelError, RecordError
     from grice.knowledge.schema import load_schema
     from grice.records import to_json
@@ -143,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         models.close()
     if silent:
-        warn(f"{silent} conversations have no link that is sure enough")
+        warn(f"no link that is sure enough in {counted(silent, 'conversation')}")
     if arguments.output is not None:
         write_lines(arguments.output, lines)
     if arguments.html is not None:
