@@ -170,6 +170,14 @@ def test_effects_are_those_of_taking_a_part_away(tmp_path, models):
     )
 
 
+def test_a_file_in_the_place_of_the_model_is_left_alone(tmp_path):
+    file = tmp_path / "thesis.txt"
+    file.write_text("years of work")
+    with pytest.raises(OutputError, match=r"thesis\.txt: is a file; name"):
+        save_head(file, None, {}, {}, {})
+    assert file.read_text() == "years of work"
+
+
 def test_a_folder_of_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(OutputError, match="holds files but no model"):

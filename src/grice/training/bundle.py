@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
     Value: TypeAlias = str | int | float | Sequence[str] | Sequence[int] | Sequence[float]
 
-__all__ = ["save_head"]
+__all__ = ["check_folder", "save_head"]
+
+
+def check_folder(folder: Path) -> None:
+    """Let a model be written only where nothing else can be lost.
+
+    Raises:
+        OutputError: If it is a file, or a folder that holds something but no model.
+    """
+    if folder.is_file():
+        raise OutputError(f"{folder}: is a file; name an empty or a new folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "card.toml").is_file():
+        raise OutputError(f"{folder}: holds files but no model; name an empty or a new folder")
 
 
 def save_head(
@@ -40,8 +52,7 @@ def save_head(
     Raises:
         OutputError: If the folder cannot be written or holds something else.
     """
-    if folder.exists() and any(folder.iterdir()) and not (folder / "card.toml").is_file():
-        raise OutputError(f"{folder}: holds files but no model; name an empty or a new folder")
+    check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         scale = head.save(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grice.training.adapt import adapt
-from grice.training.bundle import save_head
+from grice.training.bundle import check_folder, save_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,7 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
         InputError: If the labels do not fit the replies.
         OutputError: If the folder cannot be written.
     """
+    check_folder(folder)  # not after minutes of training
     reference = f"bundle:{name}"
     beneath = models.bundle(reference)
     adapted = adapt(

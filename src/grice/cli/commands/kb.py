@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     info.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB")
     info.add_argument("--history", type=positive, default=5, metavar="N", help="last N changes")
 
-    find = action("find", "triples in which all words stand, or heads like an event")
+    find = action("find", "triples that hold all words, or words that begin so; or heads like an event")
     find.add_argument("text", nargs="+", metavar="WORD")
     find.add_argument("--near", action="store_true", help="heads nearest to the words as an event")
     find.add_argument("--exact", action="store_true", help="head or tail is exactly the words")

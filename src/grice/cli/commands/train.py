@@ -98,7 +98,7 @@ def _print(report: Report, arguments: argparse.Namespace) -> None:
         ("on conversations left out", "shipped", "95 % interval", "yours", "95 % interval"),
         [
             (
-                one.measure,
+                one.measure.capitalize(),
                 number(one.before.value, ".3f"),
                 bounds(one.before, ".3f"),
                 number(one.after.value, ".3f"),
