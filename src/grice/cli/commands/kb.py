@@ -38,9 +38,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     info.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB")
     info.add_argument("--history", type=positive, default=5, metavar="N", help="last N changes")
 
-    find = action("find", "triples that hold all words, or words that begin so; or heads like an event")
+    find = action("find", "triples that hold all words, or words that begin so")
     find.add_argument("text", nargs="+", metavar="WORD")
-    find.add_argument("--near", action="store_true", help="heads nearest to the words as an event")
+    find.add_argument(
+        "--near", action="store_true", help="instead: heads nearest to the words as an event"
+    )
     find.add_argument("--exact", action="store_true", help="head or tail is exactly the words")
     find.add_argument("-k", type=positive, default=10, metavar="N", help="at most (default 10)")
 
