@@ -9,13 +9,13 @@ two lines that state the file: no weight, digest or signature changes.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from recipes.options import parser_of
 
 from grice.evaluation.trained import record_selection
 from grice.runtime.bundle import shipped_bundles
@@ -44,9 +44,7 @@ LOOKED_AT: dict[str, tuple[Callable[[Path], Iterator[str]], ...]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("bundles", nargs="*", default=sorted(LOOKED_AT))
     arguments = parser.parse_args()
     for name in arguments.bundles:

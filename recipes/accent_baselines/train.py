@@ -16,17 +16,16 @@ foretold best. Inputs are brought to mean 0 and spread 1, which is then part of 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import gzip
 import json
-import os
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from recipes.options import parser_of
 from torch import nn
 
 from grice.evaluation.trained import record_texts
@@ -81,9 +80,7 @@ class Rated(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--research", action="store_true", help="learn from DECO train")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

@@ -5,9 +5,7 @@ PYTHONPATH=src:. python -m recipes.dialogue.bundle --data ../shared/data [--run 
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +15,7 @@ from recipes.dialogue.train import WORK, code, shape_of
 from recipes.dialogue.turns import read_said
 from recipes.generator.convert import write_engine
 from recipes.generator.model import TailModel
+from recipes.options import parser_of
 from recipes.relevance.corpora import EVALUATED, RESEARCH, SOURCES
 from tokenizers import Tokenizer
 
@@ -35,9 +34,7 @@ COMMAND = "PYTHONPATH=src:. python -m recipes.dialogue.train --data ../shared/da
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--run", type=Path, default=WORK / "seed0")
     parser.add_argument("--research", action="store_true", help="the run learned DailyDialog too")
     parser.add_argument("--out", type=Path, help="the folder; inside that of the run without it")

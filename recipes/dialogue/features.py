@@ -5,15 +5,14 @@ PYTHONPATH=src:. python -m recipes.dialogue.features --data ../shared/data
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 from recipes.dialogue.train import WORK
 from recipes.dialogue.turns import asked
 from recipes.dialogue.weigh import area, gathered, tasks_of
+from recipes.options import parser_of
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedGenerator
@@ -21,9 +20,7 @@ from grice.runtime.oddness import Oddness
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, default=WORK / "seed0/bundle")
     options = parser.parse_args()
     bundle = open_bundle(options.model)

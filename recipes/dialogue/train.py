@@ -8,9 +8,7 @@ DailyDialog among the corpora.
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +20,7 @@ from recipes.generator.batches import Sheet, padded
 from recipes.generator.model import Shape, TailModel
 from recipes.generator.pieces import make_tokenizer
 from recipes.generator.train import Log, State, Team, sheet_loss, start_pieces
+from recipes.options import parser_of
 from tokenizers import Tokenizer
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
@@ -168,9 +167,7 @@ def learn(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=Plan().steps)
     parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")

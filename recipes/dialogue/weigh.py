@@ -10,9 +10,7 @@ good or bad. No rated set chooses anything.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -22,11 +20,12 @@ import numpy as np
 import torch
 from recipes.dialogue.train import WORK
 from recipes.dialogue.trials import Trial, trials, written
+from recipes.options import parser_of
 from recipes.relevance.card import FILES, write_card
-from recipes.relevance.vectors import VectorStore
+from recipes.relevance.vectors import StoredEncoder, VectorStore
 
 from grice.runtime.bundle import open_bundle
-from grice.runtime.embedded import EmbeddedEncoder, EmbeddedGenerator
+from grice.runtime.embedded import EmbeddedGenerator
 from grice.runtime.oddness import Oddness, Weights
 from grice.runtime.pairs import PairHead
 from grice.runtime.protocols import Pair
@@ -62,30 +61,6 @@ class Task(NamedTuple):
     name: str
     rows: NDArray[np.int64]
     labels: Floats
-
-
-class Stored:
-    """Vectors of texts, of the recipe of relevance or of this one."""
-
-    identity = "stored"
-
-    def __init__(self, texts: set[str]) -> None:
-        theirs, own = VectorStore(VECTORS), VectorStore(WORK / "vectors")
-        missing = texts - theirs.index.keys()
-        own.add(missing, EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1))
-        self._stores = [(one.index, one.matrix()) for one in (theirs, own) if one.shards]
-
-    def encode(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return the unit vector of each text."""
-        return [self._vector(text) for text in texts]
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text that its vector is of all of it: nobody asks here."""
-        return [False] * len(texts)
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        index, vectors = next(one for one in self._stores if text in one[0])
-        return vectors[index[text]].astype(np.float32)
 
 
 def gathered(data: Path) -> list[Trial]:
@@ -193,9 +168,7 @@ def _difference(columns: Sequence[Floats], task: Task) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--head", type=Path, default=RELEVANCE / "seed0")
     parser.add_argument("--model", type=Path, default=WORK / "seed0/bundle")
     parser.add_argument("--reference", default="bundle:dialogue", help="the model, in the card")
@@ -204,7 +177,8 @@ def main() -> None:
     torch.set_num_threads(1)
     found = gathered(options.data)
     texts = {text for one in found for text in (*one.history, one.reply)}
-    head = PairHead(open_bundle(options.head), Stored(texts))
+    encoder = StoredEncoder(texts, VectorStore(VECTORS), VectorStore(WORK / "vectors"))
+    head = PairHead(open_bundle(options.head), encoder)
     fitting = np.array(head.classify([Pair(one.history, one.reply) for one in found]))
     fitting = np.clip(fitting, 1e-6, 1 - 1e-6)
     model = open_bundle(options.model)

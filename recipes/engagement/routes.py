@@ -9,10 +9,8 @@ that of ``recipes/dialogue``.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import os
 import re
 import sys
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from recipes.dialogue.turns import asked
+from recipes.options import parser_of
 from scipy.stats import rankdata
 
 from grice.graphs.baselines import STOP_WORDS
@@ -124,9 +123,7 @@ def area(values: Floats, truth: Floats) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, default=Path("recipes/dialogue/work/seed0/bundle"))
     options = parser.parse_args()
     found = [

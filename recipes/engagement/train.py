@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from labels import RESEARCH, SOURCES, said, without_evaluated
 from scipy.stats import rankdata
-from vectors import VectorStore  # of recipes/relevance, on the path since labels was imported
+from vectors import (  # of recipes/relevance, on the path since labels was imported
+    StoredEncoder,
+    VectorStore,
+)
 
 from grice.evaluation.trained import record_texts
-from grice.runtime.bundle import open_bundle, shipped_bundles
-from grice.runtime.embedded import EmbeddedEncoder
+from grice.runtime.bundle import shipped_bundles
 from grice.text.script import unreadable
 from grice.training.bundle import save_head
 from grice.training.replies import Penalty, Readings, fit_head, read_replies
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from labels import Said
     from numpy.typing import NDArray
 
@@ -93,29 +93,6 @@ class Material(NamedTuple):
         return np.array([one.label for one in self.labels], np.float64)
 
 
-class Stored:
-    """Vectors of texts out of the stores of this recipe and of that of relevance."""
-
-    def __init__(self, texts: set[str]) -> None:
-        self.identity = "stored"
-        own, others = VectorStore(WORK / "vectors"), VectorStore(RELEVANCE)
-        if missing := texts - others.index.keys():
-            own.add(missing, EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1))
-        self._stores = [(store.index, store.matrix()) for store in (others, own) if store.shards]
-
-    def encode(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return the unit vector of each text."""
-        return [self._vector(text) for text in texts]
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text that its vector is of all of it: nobody asks here."""
-        return [False] * len(texts)
-
-    def _vector(self, text: str) -> NDArray[np.float32]:
-        index, vectors = next(one for one in self._stores if text in one[0])
-        return vectors[index[text]].astype(np.float32)
-
-
 def material(data: Path, *, research: bool) -> Material:
     """Read and encode every labelled reply; vectors are kept in the work folder."""
     found = [
@@ -127,7 +104,8 @@ def material(data: Path, *, research: bool) -> Material:
     names = tuple(dict.fromkeys(one.source for one in labels))
     WORK.mkdir(exist_ok=True)
     texts = {text for one in labels for text in (*one.pair.left, one.pair.right)}
-    readings = read_replies([one.pair for one in labels], Stored(texts))
+    encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
+    readings = read_replies([one.pair for one in labels], encoder)
     sources = np.array([names.index(one.source) for one in labels])
     return Material(labels, readings, sources, names, excluded)
 

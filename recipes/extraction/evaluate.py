@@ -7,11 +7,10 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 
 from recipes.extraction.deco import replies
+from recipes.options import parser_of
 
 from grice.evaluation.extraction import MEASURES, Cells, as_deco, extraction_measures
 from grice.knowledge.extraction import RELATIONS
@@ -23,9 +22,7 @@ COMMAND = "PYTHONPATH=src python -m recipes.extraction.evaluate --data ../shared
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--bundle", type=Path, default=SHIPPED)
     arguments = parser.parse_args()
     model = Models(mode="exact", workers=1, cache=None).open(f"file:{arguments.bundle}")

@@ -8,22 +8,19 @@ are judged.
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 
 from recipes.extraction.deco import cells, replies, summary
 from recipes.extraction.pack import HERE
 from recipes.extraction.pairs import best, likeness, read
 from recipes.extraction.research import standard
+from recipes.options import parser_of
 
 from grice.knowledge.extractor import cue_weights, read_cues
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--cues", type=Path, nargs="+", default=[HERE / "cues.toml"])
     arguments = parser.parse_args()
     train = replies(arguments.data, "deco_train")

@@ -11,10 +11,8 @@ the relation people wrote there.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import os
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +28,7 @@ from recipes.extraction.deco import (
     summary,
 )
 from recipes.extraction.pairs import Pairs, best, likeness, read
+from recipes.options import parser_of
 
 from grice.evaluation.trained import record_texts
 from grice.knowledge.extraction import RELATIONS, Exchange
@@ -62,9 +61,7 @@ than they would; on DECO train 0.3 to 1.0 do as well or better than 0."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--each", type=int, default=150, help="replies of each corpus")
     parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/extraction"))
     arguments = parser.parse_args()

@@ -10,8 +10,6 @@ history stands in DECO test are left out.
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,7 @@ import numpy as np
 from recipes.extraction.deco import NOTHING, RATE, cells, folds, replies, summary, without_shared
 from recipes.extraction.pack import HERE, SLOPE, bases, log_odds, scaled, write
 from recipes.extraction.pairs import Pairs, best, likeness, read
+from recipes.options import parser_of
 
 from grice.evaluation.trained import record_texts
 from grice.knowledge.candidates import FEATURES
@@ -36,9 +35,7 @@ CHOSEN = 100.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, default=HERE / "work" / "research")
     arguments = parser.parse_args()
     train = without_shared(

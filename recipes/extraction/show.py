@@ -5,12 +5,10 @@ PYTHONPATH=src:. python -m recipes.extraction.show [--seed 21 --count 20]
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-from pathlib import Path
 
 from recipes.extraction.deco import replies
+from recipes.options import parser_of
 
 from grice.knowledge.extractor import CueExtractor
 from grice.metrics.commonsense import surest
@@ -18,9 +16,7 @@ from grice.scoring.models import Models
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--model", default="bundle:extraction")
     parser.add_argument("--seed", type=int, default=0, help="of the draw of replies")
     parser.add_argument("--count", type=int, default=20, help="replies to print")

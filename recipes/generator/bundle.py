@@ -8,8 +8,6 @@ Population, for likelihood alone, for likelihood against how usual the tail is, 
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +17,7 @@ from recipes.generator.convert import write_engine
 from recipes.generator.data import Material, material
 from recipes.generator.model import Shape, TailModel
 from recipes.generator.train import WORK
+from recipes.options import parser_of
 from recipes.plausibility.card import SOURCES as TEACHER_SOURCES
 from recipes.plausibility.data import ACCENT, training_examples
 from recipes.plausibility.evaluate import read_population
@@ -53,9 +52,7 @@ class Calibration(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--run", type=Path, default=WORK / "seed0")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/comet"))

@@ -5,9 +5,7 @@ PYTHONPATH=src:. python -m recipes.generator.evaluate [--data ../shared/data]
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import time
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import numpy as np
 from recipes.generator.bundle import open_knowledge
 from recipes.generator.data import material
 from recipes.generator.train import WORK
+from recipes.options import parser_of
 from recipes.plausibility.card import Measured, write_quality
 from recipes.plausibility.data import ACCENT
 from recipes.plausibility.evaluate import read_population
@@ -33,9 +32,7 @@ TIMED = 200
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--bundle", type=Path, default=Path("src/grice/data/bundles/comet"))
     parser.add_argument("--part", choices=list(PARTS), help="measure this alone")
     arguments = parser.parse_args()

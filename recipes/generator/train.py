@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ from recipes.generator.batches import Sheet, Step, padded, steps, text_batches
 from recipes.generator.model import Shape, TailModel
 from recipes.generator.pieces import PERSONS
 from recipes.generator.prepared import Prepared, prepare, read_prepared
+from recipes.options import parser_of
 from tokenizers import Tokenizer
 from torch.nn.functional import cross_entropy
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
@@ -72,9 +72,7 @@ SMOKE = Plan(first_steps=40, second_steps=60, warmup=10, saved_every=30, third_s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes that learn together")
     parser.add_argument("--rank", type=int, default=0, help="which of them this one is")

@@ -5,8 +5,6 @@ PYTHONPATH=src python -m recipes.graphs.encode [--data ../shared/data]
 
 from __future__ import annotations
 
-import argparse
-import os
 import pickle
 import random
 from pathlib import Path
@@ -23,6 +21,7 @@ from recipes.graphs.data import (
     nonsense,
     opposites,
 )
+from recipes.options import parser_of
 from recipes.plausibility.vectors import Vectors
 
 from grice.graphs.graph import Graph
@@ -52,9 +51,7 @@ def flipped(graph: Graph) -> list[Triple]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     data = parser.parse_args().data
     found, _ = instances(data)
     engine = encoder()

@@ -8,15 +8,12 @@ say but the generator's own. The table goes to the terminal as Markdown.
 
 from __future__ import annotations
 
-import argparse
-import os
-from pathlib import Path
-
 import numpy as np
 import torch
 from recipes.graphs.data import external_concepts
 from recipes.graphs.making import MAKER, TEACHER, Making, Pairs, proposals, some
 from recipes.graphs.substance import Shelf, chosen, fit_generator, open_shelf
+from recipes.options import parser_of
 
 from grice.graphs.graph import Graph
 from grice.graphs.reader import write_graph
@@ -46,9 +43,7 @@ def values(pairs: Pairs) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--folds", type=int, nargs="+", default=list(TEACHER), help="of topics")
     arguments = parser.parse_args()

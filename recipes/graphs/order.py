@@ -9,17 +9,15 @@ topological, shuffled. The shipped judges read facts as a set, so that no order 
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from recipes.graphs.data import Instance, instances
 from recipes.graphs.encode import encoder
 from recipes.graphs.space import FOLDS, WORK, Kept, topic_folds
+from recipes.options import parser_of
 from recipes.plausibility.vectors import Vectors
 
 from grice.graphs.graph import Graph
@@ -66,9 +64,7 @@ def margins(train: np.ndarray, test: np.ndarray, goal: np.ndarray, folds: np.nda
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     found, _ = instances(parser.parse_args().data)
     fold = topic_folds(Kept(), found)
     folds = np.array([fold[one.belief] for one in found])

@@ -9,10 +9,7 @@ much each of several judges counts) it chooses on the other folds. The table goe
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +28,7 @@ from recipes.graphs.judges import (
 )
 from recipes.graphs.kernel import scores
 from recipes.graphs.space import WORK, Kept, make_space, topic_folds
+from recipes.options import parser_of
 from scipy.sparse import csr_matrix
 
 from grice.graphs.features import Features
@@ -170,9 +168,7 @@ def line(name: str, found: np.ndarray, rows: Rows, floor: Floor) -> dict[str, ob
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     data = parser.parse_args().data
     found, _ = instances(data)
     kept = Kept()

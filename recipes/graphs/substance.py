@@ -5,9 +5,7 @@ PYTHONPATH=src python -m recipes.graphs.substance [--data ../shared/data]
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +35,7 @@ from recipes.graphs.making import (
     wrong_graphs,
 )
 from recipes.graphs.space import WORK, Kept, make_space, topic_folds, topics
+from recipes.options import parser_of
 from scipy.optimize import minimize
 
 from grice.graphs.features import Features, Reading
@@ -273,9 +272,7 @@ def fit_calibrated(given: Taught, part: Part, seed: int) -> Fitted:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     data = parser.parse_args().data
     torch.set_num_threads(1)
     shelf = open_shelf(data)

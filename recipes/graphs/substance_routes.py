@@ -10,10 +10,7 @@ terminal.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -38,6 +35,7 @@ from recipes.graphs.substance import (
     taught,
     with_parts,
 )
+from recipes.options import parser_of
 
 from grice.graphs.features import Features, Reading
 from grice.graphs.graph import Graph
@@ -205,9 +203,7 @@ def table(found: dict[str, Values], graphs: dict[str, Pairs]) -> list[dict[str, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     torch.set_num_threads(1)
     shelf = open_shelf(parser.parse_args().data)
     making, beliefs, choice = fit_generator(shelf)

@@ -8,9 +8,7 @@ PYTHONPATH=src python -m recipes.graphs.train --data ../shared/data
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from recipes.graphs.judges import (
     stance_examples,
 )
 from recipes.graphs.space import WORK, Kept, make_space, topic_folds
+from recipes.options import parser_of
 
 from grice.graphs.features import Features
 
@@ -40,9 +39,7 @@ FITTED = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "links.npz")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     torch.set_num_threads(1)

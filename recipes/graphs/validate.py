@@ -5,10 +5,7 @@ PYTHONPATH=src python -m recipes.graphs.validate [--data ../shared/data]
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 from recipes.graphs.data import instances
@@ -26,6 +23,7 @@ from recipes.graphs.judges import (
     tfidf_held_out,
 )
 from recipes.graphs.space import WORK, Kept, make_space, topic_folds
+from recipes.options import parser_of
 
 from grice.graphs.features import Features
 from grice.stats import mean
@@ -116,9 +114,7 @@ def stance(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     data = parser.parse_args().data
     found, _ = instances(data)
     kept = Kept()

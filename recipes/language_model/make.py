@@ -9,9 +9,7 @@ answer: true ones against random and against damaged ones, each conversation on 
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -23,6 +21,7 @@ import numpy as np
 import torch
 from recipes.dialogue.trials import Trial, trials
 from recipes.dialogue.weigh import AREA, ON, interval, tasks_of
+from recipes.options import parser_of
 from recipes.relevance.card import write_card
 from scipy.optimize import minimize
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -103,12 +102,10 @@ def weights(numbers: np.ndarray, found: Sequence[Trial]) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--name", required=True)
     parser.add_argument("--licence", required=True)
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)

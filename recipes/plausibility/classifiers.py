@@ -11,8 +11,6 @@ into the card.
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from recipes.options import parser_of
 from recipes.plausibility.data import (
     RELATIONS,
     SCHEMA,
@@ -56,9 +55,7 @@ class Drawn(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/plausibility"))
     arguments = parser.parse_args()

@@ -10,13 +10,12 @@ once, after all choices.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 from recipes.knowledge.atomic import rows
+from recipes.options import parser_of
 from recipes.plausibility.card import Measured, write_quality
 from recipes.plausibility.data import ACCENT, POPULATION_NAMES
 from recipes.plausibility.measure import auc, interval, partial, pearson, spearman, weighted
@@ -33,9 +32,7 @@ Figures = list[Measured]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--bundle", type=Path, default=Path("src/grice/data/bundles/plausibility"))
     arguments = parser.parse_args()
     engine = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)

@@ -7,12 +7,9 @@ A reply of which no triple was read counts 0.5 where the triples stand alone, as
 
 from __future__ import annotations
 
-import argparse
-import os
-from pathlib import Path
-
 import msgspec
 import numpy as np
+from recipes.options import parser_of
 
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.replies import PERSON
@@ -28,9 +25,7 @@ SCORERS = ("calibrated", "cosine", "likelihood")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     data = parser.parse_args().data
     entry = msgspec.structs.replace(
         known_sets()["deco_test"], name="deco_train", file="accent_deco/deco_train.jsonl"

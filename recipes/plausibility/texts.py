@@ -7,11 +7,10 @@ Touches no other file of the bundle and, of the card, only the two lines that st
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from recipes.options import parser_of
 from recipes.plausibility.data import Example, training_examples
 
 from grice.evaluation.trained import record_texts
@@ -24,9 +23,7 @@ def learned(examples: Iterable[Example]) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/plausibility"))
     arguments = parser.parse_args()
     examples, _ = training_examples(arguments.data)

@@ -8,14 +8,13 @@ Population and ATOMIC heads that were held out.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import torch
+from recipes.options import parser_of
 from recipes.plausibility.card import write_card
 from recipes.plausibility.data import (
     ACCENT,
@@ -48,9 +47,7 @@ JUDGED = ("ethics_virtue", "ecare", "defeasible_nli", "copa_sse")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("src/grice/data/bundles/plausibility"))
     arguments = parser.parse_args()

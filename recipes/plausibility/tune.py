@@ -5,11 +5,8 @@ PYTHONPATH=src python -m recipes.plausibility.tune [--data ../shared/data]
 
 from __future__ import annotations
 
-import argparse
-import os
-from pathlib import Path
-
 import numpy as np
+from recipes.options import parser_of
 from recipes.plausibility.data import ACCENT
 from recipes.plausibility.evaluate import WORK, read_population
 from recipes.plausibility.measure import weighted
@@ -21,9 +18,7 @@ from grice.runtime.embedded import EmbeddedEncoder
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     engine = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     encoder = KeptEncoder(Vectors(WORK / "vectors"), engine)
     triples, labels, names = read_population(parser.parse_args().data, "dev")

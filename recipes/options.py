@@ -1,0 +1,25 @@
+"""What the command of every recipe begins with."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+__all__ = ["parser_of"]
+
+
+def parser_of(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser that says what a recipe is for and knows where data sets lie.
+
+    Args:
+        doc: The docstring of the recipe's module; its first line is shown.
+    """
+    parser = argparse.ArgumentParser(description=(doc or "").split("\n", 1)[0])
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(os.environ.get("GRICE_DATA", "../shared/data")),
+        help="folder of the data sets; default GRICE_DATA, or ../shared/data",
+    )
+    return parser
