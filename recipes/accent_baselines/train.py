@@ -30,7 +30,7 @@ from torch import nn
 
 from grice.evaluation.trained import record_texts
 from grice.knowledge.regressors import CountedEdges, JoinedTexts, read_edges, write_edges
-from grice.runtime.bundle import file_sha256, open_bundle
+from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
 from grice.runtime.protocols import Pair
@@ -102,7 +102,7 @@ def main() -> None:
             print(f"{one.name}, seed {seed}: held-out correlation {held:.3f}", flush=True)
             if seed == SEEDS[0]:
                 network.save(out / "head.npz")
-        write_card(out, one, rated, dropped, research=arguments.research)
+        describe(out, one, rated, dropped, research=arguments.research)
         record_texts(out, (text for pair in rated.pairs for text in (*pair.left, pair.right)))
 
 
@@ -182,36 +182,29 @@ def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[
     return Mlp(layers), float(told)
 
 
-def write_card(out: Path, one: Baseline, rated: Rated, dropped: int, *, research: bool) -> None:
+def describe(out: Path, one: Baseline, rated: Rated, dropped: int, *, research: bool) -> None:
     learned = (
         "DECO train (research only)" if research else "ConvAI 2017, rated messages (Apache-2.0)"
     )
-    data = ", ".join(f'"{text}"' for text in (learned, one.data) if text)
+    facts = {
+        "name": one.name,
+        "kind": "rating-regressor",
+        "version": "1",
+        "summary": one.summary,
+        "licence": "not to be shipped" if research else one.licence,
+        "encoder": "encoder",
+        "inputs": "a history and a reply",
+        "outputs": "an expected rating, 0 to 1",
+    }
+    training = {
+        "data": [text for text in (learned, one.data) if text],
+        "selection": [f"{rated.held_out.sum()} held-out replies: when to stop"],
+        "excluded": f"messages that stand in an evaluated set: {dropped}",
+        "command": f"{COMMAND} --research" if research else COMMAND,
+        "seeds": list(SEEDS),
+    }
     files = ["head.npz", *(["edges.txt.gz"] if one.reads == "edges" else [])]
-    lines = [
-        f'name = "{one.name}"',
-        'kind = "rating-regressor"',
-        'version = "1"',
-        f'summary = "{one.summary}"',
-        f'licence = "{"not to be shipped" if research else one.licence}"',
-        'encoder = "encoder"',
-        'inputs = "a history and a reply"',
-        'outputs = "an expected rating, 0 to 1"',
-        "",
-        "[training]",
-        f"data = [{data}]",
-        f'selection = ["{rated.held_out.sum()} held-out replies: when to stop"]',
-        f'excluded = "messages that stand in an evaluated set: {dropped}"',
-        f'command = "{COMMAND}{" --research" if research else ""}"',
-        f"seeds = {list(SEEDS)}",
-        "",
-        "[settings]",
-        f'reads = "{one.reads}"',
-        "",
-        "[files]",
-        *(f'"{name}" = "{file_sha256(out / name)}"' for name in files),
-    ]
-    (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
+    write_card(out, facts, training, {"reads": one.reads}, files=files)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 
 from grice.evaluation.trained import record_texts
 from grice.knowledge.generative import START
-from grice.runtime.bundle import file_sha256
+from grice.runtime.bundle import write_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def main() -> None:
     write_engine(model, tokenizer, out)
     found = read_said(options.data, research=options.research)
     np.save(out / "usual.npy", usual(tokenizer, found))
-    write_card(out, found, research=options.research)
+    describe(out, found, research=options.research)
     record_texts(out, (text for one in (*found.training, *found.validation)
                        for text in (*one.query.split(" | "), one.reply)))  # fmt: skip
     for path in sorted(out.iterdir()):
@@ -63,7 +63,7 @@ def usual(tokenizer: Tokenizer, found: Spoken) -> np.ndarray:
     return np.log(counts / counts.sum()).astype(np.float16)
 
 
-def write_card(out: Path, found: Spoken, *, research: bool) -> None:
+def describe(out: Path, found: Spoken, *, research: bool) -> None:
     """Write the card beside the files, whose sums it states."""
     licences = {one.name: one.licence for one in (*SOURCES, *(RESEARCH if research else ()))}
     facts = {
@@ -94,10 +94,7 @@ def write_card(out: Path, found: Spoken, *, research: bool) -> None:
         "max_prompt_tokens": shape.source_length,
         "max_scored_tokens": shape.target_length - 2,
     }
-    tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
-    tables += ["[[quality]]\n" + _pairs(figure) for figure in _quality()]
-    tables.append("[files]\n" + _pairs({f'"{name}"': file_sha256(out / name) for name in FILES}))
-    (out / "card.toml").write_text("\n".join(tables), "utf-8")
+    write_card(out, facts, training, settings, _quality(), files=FILES)
 
 
 def _quality() -> Iterator[dict[str, object]]:
@@ -107,13 +104,6 @@ def _quality() -> Iterator[dict[str, object]]:
             figure = json.loads(line)
             if figure["measure"].endswith(", oddness"):
                 yield figure
-
-
-def _pairs(table: dict[str, object]) -> str:
-    # JSON's strings, numbers and flat lists are TOML's.
-    return "".join(
-        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items()
-    )
 
 
 if __name__ == "__main__":

@@ -21,10 +21,9 @@ import torch
 from recipes.dialogue.train import WORK
 from recipes.dialogue.trials import Trial, trials, written
 from recipes.options import parser_of
-from recipes.relevance.card import FILES, write_card
 from recipes.relevance.vectors import StoredEncoder, VectorStore
 
-from grice.runtime.bundle import open_bundle
+from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.embedded import EmbeddedGenerator
 from grice.runtime.oddness import Oddness, Weights
 from grice.runtime.pairs import PairHead
@@ -216,7 +215,7 @@ def write(head: Path, out: Path, weights: Weights, reference: str) -> None:
     """Write the bundle of both: the head's files, and in its card the weights and the model."""
     card = open_bundle(head).card
     out.mkdir(parents=True, exist_ok=True)
-    for file in FILES:
+    for file in card.files:
         shutil.copy(head / file, out / file)
     facts = {name: getattr(card, name) for name in ("name", "licence", "encoder", "inputs",
              "outputs")}  # fmt: skip
@@ -225,7 +224,8 @@ def write(head: Path, out: Path, weights: Weights, reference: str) -> None:
                 "command", "seeds")}  # fmt: skip
     settings = {**card.settings, "parts": [f"bundle:{card.encoder}", reference]}
     settings |= {f"weight_{name}": value for name, value in weights._asdict().items()}
-    write_card(out, {**facts, "kind": "fluent-pair-head"}, training, settings)
+    facts["kind"] = "fluent-pair-head"
+    write_card(out, facts, training, settings, files=card.files)
 
 
 def calibrated(both: Floats, weight: float, task: Task) -> Weights:

@@ -26,7 +26,7 @@ import numpy as np
 from grice.evaluation.domain import FILE, USUAL, nearest
 from grice.evaluation.sample import hashed
 from grice.evaluation.shares import share
-from grice.runtime.bundle import file_sha256, open_bundle
+from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.embedded import EmbeddedEncoder
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "relevance"))
@@ -95,7 +95,7 @@ def main() -> None:
     sets |= {name: elsewhere(data / f"{file}.jsonl.gz") for name, file in ELSEWHERE.items()}
     sets["the first of these with the words of all turns shuffled"] = shuffled(drawn.check)
     figures = [figure(on, said, encoder.encode, kept, limit) for on, said in sets.items()]
-    write_card(drawn, figures)
+    describe(drawn, figures)
 
 
 def draw(data: Path) -> Drawn:
@@ -184,7 +184,7 @@ def figure(
     }
 
 
-def write_card(drawn: Drawn, figures: list[dict[str, Any]]) -> None:
+def describe(drawn: Drawn, figures: list[dict[str, Any]]) -> None:
     """Write the card beside the file."""
     encoder = open_bundle("encoder")
     facts = {
@@ -218,18 +218,8 @@ def write_card(drawn: Drawn, figures: list[dict[str, Any]]) -> None:
         "command": COMMAND,
         "seeds": [SEED],
     }
-    tables = [_pairs(facts), "[training]\n" + _pairs(training)]
-    tables.append("[settings]\n" + _pairs({"encoder_digest": encoder.digest}))
-    tables += ["[[quality]]\n" + _pairs(one) for one in figures]
-    tables.append("[files]\n" + _pairs({f'"{FILE}"': file_sha256(OUT / FILE)}))
-    (OUT / "card.toml").write_text("\n".join(tables), "utf-8")
-
-
-def _pairs(table: dict[str, Any]) -> str:
-    # JSON's strings, numbers and flat lists are TOML's.
-    return "".join(
-        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items()
-    )
+    settings = {"encoder_digest": encoder.digest}
+    write_card(OUT, facts, training, settings, figures, files=[FILE])
 
 
 if __name__ == "__main__":

@@ -22,11 +22,10 @@ import torch
 from recipes.dialogue.trials import Trial, trials
 from recipes.dialogue.weigh import AREA, ON, interval, tasks_of
 from recipes.options import parser_of
-from recipes.relevance.card import write_card
 from scipy.optimize import minimize
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from grice.runtime.bundle import open_bundle
+from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.language import LanguageModel
 from grice.runtime.protocols import Pair
 
@@ -148,7 +147,7 @@ def main() -> None:
     for figure in quality:
         print(json.dumps(figure))
     print(settings)
-    write_card(out, facts, training, settings, quality, FILES)
+    write_card(out, facts, training, settings, quality, files=FILES)
 
 
 if __name__ == "__main__":

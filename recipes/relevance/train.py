@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from card import FILES, write_card
 from corpora import EVALUATED, RESEARCH, SOURCES, evaluated_texts, read_dialogues
 from examples import Mix, collect, texts_of
 from fit import Fitted, Material, Settings, Written, fit, fit_together
@@ -21,7 +20,7 @@ from vectors import VectorStore
 from writer import Plan, Shape, Writer, choose_pieces, learn, shortened, start_pieces, write
 
 from grice.evaluation.trained import record_texts
-from grice.runtime.bundle import open_bundle, shipped_bundles
+from grice.runtime.bundle import open_bundle, shipped_bundles, write_card
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
 from grice.runtime.pairs import history_summary
@@ -37,6 +36,7 @@ WRITTEN_FILE = WORK / "written.json"
 FLUENT = WORK / "fluent"
 """The chosen seed with the weight of oddness, by ``recipes.dialogue.weigh``."""
 SEEDS = (0, 1, 2)
+FILES = ("head.npz", "left.npz", "right.npz")
 CORPORA = tuple(dict.fromkeys(source.name for source in (*SOURCES, *RESEARCH)))
 WEIGHTS = {
     "star": 0.5,
@@ -284,7 +284,7 @@ def _save(folder: Path, pair: Towers, fitted: Fitted) -> None:
     Mlp(layers_of(pair.right)).save(folder / "right.npz")
     Mlp(fitted.layers).save(folder / "head.npz")
     (folder / "measured.json").write_text(json.dumps(fitted.measured))
-    write_card(folder, FACTS, _training(), SETTINGS)
+    write_card(folder, FACTS, _training(), SETTINGS, files=FILES)
 
 
 def bundle(data: Path) -> None:
@@ -299,7 +299,7 @@ def bundle(data: Path) -> None:
     weighed = open_bundle(FLUENT).card
     facts = {**FACTS, "kind": weighed.kind}
     quality = [*_weighed(), *_quality(figures, FLUENT.name)]
-    write_card(folder, facts, _training(), weighed.settings, quality)
+    write_card(folder, facts, _training(), weighed.settings, quality, files=FILES)
     record_texts(folder, texts_of(read_dialogues(data), evaluated_texts(data)))
 
 

@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from grice.runtime.bundle import file_sha256
+from grice.runtime import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,11 +49,9 @@ def write_card() -> Callable[..., Path]:
 
     def write(folder: Path, kind: str, settings: dict[str, object]) -> Path:
         (folder / "card.toml").unlink(missing_ok=True)
-        sums = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
-        lines = ['name = "tiny"', f'kind = "{kind}"', 'version = "1"', 'summary = "-"']
-        lines += ['licence = "-"', "[settings]", *(f"{k} = {v!r}" for k, v in settings.items())]
-        lines += ["[files]", *(f'"{name}" = "{digest}"' for name, digest in sums.items())]
-        (folder / "card.toml").write_text("\n".join(lines), "utf-8")
+        files = [path.name for path in sorted(folder.iterdir())]
+        facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "-", "licence": "-"}
+        bundle.write_card(folder, facts, {}, settings, files=files)
         return folder
 
     return write

@@ -7,16 +7,34 @@ that a changed or half-copied model is refused and never answers quietly with ot
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
 from grice.errors import BundleError, did_you_mean
 from grice.records import Json
 
-__all__ = ["Bundle", "Card", "Quality", "Training", "file_sha256", "open_bundle", "shipped_bundles"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "Bundle",
+    "Card",
+    "CardValue",
+    "Quality",
+    "Training",
+    "file_sha256",
+    "open_bundle",
+    "shipped_bundles",
+    "write_card",
+]
+
+CardValue: TypeAlias = "str | int | float | Sequence[str] | Sequence[int] | Sequence[float]"
+"""What a card may state: what JSON and TOML write alike."""
 
 
 class Training(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -172,6 +190,38 @@ def _check_file(path: Path, expected: str, bundle: str) -> None:
             f"bundle {bundle!r}: {path} is not the file its card describes "
             f"(sha256 {found[:12]}…, the card says {expected[:12]}…); {advice}"
         )
+
+
+def write_card(
+    folder: Path,
+    facts: Mapping[str, CardValue],
+    training: Mapping[str, CardValue],
+    settings: Mapping[str, CardValue],
+    quality: Iterable[Mapping[str, CardValue]] = (),
+    *,
+    files: Iterable[str],
+) -> None:
+    """Write the card of a bundle beside its files.
+
+    Args:
+        folder: The bundle.
+        facts: What the card says at its top: name, kind, version, summary, licence and so on.
+        training: Its table ``[training]``.
+        settings: Its table ``[settings]``.
+        quality: Measured figures, a table ``[[quality]]`` each.
+        files: The files of the folder that belong to the bundle; the card states their sums.
+    """
+    tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
+    tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
+    tables.append("[files]\n" + _pairs({f'"{name}"': file_sha256(folder / name) for name in files}))
+    (folder / "card.toml").write_text("\n".join(tables), "utf-8")
+
+
+def _pairs(table: Mapping[str, CardValue]) -> str:
+    # JSON's strings, numbers and flat lists are TOML's.
+    return "".join(
+        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items()
+    )
 
 
 def file_sha256(path: Path) -> str:

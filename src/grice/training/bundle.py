@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from grice.errors import OutputError
-from grice.runtime.bundle import file_sha256
+from grice.runtime.bundle import write_card
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from grice.runtime.bundle import CardValue
     from grice.training.replies import Head
-
-    Value: TypeAlias = str | int | float | Sequence[str] | Sequence[int] | Sequence[float]
 
 __all__ = ["check_folder", "save_head"]
 
@@ -34,10 +32,10 @@ def check_folder(folder: Path) -> None:
 def save_head(
     folder: Path,
     head: Head,
-    facts: Mapping[str, Value],
-    training: Mapping[str, Value],
-    settings: Mapping[str, Value],
-    quality: Iterable[Mapping[str, Value]] = (),
+    facts: Mapping[str, CardValue],
+    training: Mapping[str, CardValue],
+    settings: Mapping[str, CardValue],
+    quality: Iterable[Mapping[str, CardValue]] = (),
 ) -> None:
     """Write ``head.npz`` and ``card.toml``.
 
@@ -56,20 +54,6 @@ def save_head(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         scale = head.save(folder)
-        tables = [
-            _pairs(facts),
-            "[training]\n" + _pairs(training),
-            "[settings]\n" + _pairs({**settings, **scale}),
-            *("[[quality]]\n" + _pairs(figure) for figure in quality),
-            "[files]\n" + _pairs({'"head.npz"': file_sha256(folder / "head.npz")}),
-        ]
-        (folder / "card.toml").write_text("\n".join(tables), "utf-8")
+        write_card(folder, facts, training, {**settings, **scale}, quality, files=["head.npz"])
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
-
-
-def _pairs(table: Mapping[str, Value]) -> str:
-    # JSON's strings, numbers and flat lists are TOML's.
-    return "".join(
-        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items()
-    )

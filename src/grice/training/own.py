@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from grice.runtime.bundle import CardValue
     from grice.scoring.models import Models
     from grice.training.adapt import Report
-    from grice.training.bundle import Value
     from grice.training.labelled import Labelled
 
 __all__ = ["Trained", "train"]
@@ -64,7 +64,7 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
         "inputs": "left: history, oldest turn first; right: the reply",
         "outputs": OUTPUTS[name],
     }
-    training: dict[str, Value] = {
+    training: dict[str, CardValue] = {
         "data": [f"{adapted.report.n} labelled replies of your own"],
         "selection": ["penalties: cross entropy on conversations left out"],
         "command": f"grice train {name}",
