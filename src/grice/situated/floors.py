@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from grice.situated.records import Sample
 
-__all__ = ["halved", "reversed_order", "swap_contexts", "swapped", "twice"]
+__all__ = ["halved", "swap_contexts", "swapped", "twice"]
 
 
 def halved(keywords: Sequence[str]) -> str:
@@ -29,11 +29,6 @@ def twice(keywords: Sequence[str]) -> str:
     """Return all keywords as one sentence, and again as another."""
     every = " ".join(keywords)
     return f"{every}. {every}."
-
-
-def reversed_order(sample: Sample) -> str:
-    """Return the two reference sentences in the other order."""
-    return " ".join(reversed(sample.statements))
 
 
 def swapped(sample: Sample) -> str | None:
