@@ -21,7 +21,8 @@ _HEAD = """\
 
 `grice.formats.read(SOURCE)` yields one conversation at a time from a file, from standard input
 (`-`) or from the files of a directory. The format is recognised by the first 64 KiB of the input,
-or named with `format=NAME`; with a name, reading starts with the first line that comes.
+or named: `format=NAME` here, `--format NAME` on the command line. With a name, reading starts with
+the first line that comes.
 
 - **Encoding.** Text is UTF-8; a byte order mark is skipped, lines end in LF or CRLF. Gzip is
   recognised by its content, not by its name.
