@@ -156,11 +156,16 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
         (["explain", "{chat}"], "is a file: give it as --file"),
         (["explain", "--file", "{chat}", "--id", "t9"], "no conversation with the id 't9'"),
         (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
+        (["explain", "a", "b", "--turn", "0"], "--id and --turn look into --file"),
+        (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
         (["list", "coherense"], "no metric 'coherense'"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
-    assert main([word.replace("{chat}", str(chat)) for word in arguments]) == 2
+    broken = chat.with_name("broken.jsonl")
+    broken.write_text('{"turns": []}\n')
+    places = {"{chat}": str(chat), "{broken}": str(broken)}
+    assert main([places.get(word, word) for word in arguments]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert "Traceback" not in captured.err
@@ -372,3 +377,10 @@ def test_the_help_of_triplets_names_its_other_actions(capsys):
     shown = capsys.readouterr().out
     assert "grice triplets stats" in shown
     assert "grice triplets convert" in shown
+
+
+def test_a_plugin_that_is_left_out_is_named(chat, tmp_path, capsys):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("from grice.metrics.baselines import log_length\n")
+    assert main(["score", str(chat), "-m", "log_length", "--plugin", str(plugin)]) == 0
+    assert f"metric 'log_length' of {plugin} is left out" in capsys.readouterr().err

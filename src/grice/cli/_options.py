@@ -97,11 +97,15 @@ def _help(option: Option) -> str:
 
 def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
     """Return the metrics that the arguments ask for, ready to score."""
+    from grice.cli._terminal import warn
     from grice.metrics.registry import find_metrics
     from grice.scoring import load
 
+    registry = find_metrics(arguments.plugin)
+    for problem in registry.problems:
+        warn(problem)
     settings: dict[str, dict[str, object]] = {}
-    for metric in find_metrics(arguments.plugin).metrics.values():
+    for metric in registry.metrics.values():
         given = {
             name: value
             for name in (*(option.name for option in metric.options), *metric.models)

@@ -108,6 +108,8 @@ def _conversation(arguments: argparse.Namespace) -> Conversation:
                 f"{arguments.turns[0]} is a file: give it as --file {arguments.turns[0]}, with "
                 f"--id ID and --turn N where it holds several"
             )
+        if arguments.id is not None or arguments.turn is not None:
+            raise InputError("--id and --turn look into --file FILE: name it")
         turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(arguments.turns))
         return Conversation("talk", turns, targets=(len(turns) - 1,))
     if arguments.turns:
@@ -124,8 +126,13 @@ def _find(arguments: argparse.Namespace) -> Conversation:
     from grice.formats import read
     from grice.records import Conversation
 
+    broken: list[Exception] = []
     with read(arguments.file, format=arguments.format) as reading:
         for record in reading:
-            if isinstance(record, Conversation) and arguments.id in (None, record.id):
+            if not isinstance(record, Conversation):
+                broken.append(record)
+            elif arguments.id in (None, record.id):
                 return record
-    raise InputError(f"{arguments.file}: no conversation with the id {arguments.id!r}")
+    sought = "" if arguments.id is None else f" with the id {arguments.id!r}"
+    unread = f"; {len(broken)} could not be read, the first: {broken[0]}" if broken else ""
+    raise InputError(f"{arguments.file}: no conversation{sought}{unread}")
