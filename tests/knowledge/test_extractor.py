@@ -124,6 +124,7 @@ def test_one_triple_for_a_relation_the_surest_first(extractor):
 
 def test_persons_fit_the_relation(extractor):
     found = said(extractor, "I will call you. You should rest.", "I broke my leg. I need help.")
+    assert {triple.relation[0] for triple in found.triples} >= {"o", "x"}
     for triple in found.triples:
         if triple.relation.startswith("o"):
             assert triple.tail.startswith("PersonY")

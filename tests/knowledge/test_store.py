@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 
 import numpy as np
 import pytest
@@ -113,9 +112,13 @@ def test_nothing_asked_gives_nothing(store, encoder):
     assert store.best_known([], encoder=encoder) == []
 
 
-def test_the_file_is_never_written(store):
-    with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        store._connection.execute("DELETE FROM triples")
+def test_the_folder_is_never_written(build, encoder):
+    folder = build(KNOWN)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    opened = open_store(open_bundle(folder))
+    assert opened.find(["cake"], 9)
+    assert opened.nearest(["PersonX bakes a cake"], 3, encoder=encoder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_files_that_do_not_belong_together_are_refused(build, write_card):

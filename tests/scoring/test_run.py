@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from types import SimpleNamespace
+import resource
 
 import msgspec
 import pytest
@@ -199,25 +199,18 @@ def test_a_broken_state_is_named(tmp_path, records, scorer):
 
 
 def test_a_full_disk_says_so_and_keeps_what_was_scored(tmp_path, records, scorer):
-    path = tmp_path / "out.jsonl"
-    sink = ScoreFile(path, RUN, resume=True)
-    write = sink._file.write
-    calls = []
-
-    def full(data):
-        calls.append(data)
-        if len(calls) == 3:
-            write(data[:100])
-            raise OSError(28, "No space left on device")
-        return write(data)
-
-    file = sink._file
-    sink._file = SimpleNamespace(write=full, flush=file.flush, fileno=file.fileno, close=file.close)
-    with pytest.raises(OutputError, match="No space left on device; what was scored before"):
-        run(records, scorer, sink)
+    path, whole = tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
+    score_to(whole, records, scorer)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole.stat().st_size - 100, hard))
+    try:
+        with pytest.raises(OutputError, match="File too large; what was scored before is kept"):
+            score_to(path, records, scorer)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (tmp_path / "out.jsonl.state").exists()
     score_to(path, records, scorer)
-    score_to(tmp_path / "whole.jsonl", records, scorer)
-    assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert path.read_bytes() == whole.read_bytes()
 
 
 def test_an_output_in_an_impossible_place_is_named(tmp_path):

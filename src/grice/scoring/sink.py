@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
@@ -190,7 +191,9 @@ class ScoreFile:
 
     def close(self) -> None:
         """Leave the file, finished or to be continued."""
-        self._file.close()
+        # Lines that counted are on the disk; what could not be written was said when it failed.
+        with suppress(OSError):
+            self._file.close()
 
     @property
     def _gzipped(self) -> bool:
