@@ -159,6 +159,11 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
         (["explain", "a", "b", "--turn", "0"], "--id and --turn look into --file"),
         (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
         (["list", "coherense"], "no metric 'coherense'"),
+        (
+            ["perturb", "{chat}", "--kind", "deam-amr", "--graphs", "no.amr"],
+            "no.amr: cannot be read: No such file or directory\n",
+        ),
+        (["situated", "mark", "no.txt"], "no.txt: cannot be read: No such file or directory\n"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
@@ -384,3 +389,11 @@ def test_a_plugin_that_is_left_out_is_named(chat, tmp_path, capsys):
     plugin.write_text("from grice.metrics.baselines import log_length\n")
     assert main(["score", str(chat), "-m", "log_length", "--plugin", str(plugin)]) == 0
     assert f"metric 'log_length' of {plugin} is left out" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_no_fault_of_grice(tmp_path, capsys):
+    source = tmp_path / "cider.jsonl"
+    source.write_text('{"id": "d", "utterances": "A: Hi. B: Hi.", "triplets": []}\n')
+    nowhere = tmp_path / "nowhere" / "out.jsonl"
+    assert main(["triplets", "convert", str(source), "-o", str(nowhere)]) == 2
+    assert capsys.readouterr().err == f"grice: {nowhere}: No such file or directory\n"

@@ -71,7 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in words:
             raise
-        if isinstance(error, OSError) and error.filename is None and error.errno in FULL:
+        if isinstance(error, OSError) and error.filename is not None:
+            print(f"grice: {error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
+            return 2
+        if isinstance(error, OSError) and error.errno in FULL:
             _drop_stdout()
             print(f"grice: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
             return 2

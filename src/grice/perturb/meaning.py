@@ -29,7 +29,8 @@ def graphs_of_file(path: Path) -> dict[str, str]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read: {reason}") from None
     found: dict[str, str] = {}
     line = 1
     for block in text.split("\n\n"):

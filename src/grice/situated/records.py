@@ -222,7 +222,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         data = gzip.decompress(data) if data.startswith(GZIP) else data
     except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read: {reason}") from error
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
             yield number, line
