@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from clauses import event_spans, legible
 
+from grice.evaluation.overlap import normalised
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -46,10 +48,6 @@ SOURCES: dict[str, tuple[int, Any]] = {
     "star/dialogues": (1000, every),
 }
 EVALUATED = ("accent_deco/deco_test.jsonl", "accent_deco/conture_subset.jsonl")
-
-
-def normalised(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
 
 
 def records(path: Path) -> Iterator[Any]:

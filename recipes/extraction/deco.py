@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.evaluation.extraction import bleu2
+from grice.evaluation.overlap import normalised
 from grice.knowledge.extraction import RELATIONS, Exchange
 
 if TYPE_CHECKING:
@@ -33,10 +34,6 @@ class Reply(NamedTuple):
     exchange: Exchange
     gold: dict[str, list[str]]
     group: str
-
-
-def normalised(text: str) -> str:
-    return "".join(c for c in text.lower() if c.isalnum())
 
 
 def replies(data: Path, part: str) -> list[Reply]:
@@ -153,5 +150,5 @@ def summary(scores: np.ndarray, likeness: np.ndarray, known: Cells) -> str:
 
 __all__ = [
     "NOTHING", "RATE", "Cells", "Figures", "Reply", "bleu2", "cells", "folds", "judged",
-    "normalised", "replies", "summary", "without_shared",
+    "replies", "summary", "without_shared",
 ]  # fmt: skip

@@ -23,13 +23,13 @@ from recipes.extraction.deco import (
     NOTHING,
     RATE,
     cells,
-    normalised,
     replies,
     summary,
 )
 from recipes.extraction.pairs import Pairs, best, likeness, read
 from recipes.options import parser_of
 
+from grice.evaluation.overlap import normalised
 from grice.evaluation.trained import record_texts
 from grice.knowledge.extraction import RELATIONS, Exchange
 from grice.knowledge.extractor import Scale, cue_weights, read_cues

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from grice.evaluation.overlap import normalised
 from grice.graphs.baselines import nonsense_graph
 from grice.graphs.graph import Graph
 from grice.graphs.reader import read_graph
@@ -84,11 +85,6 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def normalise(text: str) -> str:
-    """Return letters and digits in lower case."""
-    return re.sub(r"[\W_]+", "", text.lower())
-
-
 def denied(belief: str) -> str | None:
     """Return the opposite belief: a ``not`` put behind its first verb, or taken away.
 
@@ -110,7 +106,7 @@ def instances(data: Path) -> tuple[list[Instance], int]:
     """Return the train rows, and how many were dropped for a text of an evaluated row."""
     folder = data / "explagraphs"
     evaluated = {
-        normalise(row[side])
+        normalised(row[side])
         for name in ("dev", "test_inputs")
         for row in rows(folder / f"{name}.jsonl.gz")
         for side in ("belief", "argument")
@@ -119,7 +115,7 @@ def instances(data: Path) -> tuple[list[Instance], int]:
     perturbed = {row["id"]: row for row in rows(folder / "train_perturbed.jsonl.gz")}
     found, dropped = [], 0
     for row in rows(folder / "train.jsonl.gz"):
-        if {normalise(row["belief"]), normalise(row["argument"])} & evaluated:
+        if {normalised(row["belief"]), normalised(row["argument"])} & evaluated:
             dropped += 1
             continue
         judged = rounds[row["id"]]

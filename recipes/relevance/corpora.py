@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from grice.evaluation.overlap import normalised as normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,11 +104,6 @@ class Dialogue(NamedTuple):
     by_person: tuple[bool, ...]
     held_out: bool
     rated: tuple[Message, ...]
-
-
-def normalise(text: str) -> str:
-    """Return the letters and digits of a text in lower case."""
-    return re.sub(r"[\W_]+", "", text.lower())
 
 
 def read_dialogues(data: Path, *, research: bool = False) -> Iterator[Dialogue]:
