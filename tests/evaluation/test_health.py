@@ -146,3 +146,14 @@ def test_the_command_prints_words_or_json_without_nan(tmp_path, capsys):
     cards = json.loads(out, parse_constant=lambda word: pytest.fail(word))["cards"]
     assert cards[0]["length_bias"]["value"] == pytest.approx(1.0)
     assert not any(isinstance(v, float) and math.isnan(v) for v in cards[1].values())
+
+
+def test_what_instructs_a_model_is_no_length_of_the_conversation():
+    plain = talks(20)
+    told = [
+        Conversation(talk.id, (Turn("system", "You are kind. " * i, role="system"), *talk.turns))
+        for i, talk in enumerate(plain)
+    ]
+    with load("turn_count") as grader:
+        cards = [health(some, grader.scorer).cards[0] for some in (plain, told)]
+    assert cards[0].length_bias == cards[1].length_bias

@@ -137,15 +137,15 @@ class _Items:
     def add(
         self, number: int, conversation: Conversation, score: Score, outside: Mapping[str, bool]
     ) -> None:
-        turns = conversation.turns if score.turn is None else (conversation.turns[score.turn],)
-        for text in _judged(conversation, score):
+        texts = _judged(conversation, score)
+        for text in texts:
             if text in outside:
                 self.outside.append(outside[text])
                 self.outside_in.append(number)
         is_ok = score.status == "ok" and score.value is not None
         self.conversations.append(number)
         self.values.append(score.value if is_ok and score.value is not None else math.nan)
-        self.lengths.append(math.log(max(1, sum(len(turn.text.split()) for turn in turns))))
+        self.lengths.append(math.log(max(1, sum(len(text.split()) for text in texts))))
         self.positions.append(math.nan if score.turn is None else float(score.turn))
         self.statuses.append(score.status)
         self.truncated.append("truncated" in score.flags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice.errors import InputError
@@ -13,7 +14,6 @@ from grice.scoring.run import WINDOW_RECORDS, Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
     from types import TracebackType
 
     from grice.runtime.bundle import Bundle
@@ -87,8 +87,8 @@ def load(
     speakers: Collection[str] = (),
     mode: Mode = "exact",
     workers: int | None = None,
-    cache: Path | None = None,
-    plugins: Sequence[Path] = (),
+    cache: str | Path | None = None,
+    plugins: Sequence[str | Path] = (),
 ) -> Grader:
     """Load metrics.
 
@@ -103,14 +103,19 @@ def load(
 
     Raises:
         MetricError: For an unknown metric or option.
+        ModelError: For another mode, or fewer workers than one.
         BundleError: For a model that is missing or changed.
     """
-    registry = find_metrics(plugins)
+    registry = find_metrics([Path(plugin) for plugin in plugins])
     settings = options or {}
     wanted = tuple(dict.fromkeys(names or registry.defaults()))
     for name in (*wanted, *settings):
         registry.named(name)
-    models = Models(mode=mode, workers=workers or default_workers(), cache=cache)
+    models = Models(
+        mode=mode,
+        workers=default_workers() if workers is None else workers,
+        cache=None if cache is None else Path(cache),
+    )
     try:
         loaded = [
             load_metric(registry.named(name), models, settings.get(name, {})) for name in wanted

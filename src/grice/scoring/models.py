@@ -43,6 +43,8 @@ class Models:
         # Here, not above: reading a signature or a help text needs no engine.
         from grice.runtime.memo import Memo
 
+        if mode not in ("exact", "fast"):
+            raise ModelError(f"mode {mode!r}: write exact or fast")
         if workers < 1:
             raise ModelError(f"{workers} workers: at least one is needed")
         self.mode: Mode = mode
