@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scatter", "scatter"]
 
-WIDTH, HEIGHT = 320.0, 200.0
+WIDTH, HEIGHT = 320.0, 208.0
 LEFT, RIGHT, TOP, BASE = 34.0, 314.0, 6.0, 176.0
 MOST = 600
 """Points that are drawn; of more an evenly spread part."""
