@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
+import itertools
 import json
 import os
 import re
@@ -397,3 +400,28 @@ def test_a_place_that_cannot_be_written_is_no_fault_of_grice(tmp_path, capsys):
     nowhere = tmp_path / "nowhere" / "out.jsonl"
     assert main(["triplets", "convert", str(source), "-o", str(nowhere)]) == 2
     assert capsys.readouterr().err == f"grice: {nowhere}: No such file or directory\n"
+
+
+def helps(*words):
+    """Yield every command and action with its help, as wide as it likes."""
+    shown = io.StringIO()
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(shown):
+        main([*words, "--help"])
+    yield words, shown.getvalue()
+    if words in ((), ("kb",), ("graph",), ("situated",)):
+        for name in re.findall(r"^    ([a-z-]+)\b", shown.getvalue(), re.MULTILINE):
+            yield from helps(*words, name)
+
+
+def test_every_argument_has_a_word_of_help(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    bare = []
+    for words, text in (*helps(), *helps("triplets", "stats"), *helps("triplets", "convert")):
+        lines = [*text.split("\n\n", 1)[1].splitlines(), ""]
+        bare += [
+            (*words, line)
+            for line, following in itertools.pairwise(lines)
+            if re.fullmatch(r"  (-|[A-Z{])\S*( \S+)*", line) and not following.startswith("    ")
+            and "--METRIC-OPTION" not in line
+        ]  # fmt: skip
+    assert bare == []

@@ -28,7 +28,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     for name, about in (
         ("check", "which rules of structure each graph breaks, and where; exit status 1 if any"),
         ("score", "a system's graphs against gold graphs, with the empty baselines below"),
-        ("repair", "the smallest edits that make each broken graph valid; exit status 1 if none"),
+        (
+            "repair",
+            "the smallest edits that make a broken graph valid; exit status 1 if one stays so",
+        ),
         ("draw", "one graph as SVG, or all on one page that answers to the pointer"),
         ("stats", "sizes, relations, order, and how far form gives the stance away"),
     ):
@@ -45,7 +48,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         )  # fmt: skip
         if name == "draw":
             action.add_argument("--id", help="which sample; default: the first")
-            action.add_argument("-o", "--output", type=Path, metavar="FILE")
+            action.add_argument(
+                "-o", "--output", type=Path, metavar="FILE", help="write here instead of to stdout"
+            )
             action.add_argument(
                 "--html", action="store_true", help="a self-contained page; all graphs without --id"
             )
@@ -102,7 +107,9 @@ def _configure_generate(actions: argparse._SubParsersAction[argparse.ArgumentPar
     action.add_argument(
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
-    action.add_argument("-o", "--output", type=Path, metavar="FILE.jsonl")
+    action.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.jsonl", help="write here instead of to stdout"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 HELP = "look into the knowledge behind commonsense, and keep your own"
 
+KB = f"a file of your own; default the shipped knowledge, {SHIPPED}"
+PARTS = (
+    ("head", "an event, such as 'PersonX bakes a cake'"),
+    ("relation", "such as xWant"),
+    ("tail", "what follows from the head, or goes before it"),
+)
+
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments of each action."""
@@ -26,7 +33,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
     build = action("build", "make a file of knowledge from files of triples")
     build.add_argument("files", nargs="+", metavar="FILE", help="triples, gzipped or not")
-    build.add_argument("-o", "--output", type=Path, required=True, metavar="MY.kb")
+    build.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="MY.kb", help="the file to make"
+    )
     build.add_argument("--format", default="", metavar="NAME", help="format of the files")
     build.add_argument("--schema", default="", metavar="NAME", help="relations: name or TOML file")
     build.add_argument(
@@ -35,11 +44,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     build.add_argument("--replace", action="store_true", help="replace MY.kb if it is there")
 
     info = action("info", "what a file of knowledge, or the shipped one, holds")
-    info.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB")
+    info.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB", help=KB)
     info.add_argument("--history", type=positive, default=5, metavar="N", help="last N changes")
 
     find = action("find", "triples that hold all words, or words that begin so")
-    find.add_argument("text", nargs="+", metavar="WORD")
+    find.add_argument("text", nargs="+", metavar="WORD", help="what head and tail hold")
     find.add_argument(
         "--near", action="store_true", help="instead: heads nearest to the words as an event"
     )
@@ -47,13 +56,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     find.add_argument("-k", type=positive, default=10, metavar="N", help="at most (default 10)")
 
     tails = action("tails", "the known tails of a head, and of heads like it")
-    tails.add_argument("head", metavar="HEAD")
-    tails.add_argument("relation", metavar="RELATION")
+    for part, about in PARTS[:2]:
+        tails.add_argument(part, metavar=part.upper(), help=about)
     tails.add_argument("--like", metavar="TAIL", help="those most like this one")
     tails.add_argument("-k", type=positive, default=10, metavar="N", help="at most (default 10)")
 
     add = action("add", "add triples to your own file; a new one lies on the shipped knowledge")
-    add.add_argument("triple", nargs="*", metavar="HEAD RELATION TAIL")
+    add.add_argument("triple", nargs="*", metavar="HEAD RELATION TAIL", help="one triple")
     add.add_argument("--from", dest="source_file", metavar="FILE", help="a file of triples")
     add.add_argument("--format", default="", metavar="NAME", help="format of that file")
     add.add_argument("--source", default="", metavar="NAME", help="where it comes from")
@@ -61,18 +70,18 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     remove = action("remove", "take a triple out of your file, or hide one of the shipped ones")
     edit = action("edit", "give a triple another tail")
     for one in (remove, edit):
-        for part in ("head", "relation", "tail"):
-            one.add_argument(part, metavar=part.upper())
-    edit.add_argument("new", metavar="NEW_TAIL")
+        for part, about in PARTS:
+            one.add_argument(part, metavar=part.upper(), help=about)
+    edit.add_argument("new", metavar="NEW_TAIL", help="what stands there from now on")
 
     verify = action("verify", "check that knowledge is whole and unchanged; exit status 1 if not")
-    verify.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB")
+    verify.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB", help=KB)
     verify.add_argument(
         "--drop-vectors", action="store_true", help="drop the kept vectors; they are made anew"
     )
 
     for one in (find, tails):
-        one.add_argument("--kb", default=SHIPPED, metavar="KB", help=f"default {SHIPPED}")
+        one.add_argument("--kb", default=SHIPPED, metavar="KB", help=KB)
     for one in (add, remove, edit):
         one.add_argument("--to", "--kb", dest="to", metavar="MY.kb", help="your own file")
     for one in (build, add, remove, edit):

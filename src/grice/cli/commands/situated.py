@@ -87,7 +87,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             tagger.add_argument("--spacy", metavar="MODEL", help="an installed spaCy model")
             tagger.add_argument("--flair", metavar="MODEL", help="a flair model of entities")
         if name == "build":
-            action.add_argument("--title", default="A benchmark of place and time")
+            title = "A benchmark of place and time"
+            action.add_argument("--title", default=title, help=f"of the datasheet ({title})")
             action.add_argument(
                 "--source",
                 action="append",
@@ -102,8 +103,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 help="drop pairs that do not depend on their context (default)",
             )
         if name in ("build", "split"):
-            action.add_argument("--seed", type=int, default=17)
-            action.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
+            action.add_argument(
+                "--seed", type=int, default=17, help="of splits and of the order of keywords (17)"
+            )
+            action.add_argument(
+                "-o", "--output", type=Path, required=True, metavar="FOLDER",
+                help="where the splits are written; made if it is not there",
+            )  # fmt: skip
         elif name in ("score", "describe"):
             action.add_argument("--json", action="store_true", help="print JSON lines")
 

@@ -54,7 +54,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="a self-contained page with arcs, too"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE.jsonl")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.jsonl", help="write here instead of to stdout"
+    )
     parser.add_argument(
         "--model", default=MODEL, metavar="MODEL", help=f"heads to use (default {MODEL})"
     )
