@@ -116,8 +116,10 @@ def test_exit_status(good, words, status, capsys):
     [
         ([], "nothing to check"),
         (["--min", "relevnce=0.6"], "did you mean 'relevance'"),
-        (["--max-failed", "7"], "a share lies between 0 and 1, found 7"),
-        (["--min", "relevance=nan"], "a bar is a finite number"),
+        (["--max-failed", "7"], "every metric: a share lies between 0 and 1, found 7"),
+        (["--max-failed", "7", "--max-abstained", "0.1"], "between 0 and 1, found 7"),
+        (["--min", "relevance=nan"], "relevance: a bar is a finite number"),
+        (["--min", "relevance=0.2", "--min", "relevance=0.6"], "two bars for relevance, 0.2 and"),
     ],
 )
 def test_a_mistake_is_exit_status_2(good, words, message, capsys):

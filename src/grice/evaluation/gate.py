@@ -63,20 +63,23 @@ class Rules(msgspec.Struct, frozen=True):
         Raises:
             InputError: If there is no rule, or a bar is no finite number or no share.
         """
-        shares = {**self.max_failed, **self.max_abstained}
-        bars = [bar.share for bar in self.share_below]
-        for value in (*self.minimum.values(), *(bar.below for bar in self.share_below)):
+        statuses = (*self.max_failed.items(), *self.max_abstained.items())
+        below = [(bar.metric, bar.below) for bar in self.share_below]
+        shares = [(bar.metric, bar.share) for bar in self.share_below]
+        for metric, value in (*self.minimum.items(), *below):
             if not math.isfinite(value):
-                raise InputError(f"a bar is a finite number, found {value}")
-        for value in (*shares.values(), *bars):
+                raise InputError(f"{metric}: a bar is a finite number, found {value}")
+        for metric, value in (*statuses, *shares):
             if not 0 <= value <= 1:
-                raise InputError(f"a share lies between 0 and 1, found {value}")
-        if not (self.minimum or shares or bars):
+                raise InputError(f"{metric}: a share lies between 0 and 1, found {value}")
+        named = {metric for metric, _ in (*self.minimum.items(), *statuses, *shares)}
+        if not named:
             raise InputError(
-                "nothing to check: give a least mean, a largest share below a value, or a largest "
-                "share of failed or abstained scores"
+                "nothing to check: give a least mean (--min), a largest share below a value "
+                "(--max-share-below), or a largest share of failed or abstained scores "
+                "(--max-failed, --max-abstained)"
             )
-        return {*self.minimum, *(bar.metric for bar in self.share_below), *shares} - {EVERY}
+        return named - {EVERY}
 
 
 class Check(msgspec.Struct, frozen=True):

@@ -80,12 +80,24 @@ def _rules(arguments: argparse.Namespace) -> Rules:
     from grice.evaluation.gate import EVERY, Bar, Rules
 
     return Rules(
-        dict(arguments.min),
+        _once("--min", arguments.min),
         tuple(Bar(*bar) for bar in arguments.max_share_below),
-        {metric or EVERY: bar for metric, bar in arguments.max_failed},
-        {metric or EVERY: bar for metric, bar in arguments.max_abstained},
+        _once("--max-failed", [(one or EVERY, bar) for one, bar in arguments.max_failed]),
+        _once("--max-abstained", [(one or EVERY, bar) for one, bar in arguments.max_abstained]),
         arguments.allow_uncertain,
     )
+
+
+def _once(flag: str, bars: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Return bars by metric; of two for one metric none is dropped in silence."""
+    from grice.errors import InputError
+
+    found: dict[str, float] = {}
+    for metric, bar in bars:
+        if metric in found:
+            raise InputError(f"{flag}: two bars for {metric}, {found[metric]:g} and {bar:g}")
+        found[metric] = bar
+    return found
 
 
 def _bar(text: str) -> tuple[str, float]:
