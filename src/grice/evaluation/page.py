@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
-import jinja2
-
 from grice.evaluation.forest import Forest, forest
+from grice.evaluation.html import asset, environment, source_hash
 from grice.evaluation.scatter import Scatter, scatter
 
 if TYPE_CHECKING:
@@ -21,6 +17,8 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
 
 __all__ = ["as_html"]
+
+PACKAGE = "grice.evaluation"
 
 
 class Kept(NamedTuple):
@@ -82,26 +80,21 @@ def as_html(
         made: Date and version.
         shared: What to keep in mind about sets that overlap.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("grice.evaluation", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = (resources.files("grice.evaluation") / "assets" / "meta.css").read_text("utf-8")
-    style = style.replace("\r\n", "\n")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return environment.get_template("meta.html.j2").render(
-        title=title,
-        command=command,
-        made=made,
-        shared=shared,
-        style=style,
-        style_hash=f"'sha256-{digest}'",
-        sections=[_shown(block) for block in blocks],
-        damaged=[_pairs(block) for block in damaged],
-        signatures=_signatures(blocks, damaged),
+    style = asset(PACKAGE, "meta.css")
+    return (
+        environment(PACKAGE)
+        .get_template("meta.html.j2")
+        .render(
+            title=title,
+            command=command,
+            made=made,
+            shared=shared,
+            style=style,
+            style_hash=source_hash(style),
+            sections=[_shown(block) for block in blocks],
+            damaged=[_pairs(block) for block in damaged],
+            signatures=_signatures(blocks, damaged),
+        )
     )
 
 

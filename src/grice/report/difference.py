@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import jinja2
-
-from grice.report.page import asset, source_hash
+from grice.evaluation.html import asset, environment, source_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["difference_page"]
 
+PACKAGE = "grice.report"
 WIDTH = 320
 
 
@@ -30,20 +29,17 @@ class Drawn(NamedTuple):
 
 def difference_page(result: CompareResult) -> str:
     """Return the page as HTML."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("grice.report", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = asset("report.css") + asset("difference.css")
-    return environment.get_template("difference.html.j2").render(
-        result=result,
-        panels=list(_panels(result)),
-        style=style,
-        style_hash=source_hash(style),
-        width=WIDTH,
+    style = asset(PACKAGE, "report.css") + asset(PACKAGE, "difference.css")
+    return (
+        environment(PACKAGE)
+        .get_template("difference.html.j2")
+        .render(
+            result=result,
+            panels=list(_panels(result)),
+            style=style,
+            style_hash=source_hash(style),
+            width=WIDTH,
+        )
     )
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-from importlib import resources
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-import jinja2
-
+from grice.evaluation.html import asset, environment, source_hash
 from grice.report.histogram import Drawing, Histogram, decimals, number
 from grice.report.shown import EVIDENCE_LIMIT
 
@@ -18,8 +15,9 @@ if TYPE_CHECKING:
     from grice.records import Json
     from grice.report.panels import MetricPanel, MetricTotals, Summary
 
-__all__ = ["Panel", "asset", "settings", "source_hash", "write_page"]
+__all__ = ["Panel", "settings", "write_page"]
 
+PACKAGE = "grice.report"
 SCRIPTS = (
     "dom.js", "store.js", "choice.js", "evidence.js", "conversation.js", "list.js", "main.js",
 )  # fmt: skip
@@ -110,18 +108,13 @@ def write_page(
         index: The compressed index.
         chunks: The compressed conversations.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("grice.report", "assets"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["base64"] = lambda data: base64.b64encode(data).decode()
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
-    style = asset("report.css")
-    script = "(() => {\n'use strict';\n" + "\n".join(map(asset, SCRIPTS)) + "})();\n"
-    page = environment.get_template("report.html.j2").stream(
+    templates = environment(PACKAGE)
+    templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
+    templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
+    style = asset(PACKAGE, "report.css")
+    parts = (asset(PACKAGE, name) for name in SCRIPTS)
+    script = "(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
+    page = templates.get_template("report.html.j2").stream(
         title=title,
         panels=panels,
         summary=summary,
@@ -137,14 +130,3 @@ def write_page(
     )
     # A lone surrogate in a title or a command line has no UTF-8 form.
     page.dump(file, encoding="utf-8", errors="replace")
-
-
-def asset(name: str) -> str:
-    """Return the text of a file that pages are made of."""
-    text = (resources.files("grice.report") / "assets" / name).read_text(encoding="utf-8")
-    return text.replace("\r\n", "\n")
-
-
-def source_hash(text: str) -> str:
-    """Return the source expression by which a content security policy allows ``text``."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

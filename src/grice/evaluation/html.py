@@ -1,0 +1,37 @@
+"""What self-contained pages are made of: templates, their files, and what a browser may run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+
+import jinja2
+
+__all__ = ["asset", "environment", "source_hash"]
+
+
+def environment(package: str) -> jinja2.Environment:
+    """Return where the templates of a package are found; every text in them is escaped.
+
+    Args:
+        package: Its folder ``assets`` holds them.
+    """
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader(package, "assets"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def asset(package: str, name: str) -> str:
+    """Return the text of a file in the folder ``assets`` of a package."""
+    text = (resources.files(package) / "assets" / name).read_text(encoding="utf-8")
+    return text.replace("\r\n", "\n")
+
+
+def source_hash(text: str) -> str:
+    """Return the source expression by which a content security policy allows ``text``."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
