@@ -27,6 +27,10 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
 
     early = _early(words)
     registry = find_metrics(early.plugin)
+    for problem in registry.problems:  # here, where every command comes by once
+        from grice.cli._terminal import warn
+
+        warn(problem)
     group = parser.add_argument_group(
         "metrics",
         "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
@@ -97,15 +101,11 @@ def _help(option: Option) -> str:
 
 def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
     """Return the metrics that the arguments ask for, ready to score."""
-    from grice.cli._terminal import warn
     from grice.metrics.registry import find_metrics
     from grice.scoring import load
 
-    registry = find_metrics(arguments.plugin)
-    for problem in registry.problems:
-        warn(problem)
     settings: dict[str, dict[str, object]] = {}
-    for metric in registry.metrics.values():
+    for metric in find_metrics(arguments.plugin).metrics.values():
         given = {
             name: value
             for name in (*(option.name for option in metric.options), *metric.models)
