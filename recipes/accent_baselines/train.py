@@ -7,7 +7,7 @@ learns the ratings of DECO train, as the paper does; that may not ship, so it is
 ``work`` and named with ``file:``. How each fares is told by ``grice bench deco`` and ``conture``::
 
     grice bench deco
-    grice score --metrics cross_encoder --cross_encoder-model \\
+    grice score --metrics cross_encoder --cross-encoder-model \\
         file:recipes/accent_baselines/work/cross-encoder chat.jsonl
 
 Training stops where held-out conversations (of DECO train the fifth that the release marks) are
