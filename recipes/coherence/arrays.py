@@ -13,6 +13,7 @@ from data import WORDED, only_weighs, said_again
 
 from grice.runtime.thread_numbers import Bigrams, said, turn_numbers
 from grice.runtime.threads import (
+    ALONE,
     BESIDE,
     Towers,
     beside_numbers,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from alone import Alone
     from data import Rated, Sample
     from numpy.typing import NDArray
     from vectors import VectorStore
@@ -58,6 +60,7 @@ class Item(NamedTuple):
         held_out: Whether it is never trained on.
         speakers: 0 or 1 for each turn.
         beside: What the networks do not read of its turns; none of those that they learn from.
+        alone: How its turns sound, each by itself; none of those that they learn from.
     """
 
     kind: str
@@ -71,6 +74,7 @@ class Item(NamedTuple):
     held_out: bool = False
     speakers: tuple[int, ...] = ()
     beside: NDArray[np.float32] = np.zeros((0, BESIDE), np.float32)
+    alone: NDArray[np.float32] = np.zeros((0, ALONE), np.float32)
 
 
 class Prepared(NamedTuple):
@@ -160,6 +164,7 @@ class Maker(NamedTuple):
     vectors: Vectors
     towers: Towers
     words: Mapping[str, Misfits] | None = None
+    alone: Alone | None = None
 
     def item(self, one: Sample | Rated, bigrams: Bigrams) -> Item:
         rows = self.vectors.places(one.turns)
@@ -168,16 +173,19 @@ class Maker(NamedTuple):
         numbers = np.concatenate([plain, order_numbers(self.towers.fits(read))], axis=1)
         found = Item("", rows, own_turns(one.speakers), numbers.astype(np.float16),
                      held_out=one.held_out, speakers=one.speakers)  # fmt: skip
-        if self.words is None:
+        if self.words is None or self.alone is None:
             return found
         misfits = [self.words[text] for text in one.turns]
-        return found._replace(beside=beside_numbers(misfits, one.speakers, one.turns))
+        return found._replace(beside=beside_numbers(misfits, one.speakers, one.turns),
+                              alone=self.alone.outputs(read))  # fmt: skip
 
     def sample(self, one: Sample, bigrams: Bigrams, twin: int) -> Item:
         return self.item(one, bigrams)._replace(kind=one.kind, broken=one.broken, twin=twin)
 
-    def rated(self, one: Rated, bigrams: Bigrams) -> Item:
-        return self.item(one, bigrams)._replace(quality=one.quality, good=one.good)
+    def rated(self, place: int, one: Rated, bigrams: Bigrams) -> Item:
+        found = self.item(one, bigrams)._replace(quality=one.quality, good=one.good)
+        # What networks say that saw the conversation would count for too much.
+        return found if self.alone is None else found._replace(alone=self.alone.rated[place])
 
 
 def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
@@ -188,7 +196,7 @@ def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
     items = {
         **_training(made, make, corpus, kept),
         "held": [make.sample(one, kept, i) for i, one in enumerate(made["held"])],
-        "rated": [make.rated(one, kept) for one in made["rated"]],
+        "rated": [make.rated(i, one, kept) for i, one in enumerate(made["rated"])],
     }
     place = {(one.source, one.id): i for i, one in enumerate(made["held"])}
     for name, samples in (("held_broken", made["held_broken"]),
@@ -212,7 +220,7 @@ def _training(
 ) -> dict[str, list[Item]]:
     ways = _by_conversation(made["broken"])
     found: dict[str, list[Item]] = {"train": [], "weigh": []}
-    without_words = make._replace(words=None)
+    without_words = make._replace(words=None, alone=None)
     for number, one in enumerate(made["train"]):
         own = corpus.own(one.turns)
         if only_weighs(number):

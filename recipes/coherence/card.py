@@ -20,6 +20,7 @@ from grice.runtime.bundle import file_sha256
 from grice.runtime.heads import in_whole_numbers
 
 if TYPE_CHECKING:
+    from alone import Alone
     from arrays import Prepared
     from numpy.typing import NDArray
 
@@ -72,15 +73,16 @@ class _Chosen(NamedTuple):
 
 
 def make_bundle(
-    given: Prepared, towers: Towers, nets: list[Path], texts: set[str], sources: list[str]
-) -> None:
+    given: Prepared, towers: Towers, alone: Alone, nets: list[Path], texts: set[str],
+    sources: list[str],
+) -> None:  # fmt: skip
     """Weigh what the networks say, choose on held-out conversations, write the bundle."""
     states = [torch.load(path)["net"] for path in nets]
     net = Joined(states)
     chosen = _choose(net, given)
     quality = [*chosen.quality, *_pointing(given, net, chosen.turns)]
     OUT.mkdir(parents=True, exist_ok=True)
-    _save(given, towers, states, chosen)
+    _save(given, towers, alone, states, chosen)
     work = nets[0].parent
     for name in ("bigrams.npz", "misfits.npz"):
         (OUT / name).write_bytes((work / name).read_bytes())
@@ -203,11 +205,12 @@ def wilson(value: float, n: int) -> dict[str, float]:
 
 
 def _save(
-    given: Prepared, towers: Towers, states: list[dict[str, torch.Tensor]], chosen: _Chosen
-) -> None:
+    given: Prepared, towers: Towers, alone: Alone, states: list[dict[str, torch.Tensor]],
+    chosen: _Chosen,
+) -> None:  # fmt: skip
     arrays = {"axes": given.axes, "mean": given.mean,
               "whole": np.append(chosen.weights, chosen.bias), "turns": chosen.turns}  # fmt: skip
-    layers = {"left": towers.left, "right": towers.right} | {
+    layers = {"left": towers.left, "right": towers.right, "alone": alone.layers} | {
         f"net{i}": [(state[f"{name}.weight"].numpy().T, state[f"{name}.bias"].numpy())
                     for name in ("first", "last")]
         for i, state in enumerate(states)
@@ -234,7 +237,7 @@ def _write(
     facts = {
         "name": "coherence",
         "kind": "thread-head",
-        "version": "3",
+        "version": "4",
         "summary": "Does a conversation hang together? Small networks on frozen turn vectors.",
         "licence": "CC-BY-SA-4.0",
         "encoder": "encoder",
@@ -255,6 +258,10 @@ def _write(
         "weighed": [
             "one in four conversations, with repeated turns and pleas for a good mark beside"
         ],
+        "alone": (
+            "a network that reads turns by themselves, three seeds joined: person or chatbot, "
+            "messages called good, ratings of conversations (recipes/coherence/alone.py)"
+        ),
         "towers": "those of the bundle relevance, version 1, of the same data",
         "selection": [
             "6 % of the conversations of each corpus, held out, and 30 % of the rated ones",

@@ -89,6 +89,7 @@ class Rated(NamedTuple):
         speakers: 0 or 1.
         quality: Mean of the ratings given to its participants, 1 to 5.
         good: For each turn whether its message was called good; None where nobody said.
+        by_person: For each turn whether a person wrote it.
         held_out: Whether it is never trained on.
     """
 
@@ -97,6 +98,7 @@ class Rated(NamedTuple):
     quality: float
     good: tuple[bool | None, ...]
     held_out: bool
+    by_person: tuple[bool, ...] = ()
 
 
 def intact(data: Path, *, research: str = "") -> list[Sample]:
@@ -218,4 +220,5 @@ def rated(data: Path) -> Iterator[Rated]:
                 sum(given) / len(given),
                 tuple(None if not mark else mark == 2 for mark in marks),
                 row["id"] in held,
+                tuple(meta["users"].get(turn["speaker"]) != "Bot" for turn in row["turns"]),
             )

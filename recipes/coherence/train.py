@@ -3,6 +3,7 @@
 python recipes/coherence/train.py samples --data ../shared/data
 python recipes/coherence/train.py encode
 python recipes/coherence/words.py states     # and fit, and judge: words that do not belong
+python recipes/coherence/train.py alone      # how turns sound by themselves
 python recipes/coherence/train.py prepare
 python recipes/coherence/train.py fit        # three seeds
 python recipes/coherence/train.py bundle
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from alone import Alone, fit_alone
 from arrays import Maker, Prepared, Vectors, prepare, weighing
 from card import make_bundle
 from data import HELD_OUT_KINDS, TRAINED, WORDED, broken, intact, rated, said_again
@@ -30,6 +32,7 @@ from grice.runtime.threads import Towers
 WORK = Path(__file__).parent / "work"
 RELEVANCE = Path(__file__).parents[1] / "relevance" / "work" / "vectors"
 SEEDS = (0, 1, 2)
+STEPS = ("samples", "encode", "alone", "prepare", "fit", "bundle")
 
 
 def samples(data: Path, most: int, workers: int) -> None:
@@ -67,6 +70,11 @@ def encode(part: int, of: int) -> None:
     store.add(missing, encoder)
 
 
+def vectors() -> Vectors:
+    """Return the vectors of all turns that were encoded."""
+    return Vectors.of([VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))])
+
+
 def towers() -> Towers:
     """Return the towers that say what comes next: those of the relevance bundle, kept as they were.
 
@@ -102,12 +110,13 @@ def bundle() -> None:
     texts = {text for name in ("train", "held", "broken", "rated")
              for one in made[name] for text in one.turns}  # fmt: skip
     sources = sorted({one.source for one in made["train"]})
-    make_bundle(prepared(), towers(), [WORK / f"seed{seed}.pt" for seed in SEEDS], texts, sources)
+    nets = [WORK / f"seed{seed}.pt" for seed in SEEDS]
+    make_bundle(prepared(), towers(), Alone.load(WORK / "alone.pickle"), nets, texts, sources)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=["samples", "encode", "prepare", "fit", "bundle"])
+    parser.add_argument("step", choices=STEPS)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--most", type=int, default=10**9, help="conversations, for a quick run")
     parser.add_argument("--workers", type=int, default=2, help="processes that break them")
@@ -121,11 +130,14 @@ def main() -> None:
         samples(arguments.data, arguments.most, arguments.workers)
     elif arguments.step == "encode":
         encode(arguments.part, arguments.of)
+    elif arguments.step == "alone":
+        made = pickle.loads((WORK / "samples.pickle").read_bytes())
+        fit_alone(made["rated"], vectors(), WORK / "alone.pickle")
     elif arguments.step == "prepare":
-        stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
         made = pickle.loads((WORK / "samples.pickle").read_bytes())
         words = pickle.loads((WORK / "misfits.pickle").read_bytes())
-        prepare(made, Maker(Vectors.of(stores), towers(), words), WORK)
+        alone = Alone.load(WORK / "alone.pickle")
+        prepare(made, Maker(vectors(), towers(), words, alone), WORK)
     elif arguments.step == "fit":
         given = prepared()
         for seed in SEEDS if arguments.seed is None else [arguments.seed]:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from alone import without_length
 from fit import turns_of
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -46,7 +47,8 @@ class Wholes(NamedTuple):
 
 def wholes(net: ThreadNet, given: Prepared, items: list[Item]) -> Wholes:
     """Return what each conversation is judged by, shape ``(n, WHOLE)``."""
-    rows = [whole_numbers(outputs, one.numbers.astype(np.float32), one.beside, one.speakers)
+    rows = [whole_numbers(outputs, one.numbers.astype(np.float32), one.beside, one.alone,
+                          one.speakers)
             for outputs, one in zip(turns_of(net, given, items), items, strict=True)]  # fmt: skip
     return Wholes(np.stack(rows), items)
 
@@ -101,12 +103,9 @@ def _differences(twins: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 def _without_length(rated: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return numbers and ratings of conversations, what their length says of them taken out."""
-    length = np.log([len(one.rows) for one in rated.items])
-    known = np.column_stack([np.ones(len(length)), length])
-    people = np.array([one.quality for one in rated.items])
-    read = rated.rows[:, READ].astype(np.float64)
-    left = people - known @ np.linalg.lstsq(known, people, rcond=None)[0]
-    return read - known @ np.linalg.lstsq(known, read, rcond=None)[0], left / left.std()
+    sizes = np.array([len(one.rows) for one in rated.items])
+    left = without_length(np.array([one.quality for one in rated.items]), sizes)
+    return without_length(rated.rows[:, READ].astype(np.float64), sizes), left / left.std()
 
 
 def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from grice.runtime.misfits import NOTHING, Misfits
 from grice.runtime.protocols import Thread
 from grice.runtime.thread_numbers import NUMBERS
 from grice.runtime.threads import (
+    ALONE,
     AROUND,
     AT_ONCE,
     BESIDE,
@@ -17,6 +18,7 @@ from grice.runtime.threads import (
     WHOLE,
     ThreadHead,
     Towers,
+    alone_numbers,
     beside_numbers,
     order_numbers,
     own_turns,
@@ -113,10 +115,20 @@ def test_pooling_gives_mean_lowest_quarter_and_lowest():
 
 def test_who_is_called_what_does_not_count():
     outputs, numbers = unit(6, size=2), unit(6, size=NUMBERS + ORDER)
-    beside = unit(6, size=BESIDE)
-    found = [whole_numbers(outputs, numbers, beside, speakers) for speakers in ("ababab", "bababa")]
+    beside, alone = unit(6, size=BESIDE), unit(6, size=ALONE)
+    found = [whole_numbers(outputs, numbers, beside, alone, speakers)
+             for speakers in ("ababab", "bababa")]  # fmt: skip
     assert found[0].shape == (WHOLE,)
     np.testing.assert_array_equal(*found)
+
+
+def test_how_turns_sound_by_themselves_does_not_depend_on_their_order():
+    alone, speakers, order = unit(6, size=ALONE), np.array(list("aababc")), [3, 1, 5, 0, 4, 2]
+    found = alone_numbers(alone, speakers)
+    np.testing.assert_allclose(found, alone_numbers(alone[order], speakers[order]), atol=1e-6)
+    np.testing.assert_allclose(found[:ALONE], alone.mean(axis=0), atol=1e-6)
+    worst = np.minimum(np.minimum(alone[[0, 1, 3]].mean(0), alone[[2, 4]].mean(0)), alone[5])
+    np.testing.assert_allclose(found[ALONE:], worst, atol=1e-6)
 
 
 def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(head):

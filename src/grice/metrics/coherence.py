@@ -29,7 +29,7 @@ LEAST = 1e-6
 
 @metric(
     "coherence",
-    version="3",
+    version="4",
     summary="Does the conversation hang together?",
     judges="conversation",
     models={"model": "bundle:coherence"},
@@ -60,7 +60,8 @@ def coherence(
     costs one encoding a turn.
 
     Beside the networks stands which words look as if they did not belong where they stand, by a
-    small network on the encoder's token states, and what is said again word for word.
+    small network on the encoder's token states, what is said again word for word, and how turns
+    sound by themselves to a network that learned from people's ratings.
 
     Args:
         evidence: What points at turns. ``left-out`` also judges the conversation without each of

@@ -6,7 +6,9 @@ other one, so that a turn that would fit better elsewhere is seen. The networks 
 the turns around it, what its speaker said last and all that was said, with these fits and with
 plain numbers (:mod:`grice.runtime.thread_numbers`); the conversation is judged from its turns.
 Beside what the networks say stands what they do not read: which words look as if they did not
-belong (:mod:`grice.runtime.misfits`), and what is said again word for word.
+belong (:mod:`grice.runtime.misfits`), what is said again word for word, and how each turn sounds
+by itself: that cannot tell a conversation from the same one in another order, and so ranks
+conversations as people do without a word against their order.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     Layers: TypeAlias = list[tuple[Array, Array]]
 
 __all__ = [
+    "ALONE",
     "BESIDE",
     "ORDER",
     "POOLED",
@@ -50,6 +53,7 @@ __all__ = [
     "ThreadHead",
     "Towers",
     "WordJudge",
+    "alone_numbers",
     "beside_numbers",
     "order_numbers",
     "own_turns",
@@ -70,7 +74,10 @@ POOLED = 6
 """How many numbers stand for the outputs of the turns of a conversation."""
 BESIDE = MISFITS + AGAIN
 """How many numbers of a turn the networks do not read."""
-WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE
+ALONE = 3
+"""What is said of a turn by itself: that a person wrote it, that people would call it good, and
+that they would like a conversation of such turns."""
+WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE + 2 * ALONE
 """How many numbers a conversation is judged by."""
 SHARPNESS = np.float32(8)
 """What cosines of the towers are multiplied by before one is set against the others."""
@@ -203,8 +210,24 @@ def beside_numbers(
     return np.concatenate([misfit_numbers(misfits), again_numbers(speakers, texts)], axis=1)
 
 
+def alone_numbers(alone: Array, speakers: Sequence[str | int]) -> Array:
+    """Return how turns sound, each by itself, on average and of the speaker who sounds worst.
+
+    Args:
+        alone: Three numbers a turn, shape ``(turns, ALONE)``.
+        speakers: Who says each turn.
+    """
+    _, whose, turns = np.unique(
+        [str(speaker) for speaker in speakers], return_inverse=True, return_counts=True
+    )
+    sums = np.zeros((len(turns), alone.shape[1]))
+    np.add.at(sums, whose, alone)
+    worst = (sums / turns[:, None]).min(axis=0)
+    return np.concatenate([alone.mean(axis=0), worst], dtype=np.float32)
+
+
 def whole_numbers(
-    outputs: Array, numbers: Array, beside: Array, speakers: Sequence[str | int]
+    outputs: Array, numbers: Array, beside: Array, alone: Array, speakers: Sequence[str | int]
 ) -> Array:
     """Return what a conversation is judged by, shape ``(WHOLE,)``.
 
@@ -212,12 +235,14 @@ def whole_numbers(
         outputs: The networks' outputs for its turns, shape ``(turns, 2)``.
         numbers: Plain numbers and those of :func:`order_numbers`, beside each other.
         beside: What :func:`beside_numbers` gives.
+        alone: How each turn sounds by itself, shape ``(turns, ALONE)``.
         speakers: Who says each turn.
     """
     low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
     high = np.sort(beside, axis=0)[-_quarter(beside) :].mean(axis=0)
     parts = [pooled(outputs), numbers.mean(axis=0), low, speaker_numbers(numbers, speakers),
-             beside.mean(axis=0), high, beside.max(axis=0)]  # fmt: skip
+             beside.mean(axis=0), high, beside.max(axis=0),
+             alone_numbers(alone, speakers)]  # fmt: skip
     return np.concatenate(parts, dtype=np.float32)
 
 
@@ -250,9 +275,10 @@ class ThreadHead:
 
     Args:
         bundle: The opened bundle: ``head.npz`` with towers, axes, networks (whose outputs are
-            averaged), the weights of :func:`whole_numbers`, and those of a turn's output and of
-            :func:`beside_numbers` for the turn; ``bigrams.npz`` with what words stand side by
-            side; its settings state ``decay``.
+            averaged), the network that reads turns by themselves, the weights of
+            :func:`whole_numbers`, and those of a turn's output and of :func:`beside_numbers` for
+            the turn; ``bigrams.npz`` with what words stand side by side; its settings state
+            ``decay``.
         encoder: The encoder they were fitted on.
         words: The judge of words that they were fitted on.
 
@@ -270,7 +296,7 @@ class ThreadHead:
         if not isinstance(decay, float) or arrays.get("whole", self._none).shape != (WHOLE + 1,):
             raise BundleError(f"{bundle.folder}: settings.decay and {WHOLE + 1} weights are needed")
         self._axes, self._mean, self._whole = arrays["axes"], arrays["mean"], arrays["whole"]
-        self._turns = arrays["turns"]
+        self._turns, self._alone = arrays["turns"], _layers(arrays, "alone")
         self._towers = Towers(_layers(arrays, "left"), _layers(arrays, "right"), decay)
         count = sum(name.startswith("net") and name.endswith("_weight_0") for name in arrays)
         self._nets = [_layers(arrays, f"net{i}") for i in range(count)]
@@ -296,7 +322,9 @@ class ThreadHead:
             words = [next(misfits) for _ in thread.texts]
             beside = beside_numbers(words, thread.speakers, thread.texts)
             outputs, numbers = self.judged(matrix, thread.speakers, thread.texts)
-            whole = whole_numbers(outputs, numbers, beside, thread.speakers)
+            with single_threaded():
+                alone = _run(self._alone, matrix * np.float32(np.sqrt(matrix.shape[1])))
+            whole = whole_numbers(outputs, numbers, beside, alone, thread.speakers)
             logit = whole @ self._whole[:-1] + self._whole[-1]
             with single_threaded():
                 turns = outputs[:, 0] * self._turns[0] + beside @ self._turns[1:-1]
