@@ -292,6 +292,12 @@ def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
     assert chat.read_bytes() == before
 
 
+def test_a_file_called_none_is_no_output(chat, monkeypatch):
+    monkeypatch.chdir(chat.parent)
+    Path("None").write_bytes(chat.read_bytes())
+    assert main(["score", "None", "-m", "log_length"]) == 0
+
+
 def test_a_full_disk_behind_standard_output_is_no_fault_of_grice():
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")

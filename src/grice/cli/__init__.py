@@ -116,13 +116,12 @@ def _keep_inputs(arguments: argparse.Namespace) -> None:
         OutputError: If an output is one of the inputs, or lies in a directory of them.
     """
     given = vars(arguments)
+    named = (value for name in given.keys() - WRITTEN for value in _texts(given[name]))
     # os.path: a text that is too long for a path is no file, where pathlib raises an error.
-    named = (str(value) for name in given.keys() - WRITTEN for value in _listed(given[name]))
     read = [Path(name) for name in named if os.path.isfile(name)]  # noqa: PTH113
-    folders = [Path(str(name)) for name in _listed(given.get("files")) if os.path.isdir(str(name))]  # noqa: PTH112
-    for output in (Path(str(given[name])) for name in WRITTEN & given.keys()):
-        if not output.is_file():
-            continue
+    folders = [Path(name) for name in _texts(given.get("files")) if os.path.isdir(name)]  # noqa: PTH112
+    outputs = (Path(text) for name in WRITTEN & given.keys() for text in _texts(given[name]))
+    for output in filter(Path.is_file, outputs):
         if any(output.samefile(source) for source in read):
             raise OutputError(f"{output}: is read by this command; name another output")
         for folder in folders:
@@ -130,8 +129,10 @@ def _keep_inputs(arguments: argparse.Namespace) -> None:
                 raise OutputError(f"{output}: lies in {folder}, which is read; name another output")
 
 
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
+def _texts(value: object) -> list[str]:
+    """Return what of an argument may be a path; it may have been given several times."""
+    values = value if isinstance(value, list) else [value]
+    return [str(one) for one in values if isinstance(one, (str, Path))]
 
 
 def _show_warning(
