@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import grice
-from grice.errors import ModelError
+from grice.errors import ModelError, RecordError
 
 PLUGIN = '''
 from grice.metrics import Example, metric
@@ -40,3 +40,12 @@ def test_paths_may_be_texts(tmp_path):
 def test_a_setting_that_cannot_be_is_named(settings, message):
     with pytest.raises(ModelError, match=message):
         grice.load("log_length", **settings)
+
+
+def test_a_broken_record_of_a_file_is_named(tmp_path):
+    file = tmp_path / "talks.jsonl"
+    file.write_text('{"turns": ["Hello.", "Hi."]}\n{"turns": 5}\n')
+    with pytest.raises(RecordError, match=r"talks\.jsonl:2: turns: expected a list of turns"):
+        grice.score(grice.read(file), "log_length")
+    file.write_text('{"turns": ["Hello.", "Hi."]}\n')
+    assert len(grice.score(grice.read(file), "log_length")) == 2

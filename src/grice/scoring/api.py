@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from grice.errors import InputError
+from grice.errors import InputError, RecordError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Score, Turn
 from grice.scoring.loaded import load_metric
@@ -52,6 +52,10 @@ class Grader:
         Args:
             talk: A conversation, several, or one as a list of strings said by two speakers in
                 turn, of which the last is judged.
+
+        Raises:
+            RecordError: For a record that could not be read, where ``grice.read`` gave one.
+            InputError: For anything else that is no conversation.
         """
         conversations = _conversations(talk)
         scores: list[Score] = []
@@ -153,6 +157,8 @@ def _conversations(talk: Talk | Iterable[Conversation]) -> list[Conversation]:
     conversations = [item for item in items if isinstance(item, Conversation)]
     if len(conversations) != len(items):
         odd = next(item for item in items if not isinstance(item, Conversation))
+        if isinstance(odd, RecordError):  # as reading a file gives them among conversations
+            raise odd
         raise InputError(
             f"conversations are grice.Conversation records or one list of strings; found "
             f"{type(odd).__name__}"
