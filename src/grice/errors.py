@@ -28,6 +28,7 @@ __all__ = [
     "OutputError",
     "RecordError",
     "did_you_mean",
+    "why",
 ]
 
 
@@ -91,3 +92,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if near:
         return f"; did you mean {near[0]!r}?"
     return f"; known: {', '.join(names)}" if names else ""
+
+
+def why(error: Exception) -> str:
+    """Return what the system says went wrong, without the number of the error and the file.
+
+    >>> why(FileNotFoundError(2, "No such file or directory", "chat.txt"))
+    'No such file or directory'
+    """
+    return getattr(error, "strerror", None) or str(error)

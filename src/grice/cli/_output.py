@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import OutputError
+from grice.errors import OutputError, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> None:
             file.writelines(lines)
         temporary.replace(path)
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise OutputError(f"{path}: cannot be written: {why(error)}") from error
     finally:
         if temporary.parent.is_dir():
             temporary.unlink(missing_ok=True)

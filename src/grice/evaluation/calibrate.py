@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
+from grice.errors import InputError, why
 from grice.evaluation.blend import fit_blend
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.scores import ScoreLine, read_score_groups
@@ -247,7 +247,7 @@ def read_calibration(file: str) -> Calibration:
     try:
         return msgspec.json.decode(Path(file).read_bytes(), type=Calibration)
     except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{file}: cannot be read: {why(error)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(
             f"{file}: not a map of grice calibrate ({error}); write one with grice calibrate "

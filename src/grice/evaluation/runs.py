@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import InputError, OutputError
+from grice.errors import InputError, OutputError, why
 from grice.evaluation.bench import Figure, Win
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def write_run(run: Run, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{run.bench}.json").write_bytes(_lines(run))
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        raise OutputError(f"{folder}: cannot be written: {why(error)}") from error
 
 
 def _lines(run: Run) -> bytes:

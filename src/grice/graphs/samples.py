@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from grice.errors import InputError, RecordError
+from grice.errors import InputError, RecordError, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,8 +118,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(f"{path}: cannot be read: {why}") from error
+        raise InputError(f"{path}: cannot be read: {why(error)}") from error
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield number, line.removesuffix("\r")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError, OutputError, RecordError
+from grice.errors import InputError, OutputError, RecordError, why
 from grice.knowledge.file import Change, KnowledgeFile
 from grice.knowledge.layout import create_tables, mark_all, remark, state
 from grice.records import Triple
@@ -143,7 +143,7 @@ def build(
             os.fsync(written.fileno())
         temporary.replace(path)
     except (OSError, sqlite3.Error) as error:
-        raise OutputError(f"{path}: cannot be written: {_why(error)}") from error
+        raise OutputError(f"{path}: cannot be written: {why(error)}") from error
     finally:
         for file in files:
             file.close()
@@ -233,12 +233,8 @@ def _writing(path: Path) -> Iterator[tuple[KnowledgeFile, sqlite3.Connection]]:
                 raise
     except (OSError, sqlite3.Error) as error:
         raise OutputError(
-            f"{path}: cannot be written: {_why(error)}; its content is as it was"
+            f"{path}: cannot be written: {why(error)}; its content is as it was"
         ) from error
-
-
-def _why(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 def _describe(
@@ -460,7 +456,7 @@ def drop_vectors(path: Path) -> None:
         with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
             connection.execute("DELETE FROM vectors")
     except sqlite3.Error as error:
-        raise OutputError(f"{path}: cannot be written: {_why(error)}") from error
+        raise OutputError(f"{path}: cannot be written: {why(error)}") from error
 
 
 def check_base(file: KnowledgeFile, below: Shelf) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grice.errors import MetricError, OutputError, did_you_mean
+from grice.errors import MetricError, OutputError, did_you_mean, why
 from grice.report.histogram import Histogram, bin_edges, draw
 from grice.report.index import SPEAKERS, IndexBuilder, Row
 from grice.report.page import Panel, settings, write_page
@@ -199,7 +199,7 @@ class ReportWriter:
         return sorted(name for name, _ in ranked[:SPEAKERS])
 
     def _unwritable(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._path}: the report cannot be written: {error.strerror or error}")
+        return OutputError(f"{self._path}: the report cannot be written: {why(error)}")
 
 
 def _panel(metric: MetricPanel, totals: MetricTotals, histogram: Histogram) -> Panel:

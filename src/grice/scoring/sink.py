@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import msgspec
 
-from grice.errors import InputError, OutputError
+from grice.errors import InputError, OutputError, why
 from grice.records import Score
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class ScoreFile:
 def _why(path: Path, error: OSError) -> str:
     if not path.parent.is_dir():
         return f"there is no folder {path.parent}"
-    return error.strerror or str(error)
+    return why(error)
 
 
 def _cannot_write(path: Path, error: OSError) -> OutputError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from grice.errors import InputError, RecordError
+from grice.errors import InputError, RecordError, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -222,8 +222,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         data = gzip.decompress(data) if data.startswith(GZIP) else data
     except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read: {reason}") from error
+        raise InputError(f"{path}: cannot be read: {why(error)}") from error
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.strip():
             yield number, line

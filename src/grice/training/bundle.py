@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import OutputError
+from grice.errors import OutputError, why
 from grice.runtime.bundle import write_card
 
 if TYPE_CHECKING:
@@ -56,4 +56,4 @@ def save_head(
         scale = head.save(folder)
         write_card(folder, facts, training, {**settings, **scale}, quality, files=["head.npz"])
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from error
+        raise OutputError(f"{folder}: cannot be written: {why(error)}") from error
