@@ -78,7 +78,7 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
     group = parser.add_argument_group(f"options of {metric.name}")
     for option in metric.options:
         group.add_argument(
-            _flag(metric, option.name),
+            metric.flag(option.name),
             dest=destination(metric, option.name),
             type={"int": int, "float": float, "str": str}[option.type],
             choices=option.choices or None,
@@ -87,7 +87,7 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
         )
     for name, reference in metric.models.items():
         group.add_argument(
-            _flag(metric, name),
+            metric.flag(name),
             dest=destination(metric, name),
             metavar="MODEL",
             help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
@@ -144,10 +144,6 @@ def _early(words: Sequence[str]) -> argparse.Namespace:
 
 def _names(listed: str | None) -> list[str]:
     return [name.strip() for name in (listed or "").split(",") if name.strip()]
-
-
-def _flag(metric: Metric, name: str) -> str:
-    return f"--{metric.name}-{name}".replace("_", "-")
 
 
 def destination(metric: Metric, name: str) -> str:

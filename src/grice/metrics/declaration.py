@@ -179,6 +179,10 @@ class Metric(msgspec.Struct, frozen=True):
     example: Example
     description: str
 
+    def flag(self, parameter: str) -> str:
+        """Return the command-line option of a parameter, such as ``--relevance-history``."""
+        return f"--{self.name}-{parameter}".replace("_", "-")
+
 
 def metric(
     name: str,

@@ -43,9 +43,9 @@ def _lines(metric: Metric) -> Iterator[str]:
         yield "|---|---|---|"
         for option in metric.options:
             meaning = f"{option.help} {option.range}." if option.range else option.help
-            yield f"| `{_flag(metric, option.name)}` | {option.default} | {meaning} |"
+            yield f"| `{metric.flag(option.name)}` | {option.default} | {meaning} |"
         for name, reference in metric.models.items():
-            yield f"| `{_flag(metric, name)}` | `{reference}` | a model reference |"
+            yield f"| `{metric.flag(name)}` | `{reference}` | a model reference |"
     for reference in metric.models.values():
         scheme, _, name = reference.partition(":")
         if scheme == "bundle":
@@ -84,7 +84,3 @@ def _bundle(card: Card) -> Iterator[str]:
                 f"| {quality.on} | {quality.measure} | {quality.value:.3f} | "
                 f"{quality.low:.3f} to {quality.high:.3f} | {quality.n} |"
             )
-
-
-def _flag(metric: Metric, name: str) -> str:
-    return f"--{metric.name}-{name}".replace("_", "-")
