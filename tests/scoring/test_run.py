@@ -213,6 +213,19 @@ def test_a_full_disk_says_so_and_keeps_what_was_scored(tmp_path, records, scorer
     assert path.read_bytes() == whole.read_bytes()
 
 
+def test_two_runs_do_not_write_one_file(tmp_path, records, scorer):
+    pytest.importorskip("fcntl", reason="this system has no locks of files")
+    path, whole = tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
+    score_to(whole, records, scorer)
+    first = ScoreFile(path, RUN, resume=True)
+    for resume in (True, False):
+        with pytest.raises(OutputError, match=r"out\.jsonl: another run is writing it"):
+            ScoreFile(path, RUN, resume=resume)
+    run(records, scorer, first)
+    assert path.read_bytes() == whole.read_bytes()
+    score_to(path, records, scorer)
+
+
 def test_an_output_in_an_impossible_place_is_named(tmp_path):
     with pytest.raises(OutputError, match=r"nowhere.*cannot be written"):
         ScoreFile(tmp_path / "nowhere" / "out.jsonl", RUN, resume=True)

@@ -125,7 +125,7 @@ class ScoreFile:
 
     Raises:
         InputError: If the unfinished file belongs to another run.
-        OutputError: If the file cannot be written.
+        OutputError: If the file cannot be written, or another run is writing it.
     """
 
     def __init__(self, path: Path, run: str, *, resume: bool) -> None:
@@ -135,9 +135,14 @@ class ScoreFile:
         self.done = self._unfinished(run) if resume else State(run)
         self._bytes = self.done.bytes
         try:
-            self._file = self._partial.open("r+b" if self.done.records else "wb")
+            # Opened to append: another run may be writing it, and nothing of that must be cut off.
+            self._file = self._partial.open("ab")
+            if not _locked(self._file):
+                self._file.close()
+                raise OutputError(
+                    f"{path}: another run is writing it; wait for its end, or name another output"
+                )
             self._file.truncate(self.done.bytes)
-            self._file.seek(self.done.bytes)
         except OSError as error:
             raise OutputError(f"{path}: cannot be written: {_why(path, error)}") from error
 
@@ -203,6 +208,21 @@ class ScoreFile:
         fresh = self._state.with_name(self._state.name + ".new")
         fresh.write_bytes(msgspec.json.encode(state))
         fresh.replace(self._state)
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Keep other runs away from a file until it is closed; false if one has it already."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without them
+        return True
+    return True
 
 
 def _why(path: Path, error: OSError) -> str:
