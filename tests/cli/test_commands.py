@@ -431,3 +431,19 @@ def test_every_argument_has_a_word_of_help(monkeypatch):
             and "--METRIC-OPTION" not in line
         ]  # fmt: skip
     assert bare == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"\\u001b[31mred": 1, "stem": 2}\n',
+        '{"turns": [{"speaker": "A", "text": "Hi"}], "\\u001b]0;x\\u0007": 1}\nbroken \x1b[31m\n',
+    ],
+)
+def test_a_hostile_file_cannot_steer_the_terminal_by_errors(tmp_path, capsys, content):
+    file = tmp_path / "evil.jsonl"
+    file.write_text(content)
+    assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) == 2
+    shown = capsys.readouterr()
+    assert "\x1b" not in shown.err + shown.out
+    assert "\x07" not in shown.err + shown.out

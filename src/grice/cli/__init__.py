@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import grice
 from grice.cli import commands
+from grice.cli._clean import visible
 from grice.errors import GriceError, OutputError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GriceError as error:
         if "--debug" in words:
             raise
-        print(f"grice: {error}", file=sys.stderr)  # noqa: T201
+        print(f"grice: {visible(str(error))}", file=sys.stderr)  # noqa: T201
         return 2
     except KeyboardInterrupt:
         print("grice: interrupted", file=sys.stderr)  # noqa: T201
@@ -72,14 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "--debug" in words:
             raise
         if isinstance(error, OSError) and error.filename is not None:
-            print(f"grice: {error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
+            said = visible(f"{error.filename}: {error.strerror}")
+            print(f"grice: {said}", file=sys.stderr)  # noqa: T201
             return 2
         if isinstance(error, OSError) and error.errno in FULL:
             _drop_stdout()
             print(f"grice: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
             return 2
         print(  # noqa: T201
-            f"grice: a fault of grice itself: {type(error).__name__}: {error}\n"
+            f"grice: a fault of grice itself: {type(error).__name__}: {visible(str(error))}\n"
             "  run again with --debug for the trace and report it",
             file=sys.stderr,
         )
@@ -141,7 +143,7 @@ def _show_warning(
 ) -> None:  # fmt: skip
     """Print what is to be known, without the line of the source that said it."""
     del category, filename, lineno, file, line
-    print(f"grice: {message}", file=sys.stderr)  # noqa: T201
+    print(f"grice: {visible(str(message))}", file=sys.stderr)  # noqa: T201
 
 
 def _drop_stdout() -> None:

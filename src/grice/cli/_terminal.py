@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from grice.cli._clean import visible
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def warn(message: str) -> None:
     """Print one line to standard error."""
-    print(f"grice: {message}", file=sys.stderr)  # noqa: T201
+    print(f"grice: {visible(message)}", file=sys.stderr)  # noqa: T201
 
 
 def counted(number: int, noun: str) -> str:
@@ -140,6 +141,5 @@ def _interval(metric: MetricSummary) -> str:
 
 def one_line(text: str) -> str:
     """Return the text on one line, cut, without characters that could steer a terminal."""
-    line = " ".join(text[: 2 * TEXT_WIDTH].split())
-    visible = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-    return visible if len(visible) <= TEXT_WIDTH else visible[: TEXT_WIDTH - 1] + "…"
+    line = visible(" ".join(text[: 2 * TEXT_WIDTH].split()))
+    return line if len(line) <= TEXT_WIDTH else line[: TEXT_WIDTH - 1] + "…"
