@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -91,10 +92,13 @@ class Converted:
 
     def sums(self, before: Sequence[list[str]], replies: Sequence[list[str]]) -> list[float]:
         rows = [[*first, *second] for first, second in zip(before, replies, strict=True)]
+        # Padding changes what is found, by up to a nat: a batch holds what is equally long.
+        alike: dict[int, list[int]] = defaultdict(list)
+        for i, row in enumerate(rows):
+            alike[len(row)].append(i)
         found = [0.0] * len(rows)
-        order = np.argsort([len(row) for row in rows])
-        for part in np.array_split(order, len(order) // BATCH + 1):
-            scored = self._model.score_batch([rows[i] for i in part])
+        for part in alike.values():
+            scored = self._model.score_batch([rows[i] for i in part], max_batch_size=BATCH)
             for i, one in zip(part, scored, strict=True):
                 found[i] = float(sum(one.log_probs[len(before[i]) - 1 :]))
         return found
