@@ -13,13 +13,12 @@ What is done was written into the README before a rated set was looked at.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from recipes.options import parser_of
 from recipes.relevance.measured import RATED, WORK, Kept, items_of
 from scipy.optimize import minimize
 
@@ -174,10 +173,8 @@ def _missing(name: str, items: Items) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("name")
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
     parser.add_argument("--scores", action="store_true", help="write them; they choose nothing")
     options = parser.parse_args()
     whole = learn(options.data, options.name)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from functools import partial
 from hashlib import sha256
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from recipes.options import parser_of
 
 from grice.evaluation.datasets import known_sets, load_rated
 
@@ -144,10 +144,8 @@ def _key(reply: Reply) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("step", choices=["likelihood", "head", "engagement"])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
     parser.add_argument("--sets", default=",".join((*LEARNED, *RATED)))
     parser.add_argument("--name", help="of the language model")
     parser.add_argument("--language-model", type=Path, help="folder of the language model")
