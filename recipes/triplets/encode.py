@@ -1,18 +1,17 @@
 """Encodes every CIDER text and span once; states and vectors stay in ``work/``.
 
-PYTHONPATH=src python recipes/triplets/encode.py [--data ../shared/data]
+PYTHONPATH=src:. python -m recipes.triplets.encode [--data ../shared/data]
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import os
 import pickle
 from pathlib import Path
 
 import numpy as np
+from recipes.options import parser_of
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder, Hidden
@@ -27,9 +26,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     folder = parser.parse_args().data / "cider"
     WORK.mkdir(exist_ok=True)
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)

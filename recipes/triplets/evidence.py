@@ -9,13 +9,11 @@ chosen by it.
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 from recipes.extraction.deco import cells, replies
+from recipes.options import parser_of
 
 from grice.knowledge.extraction import RELATIONS
 from grice.scoring.models import Models
@@ -25,9 +23,7 @@ EXTRACTORS = ("bundle:links", "bundle:extraction", "bundle:patterns")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     train = replies(parser.parse_args().data, "deco_train")
     known = cells(train)
     for reference in EXTRACTORS:

@@ -9,15 +9,13 @@ are three spans of the dialogue by chance, pools the others.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
+from recipes.options import parser_of
 from recipes.triplets.data import WORK, load
 
 from grice.knowledge.schema import load_schema
@@ -65,9 +63,7 @@ class Logistic:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=35)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -9,14 +9,13 @@ spans in CIDER's four ways. Nothing of CIDER goes in, so that this may choose wh
 
 from __future__ import annotations
 
-import argparse
-import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from recipes.options import parser_of
 from recipes.triplets.data import WORK
 from recipes.triplets.links import macro_f1
 from recipes.triplets.weak import all_knowledge, knowledge, nouns_of
@@ -157,10 +156,8 @@ def measured(path: Path, talks: list[Talk]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("heads", nargs="+", type=Path)
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
     options = parser.parse_args()
     talks = list(with_plausibility(conversations(options.data)))
     for path in options.heads:

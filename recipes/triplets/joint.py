@@ -1,24 +1,23 @@
-"""Fine-tunes the encoder under all four tasks, one fold at a time; can be stopped and goes on.
+"""Trains the joint network under all four tasks, one fold at a time; can be stopped and goes on.
 
 PYTHONPATH=src:. python -m recipes.triplets.joint --fold 1 [--seed 0] --model all-MiniLM-L6-v2
-... --model all-mpnet-base-v2 --name _mpnet --reads 8 --share 1 --epochs 4 --falls
+... --lower mpnet --share 1 --epochs 4 --falls       # on states that `lower` makes
 
 The epoch is chosen on one dialogue in eight of the training folds. What the network says of these
-and of the test fold goes to ``work/jointNAME_FOLD_SEED.npz``; nothing of the test fold is scored
-here.
+and of the test fold goes to ``work/joint[_LOWER]_FOLD_SEED.npz``; of the test fold nothing is
+scored here.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import os
 import time
 from pathlib import Path
 
 import numpy as np
 import torch
+from recipes.options import parser_of
 from recipes.triplets.data import WORK
 from recipes.triplets.joint_batch import Batch, best, prepare
 from recipes.triplets.joint_network import TASKS, Joint, Settings
@@ -30,6 +29,7 @@ from transformers import AutoModel
 from transformers.utils import logging
 
 from grice.triplets.answers import LONGEST
+from grice.triplets.models import open_lower
 from grice.triplets.scores import score_spans
 
 BATCH = 6
@@ -168,10 +168,9 @@ def judge(rows: Rows, dialogues: list[Dialogue], found: dict) -> dict[str, float
     }
 
 
-def lowest_states(net: Joint, dialogues: list[Dialogue], name: str) -> dict[str, torch.Tensor]:
+def lowest_states(net: Joint, dialogues: list[Dialogue]) -> dict[str, torch.Tensor]:
     """Return what the layers that stay make of each dialogue; the same for every fold."""
-    layers = net.settings.reads or (net.settings.frozen,)
-    path = WORK / f"lowest{name}_{'_'.join(map(str, layers))}.pt"
+    path = WORK / f"lowest_{net.settings.frozen}.pt"
     if not path.exists():
         net.eval()
         found = {}
@@ -182,18 +181,29 @@ def lowest_states(net: Joint, dialogues: list[Dialogue], name: str) -> dict[str,
     return torch.load(path)
 
 
+def lower_states(name: str, dialogues: list[Dialogue]) -> dict[str, torch.Tensor]:
+    """Return the states of another model that stays as it was; see ``lower``."""
+    path = WORK / f"lower_{name}.pt"
+    if not path.exists():
+        read = open_lower(WORK / f"lower_{name}")
+        found = {}
+        for one in dialogues:
+            (hidden,) = read([one.text])
+            found[one.name] = torch.tensor(hidden.states).to(torch.bfloat16)
+        torch.save(found, path)
+    return torch.load(path)
+
+
 def new_network(model: Path, settings: Settings) -> Joint:
-    """Return the network before it has seen anything."""
+    """Return the network that is fine-tuned, before it has seen anything."""
     # Drawing what to drop would take a quarter of the time; what is new drops enough.
     encoder = AutoModel.from_pretrained(
         model, add_pooling_layer=False, hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0, attn_implementation="eager",
     )  # fmt: skip
-    net = Joint(encoder, settings)
-    stays = encoder if settings.reads else encoder.encoder.layer[: settings.frozen]
-    for part in (encoder.embeddings, stays):
+    for part in (encoder.embeddings, encoder.encoder.layer[: settings.frozen]):
         part.requires_grad_(False)
-    return net
+    return Joint(encoder.config.hidden_size, encoder, settings)
 
 
 class Run:
@@ -288,16 +298,12 @@ def best_of(path: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
-    parser.add_argument("--model", type=Path, required=True, help="a BERT or an MPNet in torch")
-    parser.add_argument("--name", default="", help="in the names of what is written")
+    parser = parser_of(__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--model", type=Path, help="a BERT in torch, to be fine-tuned")
+    what.add_argument("--lower", help="states of another model: what `lower` was given as --name")
     parser.add_argument("--frozen", type=int, default=3, help="lowest layers that stay")
-    parser.add_argument(
-        "--reads", type=int, nargs="+", default=(),
-        help="layers whose states are read side by side; the encoder stays as it was",
-    )  # fmt: skip
+    parser.add_argument("--whole", action="store_true", help="spans are read by their mean alone")
     parser.add_argument("--falls", action="store_true", help="rates fall to zero")
     parser.add_argument("--drop", type=float, default=0.25, help="share that is dropped")
     parser.add_argument("--rate", type=float, default=2e-4, help="of the encoder")
@@ -312,19 +318,21 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
     logging.set_verbosity_error()
-    rows, dialogues, folds = load_material(options.data, options.model)
+    tokens = WORK / f"lower_{options.lower}" if options.lower else options.model
+    rows, dialogues, folds = load_material(options.data, tokens)
     chosen = np.random.default_rng(7).random(len(dialogues)) < 1 / 8
     test = [one for one in dialogues if folds[one.name] == options.fold]
     rest = [(one, flag) for one, flag in zip(dialogues, chosen, strict=True)
             if folds[one.name] != options.fold]  # fmt: skip
     held, fit = [one for one, flag in rest if flag], [one for one, flag in rest if not flag]
-    again = 0 if options.reads else 1
-    settings = Settings(frozen=options.frozen, reads=options.reads, again=again, drop=options.drop)
-    net = new_network(options.model, settings)
-    low = lowest_states(net, dialogues, options.name)
-    if options.reads:
-        del net.encoder
-    path = WORK / f"joint{options.name}_{options.fold}_{options.seed}.pt"
+    settings = Settings(frozen=options.frozen, whole=options.whole, drop=options.drop)
+    if options.lower:
+        low, name = lower_states(options.lower, dialogues), f"_{options.lower}"
+        net = Joint(next(iter(low.values())).shape[1], None, settings)
+    else:
+        net, name = new_network(options.model, settings), ""
+        low = lowest_states(net, dialogues)
+    path = WORK / f"joint{name}_{options.fold}_{options.seed}.pt"
     falls = options.epochs * math.ceil(len(fit) / BATCH) if options.falls else 0
     run = Run(net, path, options.seed, options.rate, falls)
     train(run, rows, fit, held, low, options.epochs, options.share)

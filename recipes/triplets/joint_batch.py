@@ -38,7 +38,7 @@ class Batch:
         at = torch.arange(self.mask.shape[1])
         marks = ((at >= first[:, None]) & (at < end[:, None])).float()
         below = self.net.read(self.low, self.mask)
-        if self.net.settings.again:
+        if self.net.encoder is not None:
             self.states = self.net.reread(below[texts], self.mask[texts], marks)
             self.row_of = torch.arange(len(spans))
         else:
@@ -62,7 +62,7 @@ class Batch:
         for i, one in enumerate(self.dialogues):
             held[i, len(one.ids) - 1] = 0
         texts = torch.tensor([self.text[span] for span in self.heads])
-        held = held[texts] if self.net.settings.again else held
+        held = held if self.net.encoder is None else held[texts]
         bins = np.full((len(asked), self.mask.shape[1]), BINS - 1)
         for row, (i, one) in enumerate(asked):
             dialogue = self.dialogues[i]

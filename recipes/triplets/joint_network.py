@@ -1,8 +1,9 @@
-"""One encoder fine-tuned under all four tasks: a dialogue is read once, each head re-reads it.
+"""One encoder under all four tasks: a dialogue is read once, each head re-reads it.
 
 The lower layers read a dialogue once; the lowest stay as they were. The last run again for every
 head span, with a vector added to the states of the head's tokens, so that each token's state knows
-what it would be the tail of. All tasks are answered from these states.
+what it would be the tail of. All tasks are answered from these states. Or the states are another
+model's, which stays as it was, and all there is to learn is what is read from them.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import NamedTuple
 import torch
 from torch import nn
 from transformers import PreTrainedModel
-from transformers.models.mpnet.modeling_mpnet import MPNetSelfAttention
 
 from grice.triplets.answers import BINS, LONGEST
+from grice.triplets.rereading import SPREAD, TINY
 from grice.triplets.structure import STRUCTURE
 
 TASKS = 3
@@ -25,8 +26,7 @@ RELATIONS = 31
 class Settings(NamedTuple):
     """Sizes of what is new; how many layers stay, and how many run once per head.
 
-    With ``reads`` nothing of the encoder is learned: the states behind these layers are read side
-    by side.
+    A span is read by its first, last and mean state; ``whole``: by its mean alone, of one length.
     """
 
     width: int = 128
@@ -36,7 +36,7 @@ class Settings(NamedTuple):
     drop: float = 0.25
     again: int = 1
     frozen: int = 3
-    reads: tuple[int, ...] = ()
+    whole: bool = False
 
 
 class Spans(NamedTuple):
@@ -47,53 +47,29 @@ class Spans(NamedTuple):
     end: torch.Tensor
 
 
-class HalfAttention(MPNetSelfAttention):
-    """MPNet's attention, all of it in the arithmetic of its states: three times as fast."""
-
-    def forward(
-        self, states: torch.Tensor, mask: torch.Tensor, *_: object, **__: object
-    ) -> tuple[torch.Tensor]:
-        """Return what tokens see; ``mask`` is added to how much they look at each other."""
-
-        def split(part: nn.Linear) -> torch.Tensor:
-            shape = *states.shape[:-1], self.num_attention_heads, self.attention_head_size
-            return part(states).view(shape).transpose(1, 2)
-
-        query, key, value = split(self.q), split(self.k), split(self.v)
-        with torch.autocast("cpu", enabled=False):
-            query = query * self.attention_head_size**-0.5
-            seen = (query @ key.transpose(-1, -2) + mask.to(query.dtype)).softmax(-1) @ value
-        return (self.o(seen.transpose(1, 2).flatten(2)),)
-
-
 class Joint(nn.Module):
     """The network.
 
     Args:
-        encoder: A BERT, or an MPNet, which also minds how far apart tokens stand.
+        states: Numbers of a token's state.
+        encoder: A BERT that is fine-tuned; None: states are read as they are.
         settings: Sizes.
     """
 
-    def __init__(self, encoder: PreTrainedModel, settings: Settings) -> None:
+    def __init__(self, states: int, encoder: PreTrainedModel | None, settings: Settings) -> None:
         super().__init__()
-        self.encoder = encoder
-        self.settings = settings
-        if encoder.config.model_type == "mpnet":
-            for layer in encoder.encoder.layer:
-                attention = HalfAttention(encoder.config)
-                attention.load_state_dict(layer.attention.attn.state_dict())
-                layer.attention.attn = attention
-        s = settings
-        self.size = states = encoder.config.hidden_size * max(1, len(s.reads))
+        self.encoder, self.size = encoder, states
+        self.settings = s = settings
+        span = states if s.whole else 3 * states
         self.marker = nn.Parameter(torch.zeros(states))
-        self.head = nn.Linear(3 * states, s.width)
-        self.tail = nn.Linear(3 * states, s.width)
+        self.head = nn.Linear(span, s.width)
+        self.tail = nn.Linear(span, s.width)
         self.hidden = nn.Linear(3 * s.width + STRUCTURE, s.hidden)
         self.out = nn.Linear(s.hidden, TASKS * RELATIONS)
         self.token = nn.Linear(states, s.reader)
         self.factor = nn.Linear(states, s.reader)
-        self.query = nn.Linear(3 * states, s.reader)
-        self.queryfactor = nn.Linear(3 * states, s.reader)
+        self.query = nn.Linear(span, s.reader)
+        self.queryfactor = nn.Linear(span, s.reader)
         self.relation = nn.Embedding(RELATIONS, s.reader)
         self.relationfactor = nn.Embedding(RELATIONS, s.reader)
         self.distance = nn.Embedding(BINS, s.reader)
@@ -107,17 +83,14 @@ class Joint(nn.Module):
 
     def lowest(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return what the layers that stay make of each text, ``(texts, tokens, states)``."""
-        layers, found, at = self.encoder.encoder.layer, [], 0
         with torch.no_grad():
             states = self.encoder.embeddings(input_ids=ids)
-            for end in self.settings.reads or (self.settings.frozen,):
-                states, at = self._through(layers[at:end], states, mask), end
-                found.append(states)
-        return torch.cat(found, dim=2)
+            layers = self.encoder.encoder.layer[: self.settings.frozen]
+            return self._through(layers, states, mask)
 
     def read(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return what the layers between make of the lowest states, of the same shape."""
-        if self.settings.reads:
+        if self.encoder is None:
             return states
         layers = self.encoder.encoder.layer
         between = layers[self.settings.frozen : len(layers) - self.settings.again]
@@ -131,8 +104,6 @@ class Joint(nn.Module):
             mask: Which tokens there are, ``(heads, tokens)``.
             heads: 1 where the head stands, ``(heads, tokens)``.
         """
-        if not self.settings.again:
-            return states
         layers = self.encoder.encoder.layer
         marked = states + heads[..., None] * self.marker
         return self._through(layers[len(layers) - self.settings.again :], marked, mask)
@@ -142,10 +113,6 @@ class Joint(nn.Module):
     ) -> torch.Tensor:
         absent = torch.zeros(mask.shape).masked_fill(mask == 0, -1e4)
         wide = absent[:, None, None, :].to(torch.bfloat16)
-        if self.encoder.config.model_type == "mpnet":
-            # What it adds to attention by distance stays as it was.
-            near = self.encoder.encoder.compute_position_bias(states[:1])
-            wide = wide + near.detach().to(torch.bfloat16)
         with torch.autocast("cpu", torch.bfloat16):
             for layer in layers:
                 found = layer(states, wide)
@@ -153,7 +120,7 @@ class Joint(nn.Module):
         return states.float()
 
     def spans(self, states: torch.Tensor, sums: torch.Tensor, spans: Spans) -> torch.Tensor:
-        """Return first, last and mean state of spans, ``(spans, 3 * states)``.
+        """Return first, last and mean state of spans, ``(spans, 3 * states)``, or their mean alone.
 
         Args:
             states: Of each row, ``(rows, tokens, states)``.
@@ -162,6 +129,9 @@ class Joint(nn.Module):
         """
         size = (spans.end - spans.first).clamp(min=1)[:, None]
         mean = (sums[spans.row, spans.end] - sums[spans.row, spans.first]) / size
+        if self.settings.whole:
+            length = mean.norm(dim=1, keepdim=True) + TINY
+            return mean / length * (self.size * SPREAD**2) ** 0.5
         last = (spans.end - 1).clamp(min=0)
         first = states[spans.row, spans.first.clamp(max=states.shape[1] - 1)]
         return torch.cat([first, states[spans.row, last], mean], dim=1)

@@ -9,16 +9,15 @@ Figures of the card come from ``work/bench.jsonl`` (``grice bench cider --json``
 # ruff: noqa: E501 - the card is written as it will stand
 from __future__ import annotations
 
-import argparse
 import csv
 import json
-import os
 import pickle
 import shutil
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from recipes.options import parser_of
 from recipes.triplets.data import WORK
 from recipes.triplets.weak import nouns_of
 
@@ -122,10 +121,8 @@ def quality() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
     options = parser.parse_args()
     seed = options.seed
     out = Path(str(files("grice"))) / "data" / "bundles" / "triplets"

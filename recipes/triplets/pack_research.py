@@ -1,18 +1,15 @@
 """Puts the research heads of each fold where ``grice bench cider`` looks for them.
 
-PYTHONPATH=src:. python -m recipes.triplets.pack_research --model MINILM --frozen MPNET
+PYTHONPATH=src:. python -m recipes.triplets.pack_research --model MINILM
 
-MINILM and MPNET are all-MiniLM-L6-v2 and all-mpnet-base-v2 in torch, as for ``joint``.
-The frozen heads of a fold are averaged, and the joint networks with them. The level from which
-on a triplet counts as entailed is the best one on the dialogues of the training folds that
-validate.
+MINILM is all-MiniLM-L6-v2 in torch, as for ``joint``. The frozen heads of a fold are averaged, and
+the joint networks with them. The level from which on a triplet counts as entailed is the best one
+on the dialogues of the training folds that validate.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -20,30 +17,28 @@ from pathlib import Path
 import numpy as np
 import torch
 from ctranslate2.converters import TransformersConverter
+from recipes.options import parser_of
 from recipes.triplets.data import WORK
-from recipes.triplets.joint import new_network
 from recipes.triplets.joint_network import Joint, Settings
 from recipes.triplets.links import macro_f1
 from torch import nn
-from transformers import AutoModel, BertModel
+from transformers import BertModel
 from transformers.utils import logging
 
 from grice.records import Triple
 from grice.runtime.bundle import file_sha256
 from grice.scoring.models import Models
 from grice.triplets.cider import Cider, load_cider
-from grice.triplets.layers import MOST
 from grice.triplets.models import TripletModels, open_folder
 from grice.triplets.tasks import answer_tasks
 
-SHARES = (0.7, 0.6, 0.7)
+SHARES = (0.85, 0.8, 0.85)
 """What the joint networks count beside the frozen heads: entailed, option, relation."""
 COUNTED = (1.0, 1.0)
 """What their options and entailment count beside the log probability of an answer."""
-READ = {"mpnet": 8, "mpnet6": 6}
-"""By the name that ``joint`` was given, behind which layer of MPNet networks read."""
-APART = 0.8
-"""What they count beside the fine-tuned MiniLM, all together."""
+COUNT = {"joint": 0.1, "joint_mpnet": 0.2, "joint_mpnet6": 0.2, "joint_smollm2": 0.5}
+"""What joint networks count beside each other, by the names of their files: the fine-tuned MiniLM,
+and those on states of each other model, all seeds together."""
 RERANK = 0.25
 """What the frozen heads count beside both."""
 HEARD = (0.2, 0.1)
@@ -70,7 +65,8 @@ def export(weights: Path, model: Path, out: Path) -> None:
     """Write the lower layers as a bundle of kind encoder, and the rest as arrays."""
     out.mkdir()
     state = torch.load(weights)
-    net = Joint(BertModel.from_pretrained(model, add_pooling_layer=False), Settings())
+    encoder = BertModel.from_pretrained(model, add_pooling_layer=False)
+    net = Joint(encoder.config.hidden_size, encoder, Settings())
     net.load_state_dict(state)
     layers = net.encoder.encoder.layer
     (last,) = layers[-net.settings.again :]
@@ -118,36 +114,15 @@ dimensions = 384
 """
 
 
-def export_lower(model: Path, reads: int, out: Path) -> None:
-    """Write embeddings and lower layers of an MPNet as :class:`~grice.triplets.layers.Tower`."""
-    out.mkdir(exist_ok=True)
-    encoder = AutoModel.from_pretrained(model, add_pooling_layer=False)
-    first, most = encoder.embeddings, MOST
-    near = encoder.encoder.compute_position_bias(torch.zeros(1, most, 1))[0].detach()
-    # By how far behind a token another stands: its last row sees those before, its first those
-    # behind.
-    found = {
-        "words": first.word_embeddings.weight,
-        "places": first.position_embeddings.weight[first.padding_idx + 1 :],
-        "first_scale": first.LayerNorm.weight, "first_shift": first.LayerNorm.bias,
-        "near": torch.cat([near[:, -1], near[:, 0, 1:]], dim=1).T,
-    }  # fmt: skip
-    for number, layer in enumerate(encoder.encoder.layer[:reads]):
-        attention = layer.attention.attn
-        linear = {
-            "query": attention.q, "key": attention.k, "value": attention.v, "seen": attention.o,
-            "wide": layer.intermediate.dense, "narrow": layer.output.dense,
-        }  # fmt: skip
-        for name, part in linear.items():
-            found[f"{number}_{name}_weight"] = part.weight.T
-            found[f"{number}_{name}_bias"] = part.bias
-        for name, part in (("seen", layer.attention), ("narrow", layer.output)):
-            found[f"{number}_{name}_scale"] = part.LayerNorm.weight
-            found[f"{number}_{name}_shift"] = part.LayerNorm.bias
-    kept = {name: value.detach().numpy().astype(np.float16) for name, value in found.items()}
-    np.savez(out / "lower.npz", **kept, reads=np.array([reads]),
-             tiny=np.float32(encoder.config.layer_norm_eps))  # fmt: skip
-    shutil.copy(model / "tokenizer.json", out)
+def export_upper(weights: Path, out: Path, lower: str) -> None:
+    """Write networks on states of a model that stays as it was, and a link to its layers."""
+    out.mkdir()
+    (out / "lower").symlink_to(Path("../..") / f"lower_{lower}")
+    state = torch.load(weights)
+    states = len(state["marker"])
+    net = Joint(states, None, Settings(whole=state["head.weight"].shape[1] == states))
+    net.load_state_dict(state)
+    np.savez_compressed(out / "rereader.npz", **arrays(net, None))
 
 
 def layer_arrays(layer: nn.Module) -> dict[str, torch.Tensor]:
@@ -182,12 +157,9 @@ def arrays(net: Joint, layer: nn.Module | None) -> dict[str, np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, required=True, help="all-MiniLM-L6-v2 in torch")
-    parser.add_argument("--frozen", type=Path, required=True, help="all-mpnet-base-v2 in torch")
     parser.add_argument("--fold", type=int, nargs="+", default=range(1, 6))
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
     options = parser.parse_args()
     logging.set_verbosity_error()
     cider = load_cider(options.data / "cider")
@@ -195,8 +167,6 @@ def main() -> None:
     chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
     validates = {name for name, one in zip(names, chosen, strict=True) if one}
     encoder = Models(mode="exact", workers=1, cache=None).open("bundle:encoder")
-    for name, reads in READ.items():
-        export_lower(options.frozen, reads, WORK / f"lower_{name}")
     for fold in options.fold:
         out = WORK / f"fold_{fold}"
         shutil.rmtree(out, ignore_errors=True)
@@ -205,23 +175,20 @@ def main() -> None:
         for place, path in enumerate(found):
             shutil.copy(path, out / f"links_{place}.npz")
         shutil.copy(WORK / f"links_alone_{fold}_0.npz", out / "alone.npz")
-        for weights in sorted(WORK.glob(f"joint_{fold}_[0-9]_best.pt")):
-            export(weights, options.model, out / f"rereader_{weights.name.split('_')[2]}")
-        apart = 0
-        for name, reads in READ.items():
-            for weights in sorted(WORK.glob(f"joint_{name}_{fold}_[0-9]_best.pt")):
-                place = out / f"rereader_{name}_{weights.name.split('_')[3]}"
-                place.mkdir()
-                (place / "lower").symlink_to(Path("../..") / f"lower_{name}")
-                net = new_network(options.frozen, Settings(reads=(reads,), again=0))
-                del net.encoder
-                net.load_state_dict(torch.load(weights))
-                np.savez_compressed(place / "rereader.npz", **arrays(net, None))
-                apart += 1
+        weights = {}
+        for name, count in COUNT.items():
+            paths = sorted(WORK.glob(f"{name}_{fold}_[0-9]_best.pt"))
+            for path in paths:
+                place = out / f"rereader{name.removeprefix('joint')}_{path.stem.split('_')[-2]}"
+                lower = name.removeprefix("joint").lstrip("_")
+                if lower:
+                    export_upper(path, place, lower)
+                else:
+                    export(path, options.model, place)
+                weights[place.name] = count / len(paths)
         settings = {"level": 0.0, "rerank": RERANK, "shares": SHARES, "counted": COUNTED,
-                    "heard": HEARD, "expected": EXPECTED}  # fmt: skip
-        tuned = len(list(out.glob("rereader_[0-9]")))
-        settings["weights"] = [(1 - APART) / tuned] * tuned + [APART / apart] * apart
+                    "heard": HEARD, "expected": EXPECTED,
+                    "weights": [weights[name] for name in sorted(weights)]}  # fmt: skip
         (out / "settings.json").write_text(json.dumps(settings))
         held = {name for name in validates if cider.folds[name] != fold}
         settings["level"] = best_level(cider, held, open_folder(out, encoder))

@@ -5,11 +5,8 @@ PYTHONPATH=src python -m recipes.triplets.rows [--data ../shared/data]
 
 from __future__ import annotations
 
-import argparse
-import os
-from pathlib import Path
-
 import numpy as np
+from recipes.options import parser_of
 from recipes.triplets.data import WORK, load
 
 from grice.knowledge.schema import load_schema
@@ -18,9 +15,7 @@ from grice.triplets.structure import locate, structure
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     data = parser.parse_args().data
     cider = load(data)
     relations = {name: i for i, name in enumerate(load_schema("cider").relations)}

@@ -9,12 +9,10 @@ fold takes no part.
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+from recipes.options import parser_of
 from recipes.triplets.data import WORK
 from recipes.triplets.stack_rows import Asked, Held, questions, read_held
 from scipy.optimize import minimize
@@ -138,7 +136,8 @@ def entailment(held: Held, models: TripletModels) -> None:
     for name, odds in {
         "frozen heads alone": (of("context", 0) + of("both", 0)) / 2,
         "tuned MiniLM alone": of("tuned", 0),
-        "networks on MPNet alone": of("apart", 0),
+        "networks on MPNet alone": of("mpnet", 0),
+        "networks on SmolLM2 alone": of("smollm2", 0),
         f"and the reader's answers, {models.heard[0]}": base + models.heard[0] * heard[0],
         "stacked: networks": stacked(networks, 5.0),
         "stacked: networks, relation, answers": stacked(networks + named + heard, 5.0),
@@ -174,7 +173,8 @@ def options(held: Held, models: TripletModels) -> None:
     for name, scores in {
         "frozen heads alone": (of("context", 1) + of("both", 1)) / 2,
         "tuned MiniLM alone": of("tuned", 1),
-        "networks on MPNet alone": of("apart", 1),
+        "networks on MPNet alone": of("mpnet", 1),
+        "networks on SmolLM2 alone": of("smollm2", 1),
         f"and the reader's answers, {models.heard[1]}": base + models.heard[1] * held.heard_four,
         "stacked: networks": stacked(networks, 5.0),
         "stacked: networks, entailment, answers": stacked([*networks, *sure, held.heard_four], 5.0),
@@ -206,7 +206,8 @@ def named_relations(held: Held, models: TripletModels) -> None:
     for name, scores in {
         "frozen heads alone": (raw["context"] + raw["both"]) / 2,
         "tuned MiniLM alone": raw["tuned"],
-        "networks on MPNet alone": raw["apart"],
+        "networks on MPNet alone": raw["mpnet"],
+        "networks on SmolLM2 alone": raw["smollm2"],
         "and without context, 0.1": 0.9 * log_softmax(base) + 0.1 * likely[3],
         "stacked: networks, calibrated": crossed(np.stack(likely, 2), gold, groups, 1.0),
         "stacked: networks, each relation's bias": crossed(
@@ -293,9 +294,7 @@ def answers(asked: list[Asked], models: TripletModels) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--fold", type=int, default=1)
     options_ = parser.parse_args()
     cider = load_cider(options_.data / "cider")

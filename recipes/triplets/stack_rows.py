@@ -28,7 +28,8 @@ class Held(NamedTuple):
         of_nli: Dialogue of each row.
         of_choice: Likewise.
         numbers: By name of network and pair, ``(pairs, 3, relations)``; ``joint`` is the mean of
-            the joint networks as it is packed, ``tuned`` and ``apart`` that of either kind.
+            the joint networks as it is packed; ``tuned``, ``mpnet`` and ``smollm2`` are those of
+            each kind.
         heard: Of each row of both tasks, how much answers have of the tail.
         heard_four: Of each option.
     """
@@ -82,7 +83,8 @@ def read_held(
     several = {
         "joint": models.rereader,
         "tuned": only(folder, "rereader_[0-9]", models.encoder),
-        "apart": only(folder, "rereader_mpnet*", models.encoder),
+        "mpnet": only(folder, "rereader_mpnet*", models.encoder),
+        "smollm2": only(folder, "rereader_smollm2*", models.encoder),
     }
     names = [str(name) for name in kept["names"]]
     wanted = np.array([name in held for name in names])

@@ -10,16 +10,15 @@ ATOMIC-2020 (CC BY).
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import os
 import pickle
 import re
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from recipes.options import parser_of
 from recipes.triplets.data import WORK
 
 from grice.records import Conversation, Turn
@@ -164,9 +163,7 @@ def _said(text: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--parts", type=int, default=4)
     parser.add_argument("--held", action="store_true")

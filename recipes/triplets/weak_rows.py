@@ -9,10 +9,8 @@ numbers of a pair say what nearness says, and words between the two say nothing.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import os
 import pickle
 import re
 from collections import Counter
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from recipes.options import parser_of
 from recipes.plausibility.vectors import Vectors
 from recipes.relevance.corpora import normalise
 from recipes.triplets.data import WORK
@@ -247,9 +246,7 @@ def known_groups(known: list[tuple[str, str, str]], draw: np.random.Generator) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    default = Path(os.environ.get("GRICE_DATA", "../shared/data"))
-    parser.add_argument("--data", type=Path, default=default)
+    parser = parser_of(__doc__)
     parser.add_argument("--parts", type=int, default=4)
     options = parser.parse_args()
     known = [t for t in knowledge(options.data) if normalise(t[0]) and normalise(t[2])]

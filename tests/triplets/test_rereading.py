@@ -158,22 +158,32 @@ def test_the_layer_is_that_of_bert(rereader):
     assert rereader.layer(states) == pytest.approx(wanted.numpy().reshape(states.shape), abs=2e-5)
 
 
-def test_networks_without_a_layer_read_the_states_as_they_are(tmp_path):
+@pytest.mark.parametrize("whole", [False, True])
+def test_networks_without_a_layer_read_the_states_as_they_are(tmp_path, whole):
     layer = ("query", "key", "value", "seen", "wide", "narrow")
     kept = {name: value for name, value in arrays().items() if not name.startswith(layer)}
+    if whole:  # fitted on spans that are read by their mean alone
+        for name in ("head", "tail", "asked", "askedfactor"):
+            kept[f"{name}_weight"] = kept[f"{name}_weight"][:SIZE]
     np.savez(tmp_path / "apart.npz", **kept)
     spans = ["missed the bus", "late"]
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
     reading = Rereaders([Rereader(tmp_path / "apart.npz", hidden)]).read(TEXT, sides)
     states = hidden([TEXT])[0].states
-    first, last, inner = states[2], states[4], states[2:5].mean(axis=0)
-    head = np.concatenate([first, last, inner]) @ kept["head_weight"] + kept["head_bias"]
-    late = np.tile(states[9], 3) @ kept["tail_weight"] + kept["tail_bias"]
+    first, second = (
+        (lambda mean: mean / np.linalg.norm(mean) * SIZE**0.5 / 4)(states[a:b].mean(axis=0))
+        if whole
+        else np.concatenate([states[a], states[b - 1], states[a:b].mean(axis=0)])
+        for a, b in ((2, 5), (9, 10))
+    )
+    head = first @ kept["head_weight"] + kept["head_bias"]
+    late = second @ kept["tail_weight"] + kept["tail_bias"]
     numbers = structure(sides.layout, *spans, *sides.places)
     joined = np.concatenate([head, late, head * late, numbers])
     hid = np.maximum(joined @ kept["hidden_weight"] + kept["hidden_bias"], 0)
     wanted = (hid @ kept["out_weight"] + kept["out_bias"]).reshape(3, 31)
     assert reading.links([(0, 1)])[0] == pytest.approx(wanted, abs=1e-4)
+    assert len(reading.answers(0, "Causes", count=5)) == 5
 
 
 def test_networks_on_the_same_lower_layers_have_a_text_read_once(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import numpy as np
 
 from grice.errors import BundleError, InputError
 from grice.triplets.connectives import Nouns
+from grice.triplets.decoder import Decoder
 from grice.triplets.heads import LinkHead, LinkHeads
 from grice.triplets.layers import Tower
 from grice.triplets.rereaders import Rereaders
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["TripletEncoder", "TripletModels", "open_folder", "open_triplets"]
+__all__ = ["TripletEncoder", "TripletModels", "open_folder", "open_lower", "open_triplets"]
 
 
 class TripletEncoder(Protocol):
@@ -138,9 +139,9 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     """Return the models a recipe left in a folder: arrays, and ``settings.json``.
 
     Every ``links*.npz`` is a head; their numbers are averaged. Every folder ``rereader*`` has
-    ``rereader.npz`` and its lower layers: the bundle ``encoder``, or the folder ``lower`` of a
-    :class:`~grice.triplets.layers.Tower`, read once where several lead to the same. They are
-    averaged too, by the ``weights`` of the settings, in the order of their names.
+    ``rereader.npz`` and its lower layers: the bundle ``encoder``, or the folder ``lower`` for
+    :func:`open_lower`, read once where several lead to the same. They are averaged too, by the
+    ``weights`` of the settings, in the order of their names.
 
     Raises:
         BundleError: If something is missing.
@@ -162,6 +163,15 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TripletModels:
     )  # fmt: skip
 
 
+def open_lower(folder: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
+    """Return what gives token states, of a folder that holds layers of an encoder or a decoder.
+
+    Raises:
+        BundleError: If something is missing.
+    """
+    return Decoder(folder) if (folder / "pieces.json").exists() else Tower(folder)
+
+
 def _open_rereaders(folder: Path) -> list[Rereader]:
     from grice.runtime.bundle import open_bundle
     from grice.runtime.embedded import EmbeddedEncoder
@@ -172,11 +182,11 @@ def _open_rereaders(folder: Path) -> list[Rereader]:
 
     @cache
     def shared(place: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
-        tower = Tower(place)
+        lower = open_lower(place)
 
         @lru_cache(maxsize=1)
         def read(text: str) -> Hidden:
-            return tower([text])[0]
+            return lower([text])[0]
 
         return lambda texts: [read(text) for text in texts]
 

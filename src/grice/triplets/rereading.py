@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["UNHEARD", "Rereader", "Rereading"]
+__all__ = ["SPREAD", "TINY", "UNHEARD", "Rereader", "Rereading"]
+
+SPREAD = 0.25
+"""Root of the mean square of a span's numbers, where it is read by its mean state alone."""
+TINY = 1e-6
+"""Added to its length."""
 
 UNHEARD = -12.0
 """Log share of a tail that no answer has words of; most likely answers are about -2."""
@@ -58,6 +63,9 @@ class Rereader:
         w = self.weights
         self.layer = Layer(w) if "query_weight" in w else None
         try:
+            # Networks are fitted on spans read by their ends and mean, or by their mean alone.
+            by_mean = w["head_weight"].shape[0] == w["left_weight"].shape[0]
+            self.span = _whole if by_mean else _ends
             fits = (
                 w["hidden_weight"].shape[0] == 3 * w["head_weight"].shape[1] + STRUCTURE
                 and w["out_weight"].shape[1] == 3 * len(self.relations)
@@ -224,7 +232,7 @@ class Rereading:
                 marked = states.copy()
                 marked[first:end] += self._rereader.weights["marker"]
                 states = self._rereader.layer(marked)
-            self._known[head] = states, _span(states, first, end)
+            self._known[head] = states, self._rereader.span(states, first, end)
         return self._known[head]
 
     def _tokens(self, place: Place | None) -> tuple[int, int]:
@@ -240,7 +248,7 @@ class Rereading:
         """Return the numbers of a head with some stretches of tokens, ``(tails, 3, relations)``."""
         w = self._rereader.weights
         states, vector = self._head(head)
-        rows = np.stack([_span(states, first, end) for first, end in tails])
+        rows = np.stack([self._rereader.span(states, first, end) for first, end in tails])
         first = vector @ w["head_weight"] + w["head_bias"]
         second = rows @ w["tail_weight"] + w["tail_bias"]
         joined = np.concatenate(
@@ -252,11 +260,21 @@ class Rereading:
         return np.asarray(found.reshape(len(rows), 3, -1), np.float32)
 
 
-def _span(states: Array, first: int, end: int) -> Array:
+def _mean(states: Array, first: int, end: int) -> Array:
+    return np.asarray(states[first:end].sum(axis=0) / np.float32(max(1, end - first)))
+
+
+def _ends(states: Array, first: int, end: int) -> Array:
     """Return first, last and mean state of a span."""
-    size = max(1, end - first)
-    mean = states[first:end].sum(axis=0) / np.float32(size)
-    return np.concatenate([states[min(first, len(states) - 1)], states[max(0, end - 1)], mean])
+    both = states[min(first, len(states) - 1)], states[max(0, end - 1)]
+    return np.concatenate([*both, _mean(states, first, end)])
+
+
+def _whole(states: Array, first: int, end: int) -> Array:
+    """Return the mean state of a span, of one length for all spans."""
+    mean = _mean(states, first, end)
+    length = np.linalg.norm(mean) + np.float32(TINY)
+    return np.asarray(mean / length * np.float32(len(mean) ** 0.5 * SPREAD))
 
 
 def _ahead(values: Array, missing: float) -> Array:
