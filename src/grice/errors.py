@@ -27,6 +27,7 @@ __all__ = [
     "ModelError",
     "OutputError",
     "RecordError",
+    "counted",
     "did_you_mean",
     "why",
 ]
@@ -83,6 +84,17 @@ class MetricError(GriceError):
 
 class OutputError(GriceError):
     """A result that cannot be written."""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with what is counted, such as ``1 turn``, ``2,000 turns``.
+
+    Args:
+        number: How many.
+        one: The noun, or the words, behind a one.
+        many: What stands behind any other number, where that is not ``one`` with an s.
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

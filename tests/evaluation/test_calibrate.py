@@ -138,7 +138,7 @@ def test_several_ratings_of_one_item_are_averaged_and_missing_ones_counted(tmp_p
     rows += [{**rows[0], "rating": rows[0]["rating"] + 1}]
     found = calibrate(write(tmp_path / "l2", rows), scores, metrics=["relevance"])
     assert found.maps[0].n == 39
-    assert any("1 items of" in says and "have no rating" in says for says in found.says)
+    assert any("1 item of" in says and "without a rating" in says for says in found.says)
     assert any("the scale is taken to be" in says for says in found.says)
 
 

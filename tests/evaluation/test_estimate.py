@@ -110,7 +110,7 @@ def test_failed_and_abstained_items_still_count(tmp_path):
     result = estimate(labels, write(tmp_path / "o", rows))
     assert (result.labelled, result.unlabelled) == (30, 70)
     assert result.metrics[0].mean.n == 30
-    assert any("1 items on which relevance failed" in says for says in result.metrics[0].says)
+    assert any("1 item on which relevance failed" in says for says in result.metrics[0].says)
 
 
 def test_a_constant_metric_is_of_no_use_but_breaks_nothing(tmp_path):

@@ -49,12 +49,15 @@ def test_an_uncertain_check_fails_unless_allowed_and_a_bad_one_always(good):
     assert not gate_file(good, Rules({"relevance": 0.9}, allow_uncertain=True)).passed
 
 
-@pytest.mark.parametrize("conversations", [1, 2, 9])
-def test_a_small_sample_says_so(tmp_path, conversations):
+@pytest.mark.parametrize(
+    ("conversations", "few"),
+    [(1, "1 conversation is"), (2, "2 conversations are"), (9, "9 conversations are")],
+)
+def test_a_small_sample_says_so(tmp_path, conversations, few):
     file = write(tmp_path / "out.jsonl", scores(conversations, 0.9, 0.01))
     [check] = gate_file(file, Rules({"relevance": 0.1})).checks
     assert check.verdict == "uncertain"
-    assert f"{conversations} conversations are too few" in check.says
+    assert f"{few} too few" in check.says
 
 
 def test_the_share_below_is_held_by_its_high_end(good):

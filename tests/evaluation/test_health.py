@@ -114,6 +114,7 @@ def test_few_conversations_are_said_to_be_few(grader):
     [card, *_] = health(talks(4), grader.scorer).cards
     assert "only 4 conversations have a score" in card.warnings[0]
     [card, *_] = health(talks(1), grader.scorer).cards
+    assert "only 1 conversation has a score" in card.warnings[0]
     assert card.length_bias is None
     assert card.mean.low is None
 
@@ -126,8 +127,17 @@ def test_bars_decide_and_stand_in_the_result(grader):
 
 
 def test_nothing_to_read_is_an_error(grader):
-    with pytest.raises(InputError, match="1 broken records"):
+    with pytest.raises(InputError, match="1 broken record\\)"):
         health([RecordError("no turns", file="f", line=1)], grader.scorer)
+
+
+def test_one_conversation_is_said_in_the_singular(tmp_path, capsys):
+    file = tmp_path / "chat.txt"
+    file.write_text("A: Where are you from?\nB: I grew up in Lisbon.\n")
+    assert main(["health", str(file), "-m", "log_length"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 1 conversation\n" in shown
+    assert "1 conversations" not in shown
 
 
 def test_the_command_prints_words_or_json_without_nan(tmp_path, capsys):

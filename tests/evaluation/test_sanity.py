@@ -138,7 +138,7 @@ def test_what_cannot_be_used_is_counted():
         result = sanity([broken, single, *talks(3)], grader.scorer)
         assert (result.unusable, result.broken, result.conversations) == (1, 1, 3)
         assert result.problems == ("f:3: no turns",)
-        with pytest.raises(InputError, match="1 have none, 1 records could not be read"):
+        with pytest.raises(InputError, match="none in 1, 1 record could not be read"):
             sanity([broken, single], grader.scorer)
 
 

@@ -47,7 +47,7 @@ def test_score_prints_system_and_baselines(files, capsys):
     assert main(["graph", "score", *files, "--gate", "none", "--json"]) == 0
     out = capsys.readouterr()
     found = {(row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())}
-    assert "1 of 3 samples have no prediction: left out" in out.err
+    assert "no prediction for 1 of 3 samples: left out" in out.err
     assert found["out.jsonl", "sa"]["value"] == 1
     assert found["out.jsonl", "stca"]["value"] == 0
     assert found["nonsense", "stca"]["value"] == 1
@@ -66,7 +66,7 @@ def test_score_by_shape_gives_each_part_of_the_gold_graphs(files, capsys):
     assert main(["graph", "score", *files, "--by", "shape"]) == 0
     shown = capsys.readouterr()
     assert "depth 1 to 3" in shown.out
-    assert "1 of 3 samples have no prediction: left out" in shown.err
+    assert "no prediction for 1 of 3 samples: left out" in shown.err
     assert main(["graph", "score", files[1], files[0], "--by", "shape"]) == 2
 
 

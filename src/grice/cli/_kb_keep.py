@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._kb_open import SHIPPED, below_of, opened_models
 from grice.cli._output import print_json
-from grice.errors import InputError
+from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
     import argparse
@@ -67,12 +67,12 @@ def _report(arguments: argparse.Namespace, built: Built, files: Sequence[str], s
     if arguments.json:
         print_json({**built._asdict(), "output": str(arguments.output), "schema": schema})
     else:
-        print_lines([f"{arguments.output}: {built.triples:,} triples"], style="bold")
+        print_lines([f"{arguments.output}: {counted(built.triples, 'triple')}"], style="bold")
         left_out = {"said twice": built.repeated, **built.skipped}
         print_lines([f"left out, {why}: {count:,}" for why, count in left_out.items() if count])
         print_lines(built.problems, style="yellow")
     if built.broken:
-        warn(f"{built.broken:,} rows could not be used")
+        warn(f"{counted(built.broken, 'row')} could not be used")
     return 2 if built.broken else 0
 
 

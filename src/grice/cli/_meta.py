@@ -8,7 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from grice.cli._terminal import console, counted
+from grice.cli._terminal import console
+from grice.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +40,8 @@ def print_pairs(block: DamagedBlock) -> None:
     out.print(f"{block.data} · original scored above its damaged version", style="bold")
     drawn = "" if block.pairs == block.of else f" (drawn from {block.of:,})"
     about = (
-        f"{block.level} level, {block.pairs:,} pairs{drawn} of {block.sources:,} sources "
+        f"{block.level} level, {counted(block.pairs, 'pair')}{drawn} of "
+        f"{counted(block.sources, 'source')} "
         f"({sum(block.same.values())} of one text left out); ties count half, chance is .500; "
         "in brackets 95 % intervals"
     )
@@ -50,7 +52,8 @@ def print_pairs(block: DamagedBlock) -> None:
         for kind, found in row.kinds.items():
             table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
         out.print(table)
-        left = [f"ties {row.ties:.1%}"] + [f"{row.failed} pairs failed"] * (row.failed > 0)
+        left = [f"ties {row.ties:.1%}"]
+        left += [f"{counted(row.failed, 'pair')} failed"] * (row.failed > 0)
         left += [f"{'!' if one.marked else '~'} {one.says}" for one in row.trained
                  if one.marked or one.chosen_on]  # fmt: skip
         out.print(Text("  " + "; ".join(left), style="dim"))
@@ -58,9 +61,9 @@ def print_pairs(block: DamagedBlock) -> None:
 
 
 def _about(block: Block) -> str:
-    parts = [f"{block.level} level, {block.items:,} items"]
+    parts = [f"{block.level} level, {counted(block.items, 'item')}"]
     if block.groups:
-        parts[0] += f" in {block.groups} groups"
+        parts[0] += f" in {counted(block.groups, 'group')}"
     if block.ceiling is not None:
         parts.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
     if block.judge is not None:
@@ -132,7 +135,7 @@ def _print_notes(out: Console, block: Block) -> None:
     if how:
         out.print(Text(f"  scores of single replies: {', '.join(how)} per conversation"))
     if block.unrated:
-        out.print(f"  {block.unrated} items have no rating of {block.aspect}")
+        out.print(f"  no rating of {block.aspect}: {counted(block.unrated, 'item')}")
     if block.problems:
         out.print(f"  {counted(block.problems, 'record')} could not be read")
 
@@ -159,7 +162,8 @@ def _print_systems(out: Console, block: Block) -> None:
     if not rows:
         return
     if block.system_count < 4:
-        out.print(Text(f"  {block.system_count} systems bound no correlation of systems"))
+        said = counted(block.system_count, "system bounds", "systems bound")
+        out.print(Text(f"  {said} no correlation of systems"))
         return
     title = f"between {block.system_count} systems"
     table = _table(title, "Spearman", "Pearson", "pairs in order")

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grice.cli._clean import visible
+from grice.errors import counted
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from grice.records import Evidence, Score
     from grice.scoring.summary import LowScore, MetricSummary, Summary
 
-__all__ = ["console", "counted", "describe", "one_line", "print_scores", "print_summary", "warn"]
+__all__ = ["console", "describe", "one_line", "print_scores", "print_summary", "warn"]
 
 TEXT_WIDTH = 300
 
@@ -33,11 +34,6 @@ def console(*, stderr: bool = False) -> Console:
 def warn(message: str) -> None:
     """Print one line to standard error."""
     print(f"grice: {visible(message)}", file=sys.stderr)  # noqa: T201
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as ``1 turn`` or ``2,000 turns``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def print_summary(summary: Summary) -> None:

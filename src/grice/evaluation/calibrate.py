@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, why
+from grice.errors import InputError, counted, why
 from grice.evaluation.blend import fit_blend
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.scores import ScoreLine, read_score_groups
@@ -208,8 +208,9 @@ def _blend(
     conversations = aligned.conversations[rated[kept]]
     if len(values) < LEAST or len(np.unique(conversations)) < FEW or np.ptp(ratings) == 0:
         says.append(
-            f"no blend: {len(values)} items of {len(np.unique(conversations))} conversations have "
-            f"a rating and every score; {LEAST} and {FEW} are needed"
+            f"no blend: {counted(len(values), 'item')} of "
+            f"{counted(len(np.unique(conversations)), 'conversation')} with a rating and every "
+            f"score; {LEAST} and {FEW} are needed"
         )
         return None
     fitted = fit_blend(values, ratings, conversations, seed=seed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
+from grice.errors import InputError, counted
 from grice.evaluation.evidence import EvidenceChange, evidence_changes
 from grice.evaluation.scores import STATUSES, Ids, MetricScores, ScoreSet, read_rows, read_scores
 from grice.formats import read
@@ -310,7 +310,8 @@ def _says(
     if comparison is None:
         units = len(np.unique(join.conversations))
         return (
-            f"{name}: {len(join.items)} items of {units} conversations have a value in both files; "
+            f"{name}: {counted(len(join.items), 'item')} of {counted(units, 'conversation')} "
+            "with a value in both files; "
             "nothing can be said of a difference with fewer than two conversations"
         )
     gap = comparison.difference

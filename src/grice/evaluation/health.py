@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, RecordError
+from grice.errors import InputError, RecordError, counted
 from grice.evaluation.domain import USUAL, open_domain
 from grice.evaluation.sample import Sample, sample
 from grice.evaluation.shares import share
@@ -230,7 +230,8 @@ def health(
     """
     drawn = sample(records, most, seed)
     if not drawn.conversations:
-        raise InputError(f"no conversation could be read ({drawn.broken} broken records)")
+        broken = counted(drawn.broken, "broken record")
+        raise InputError(f"no conversation could be read ({broken})")
     items = {loaded.metric.name: _Items() for loaded in scorer.metrics}
     unlike = _Outside(scorer.metrics, encode)
     for start in range(0, len(drawn.conversations), WINDOW):
@@ -316,8 +317,8 @@ def _warnings(card: HealthCard, bars: Bars, units: int, *, constant: bool) -> li
     reasons = []
     if units < bars.conversations:
         reasons.append(
-            f"only {units} conversations have a score; at least {bars.conversations} are needed "
-            "to tell anything"
+            f"only {counted(units, 'conversation has', 'conversations have')} a score; at least "
+            f"{bars.conversations} are needed to tell anything"
         )
     if constant:
         reasons.append("it gives every item the same value")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, RecordError, did_you_mean
+from grice.errors import InputError, RecordError, counted, did_you_mean
 from grice.evaluation.scores import (
     TURN_BITS,
     Ids,
@@ -127,7 +127,9 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     _check_known(labels, found, unit, items, numbers)
     missing = sum(not values for values in rated.values())
     if missing:
-        remarks.append(f"{missing} items of {labels} have no rating: taken as not rated")
+        remarks.append(
+            f"{counted(missing, 'item')} of {labels} without a rating: taken as not rated"
+        )
     ratings = np.full(len(items), np.nan)
     for item, values in rated.items():
         if values:
@@ -221,9 +223,10 @@ def _check_known(
 def _check_ratings(file: str, ratings: Floats) -> None:
     given = ratings[~np.isnan(ratings)]
     if len(given) < FEW:
+        rated = counted(len(given), "item is rated", "items are rated")
         raise InputError(
-            f"{file}: {len(given)} items are rated; at least {FEW} are needed, and with fewer "
-            "than 30 an interval is wide"
+            f"{file}: {rated}; at least {FEW} are needed, and "
+            "with fewer than 30 an interval is wide"
         )
     if np.ptp(given) == 0:
         raise InputError(

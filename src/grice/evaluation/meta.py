@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
+from grice.errors import InputError, counted
 from grice.evaluation.confounds import Confound, confounds, covariates
 from grice.evaluation.trained import TrainedOn
 from grice.stats import (
@@ -299,6 +299,7 @@ class _Table:
         )
         why = _undefined(column, points)
         spearman = None if why else self.correlation(column, "spearman")
+        few = f"{counted(len(points), 'item')}: a rough guide" if len(points) < FEW else ""
         return Row(
             metric=column.metric,
             signature=column.signature,
@@ -310,7 +311,7 @@ class _Table:
             spearman=spearman,
             pearson=None if why else self.correlation(column, "pearson"),
             reduced=column.reduced,
-            why=why or (f"{len(points)} items: a rough guide" if len(points) < FEW else ""),
+            why=why or few,
             points=points,
         )
 
@@ -371,7 +372,7 @@ def _turned(estimate: Estimate) -> Estimate:
 def _undefined(column: Column, points: Points) -> str:
     """Return why no correlation is defined; empty if one is."""
     if len(points) < 4:
-        return f"{len(points)} items have both: at least 4 are needed"
+        return f"{counted(len(points), 'item has', 'items have')} both: at least 4 are needed"
     ratings, values = np.asarray(points).T
     if np.ptp(values) == 0:
         return f"the metric is {values[0]:g} on every item"

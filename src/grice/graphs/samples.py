@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from grice.errors import InputError, RecordError, why
+from grice.errors import InputError, RecordError, counted, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,15 +140,15 @@ def _table(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _sample_of(path: Path, line: int, parts: list[str]) -> Sample:
     if len(parts) < 4:
-        raise RecordError(f"{len(parts)} columns, expected belief, argument, stance and graph",
-                          file=str(path), line=line)  # fmt: skip
+        raise RecordError(f"{counted(len(parts), 'column')}, expected belief, argument, stance and "
+                          "graph", file=str(path), line=line)  # fmt: skip
     graphs = tuple(graph for graph in parts[3:5] if graph)
     return Sample(str(line - 1), parts[0], parts[1], _stance(path, line, parts[2]), graphs)
 
 
 def _prediction_of(path: Path, line: int, parts: list[str]) -> Prediction:
     if len(parts) != 2:
-        raise RecordError(f"{len(parts)} columns, expected stance and graph",
+        raise RecordError(f"{counted(len(parts), 'column')}, expected stance and graph",
                           file=str(path), line=line)  # fmt: skip
     return Prediction(str(line - 1), _stance(path, line, parts[0]), parts[1])
 

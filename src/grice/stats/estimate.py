@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from grice.errors import GriceError, InputError
+from grice.errors import GriceError, InputError, counted
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -71,7 +71,7 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
             "no interval" if self.low is None else f"{100 * self.level:g} % [{self.low:.3f}, "
         )
         end = "" if self.high is None else f"{self.high:.3f}]"
-        clusters = "" if self.groups is None else f" in {self.groups} conversations"
+        clusters = "" if self.groups is None else f" in {counted(self.groups, 'conversation')}"
         note = "" if self.note is None else f"; {self.note}"
         return f"{self.value:.3f}, {interval}{end}, n {self.n}{clusters}{note}"
 

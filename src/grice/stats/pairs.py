@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from grice.errors import InputError
+from grice.errors import InputError, counted
 from grice.stats.correlations import NAMES, analytic_interval, correlation_value
 from grice.stats.estimate import (
     FEW,
@@ -383,7 +383,7 @@ def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
     count = len(x)
     note = None
     if count < 4:
-        note = f"{count} systems bound no correlation"
+        note = f"{counted(count, 'system bounds', 'systems bound')} no correlation"
     elif count < FEW:
         note = f"fewer than {FEW} systems: the interval is a rough guide"
     return Estimate(value, low, high, level, count, f"{NAMES[kind]} of system means, {how}",

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.errors import counted
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -104,11 +106,12 @@ def _row(metric: MetricDifference) -> Sequence[str]:
 
 def uneven(metric: MetricDifference) -> list[str]:
     """Return what was left out of a metric, in words."""
-    lines = [f"{n:,} items {statuses}: left out" for statuses, n in metric.unpaired.items()]
+    unpaired = metric.unpaired.items()
+    lines = [f"{counted(n, 'item')} {statuses}: left out" for statuses, n in unpaired]
     if metric.only_baseline or metric.only_other:
         lines.append(
-            f"{metric.only_baseline:,} items only in the baseline, {metric.only_other:,} only in "
-            "the other: left out"
+            f"{counted(metric.only_baseline, 'item')} only in the baseline, "
+            f"{metric.only_other:,} only in the other: left out"
         )
         lines += metric.named
     return lines

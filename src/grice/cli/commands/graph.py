@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.errors import counted
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -159,7 +161,8 @@ def _check(arguments: argparse.Namespace) -> int:
             at = "" if failure.position is None else f" at {failure.position}"
             print_lines([f"{sample.id}{at}: {failure.rule}: {failure.reason}"])
     if not arguments.json:
-        print_lines([f"{len(graphs) - broken:,} of {len(graphs):,} graphs are correct under the "
+        graphs_are = counted(len(graphs), "graph is", "graphs are")
+        print_lines([f"{len(graphs) - broken:,} of {graphs_are} correct under the "
                      f"{arguments.rules} rules"], style="bold")  # fmt: skip
     return 1 if broken else 0
 
@@ -195,10 +198,11 @@ def _score(arguments: argparse.Namespace) -> int:
             gate=arguments.gate, likeness=likeness, judge=judge,
         )  # fmt: skip
     if rows[0].missing:
-        warn(f"{rows[0].missing:,} of {len(samples):,} samples have no prediction: left out")
+        warn(_unanswered(rows[0].missing, len(samples)))
     for row in rows:
         if row.inexact:
-            warn(f"{row.name}: the edit distance of {row.inexact:,} graphs is an upper bound")
+            graphs = counted(row.inexact, "graph")
+            warn(f"{row.name}: the edit distance of {graphs} is an upper bound")
         if arguments.json:
             for measure, found in row.measures.items():
                 print_json({"row": row.name, "measure": measure, "value": found.value,
@@ -222,8 +226,7 @@ def _score_by_shape(
     pairs = paired(samples, predictions)
     answered, answers = [sample for sample, _ in pairs], {one.id: one for _, one in pairs}
     if len(answered) < len(samples):
-        warn(f"{len(samples) - len(answered):,} of {len(samples):,} samples have no prediction: "
-             "left out")  # fmt: skip
+        warn(_unanswered(len(samples) - len(answered), len(samples)))
     with _judge(arguments) as judge:
         scores = score_samples(
             answered, answers, rules=arguments.rules, gate=arguments.gate, likeness=likeness,
@@ -276,10 +279,14 @@ def _judge(arguments: argparse.Namespace) -> Iterator[Judge | None]:
         yield partial(judge, judges=judges, rules=arguments.rules, gate=arguments.gate)
 
 
+def _unanswered(missing: int, total: int) -> str:
+    return f"no prediction for {missing:,} of {counted(total, 'sample')}: left out"
+
+
 def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
     from grice.cli._tables import bounds, number, print_lines, print_table
 
-    print_lines([f"{rows[0].measures['sa'].n:,} samples; rules {arguments.rules}, gate "
+    print_lines([f"{counted(rows[0].measures['sa'].n, 'sample')}; rules {arguments.rules}, gate "
                  f"{arguments.gate}; means with 95 % intervals"], style="bold")  # fmt: skip
     for measure in MEASURES:
         if measure in rows[0].measures:
@@ -318,7 +325,7 @@ def _repair(arguments: argparse.Namespace) -> int:
             print_lines([_edit(edit) for edit in found.edits], indent=2)
             print_lines([found.graph], indent=2)
     if not arguments.json:
-        print_lines([f"{fixed:,} graphs repaired, {lost:,} not"], style="bold")
+        print_lines([f"{counted(fixed, 'graph')} repaired, {lost:,} not"], style="bold")
     return 1 if lost else 0
 
 
@@ -378,12 +385,12 @@ def _stats(arguments: argparse.Namespace) -> int:
     samples = [msgspec.structs.replace(sample, graphs=(graph,))
                for sample, graph in _graphs(arguments)]  # fmt: skip
     found, negated = shapes(samples), negation_by_stance(samples)
-    counted = relations_by_stance(samples)
+    relations = relations_by_stance(samples)
     leaked = leaks(samples) if any(sample.stance for sample in samples) else []
     if arguments.json:
-        print_json({"shapes": found, "negated": negated, "relations": counted, "leaks": leaked})
+        print_json({"shapes": found, "negated": negated, "relations": relations, "leaks": leaked})
         return 0
-    print_lines([f"{found.n:,} graphs, {found.cyclic:,} with a cycle"], style="bold")
+    print_lines([f"{counted(found.n, 'graph')}, {found.cyclic:,} with a cycle"], style="bold")
     print_table(("per graph", "least", "most", "mean"),
                 [(name, str(part.least), str(part.most), number(part.mean))
                  for name, part in (("concepts", found.concepts), ("facts", found.facts),
@@ -394,10 +401,10 @@ def _stats(arguments: argparse.Namespace) -> int:
               ("in depth-first order", found.depth_first))  # fmt: skip
     print_table(("share of graphs", ""), [(name, number(share)) for name, share in shares])
     print_table(("share of negated facts", ""), [(n, number(s)) for n, s in negated.items()])
-    names = sorted({name for one in counted.values() for name in one},
-                   key=lambda name: -sum(one[name] for one in counted.values()))  # fmt: skip
-    rows = [(name, *(f"{one[name]:,}" for one in counted.values())) for name in names]
-    print_table(("relation", *counted), rows)
+    names = sorted({name for one in relations.values() for name in one},
+                   key=lambda name: -sum(one[name] for one in relations.values()))  # fmt: skip
+    rows = [(name, *(f"{one[name]:,}" for one in relations.values())) for name in names]
+    print_table(("relation", *relations), rows)
     if leaked:
         print_table(("stance by", "right", "95 %"),
                     [(LEAKS[one.rule], number(one.found.value), bounds(one.found))
@@ -432,7 +439,7 @@ def _generate(arguments: argparse.Namespace) -> int:
         made = generate_graphs(samples, judges, stances=stances)
     empty = [one.id for one in made if not one.graph]
     if empty:
-        warn(f"{len(empty):,} graphs are empty, the first of sample {empty[0]!r}: belief and "
+        warn(f"{counted(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: belief and "
              "argument have too few words to build facts from")  # fmt: skip
     # With belief and argument in it, a line is a sample too: the other actions read it.
     lines = (

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader, positive
+from grice.errors import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(result: HealthResult) -> None:
     from grice.cli._tables import print_lines, print_table
 
-    print_lines([f"{result.conversations:,} of {result.of:,} conversations"], style="bold")
+    print_lines([f"{result.conversations:,} of {counted(result.of, 'conversation')}"], style="bold")
     for card in result.cards:
         counts = ", ".join(f"{n:,} {status}" for status, n in card.counts.items() if n)
         print_lines(["", f"{card.metric}: {counts or 'nothing to judge'}"], style="bold")

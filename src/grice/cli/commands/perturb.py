@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.errors import counted
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
@@ -89,8 +91,8 @@ def _lines(
                 made += 1
                 yield f"{to_json(_noted(conversation, kind, found, seed))}\n"
         nothing = len(sound) - made
-        left = f"; {nothing:,} hold nothing to break and are left out" if nothing else ""
-        warn(f"{kind.name}: {made:,} of {len(sound):,} conversations broken{left}")
+        left = f"; nothing to break in {nothing:,}: left out" if nothing else ""
+        warn(f"{kind.name}: {made:,} of {counted(len(sound), 'conversation')} broken{left}")
 
 
 def _noted(

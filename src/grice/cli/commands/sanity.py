@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader, positive
+from grice.errors import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -50,9 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(result: SanityResult) -> None:
     from grice.cli._tables import print_lines, print_table
 
-    print_lines(
-        [f"{result.conversations:,} of {result.of:,} conversations, one reply each"], style="bold"
-    )
+    of = counted(result.of, "conversation")
+    print_lines([f"{result.conversations:,} of {of}, one reply each"], style="bold")
     columns = ("variant", "rate", "interval", "≤", "<", "=", ">", "abst", "verdict")
     for metric in result.signatures:
         print_lines([f"\n{metric}"], style="bold")
@@ -61,7 +61,8 @@ def _print(result: SanityResult) -> None:
         failed = (f"{row.failed:,} of {row.variant!r} failed: left out" for row in lost)
         print_lines(failed, style="bold red", indent=2)
         if missing := result.unjudged[metric]:
-            print_lines([f"{missing:,} replies are not judged as they are: left out"], indent=2)
+            said = f"{counted(missing, 'reply', 'replies')} not judged as said: left out"
+            print_lines([said], indent=2)
     print_lines(
         [
             "rate: how often the bad variant scores lower, ties half; chance is 0.5",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader
+from grice.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -165,7 +166,7 @@ def _sink(arguments: argparse.Namespace, identity: str) -> Sink:
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
-    from grice.cli._terminal import counted, print_summary, warn
+    from grice.cli._terminal import print_summary, warn
     from grice.records import to_json
 
     for reading in readings:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.errors import InputError
+from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
     import argparse
@@ -89,7 +89,8 @@ def _print(report: Report, arguments: argparse.Namespace) -> None:
 
     print_lines(
         [
-            f"{report.n:,} labelled replies of {report.conversations:,} conversations, "
+            f"{counted(report.n, 'labelled reply', 'labelled replies')} of "
+            f"{counted(report.conversations, 'conversation')}, "
             f"{report.positive:.0%} at or above the middle of the scale"
         ],
         style="bold",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._options import positive
+from grice.errors import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -100,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli._options import cache_folder
     from grice.cli._output import write_lines, write_text
     from grice.cli._reading import conversations
-    from grice.cli._terminal import counted, warn
+    from grice.cli._terminal import warn
     from grice.errors import ModelError, RecordError
     from grice.knowledge.schema import load_schema
     from grice.records import to_json
@@ -218,5 +219,5 @@ def _convert(arguments: argparse.Namespace) -> int:
     else:
         write_brat(out, dialogues)
     triplets = sum(len(one.triplets) for one in dialogues)
-    warn(f"{out}: {len(dialogues)} dialogues, {triplets} triplets")
+    warn(f"{out}: {counted(len(dialogues), 'dialogue')}, {counted(triplets, 'triplet')}")
     return 2 if left_out else 0
