@@ -154,7 +154,3 @@ def _drop_stdout() -> None:
 def _command_names() -> list[str]:
     modules = pkgutil.iter_modules(commands.__path__)
     return sorted(module.name.replace("_", "-") for module in modules)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
