@@ -412,6 +412,29 @@ def test_the_help_of_triplets_names_its_other_actions(capsys):
     assert "grice triplets convert" in shown
 
 
+SOFT = """
+from pathlib import Path
+from grice.metrics.baselines import turn_count
+import msgspec
+
+with Path(__file__).with_suffix(".runs").open("a") as runs:
+    runs.write("run ")
+soft = msgspec.structs.replace(turn_count, name="soft")
+del turn_count
+"""
+
+
+@pytest.mark.parametrize("option", ["--plugin", "--plug"])
+def test_a_plugin_is_run_once_a_command(chat, tmp_path, option):
+    plugin, out = tmp_path / "soft.py", tmp_path / "scores.jsonl"
+    plugin.write_text(SOFT)
+    assert main(["score", str(chat), "-m", "soft", option, str(plugin), "-o", str(out)]) == 0
+    assert '"metric":"soft"' in out.read_text()
+    assert plugin.with_suffix(".runs").read_text() == "run "
+    assert main(["verify", str(out), str(chat), option, str(plugin)]) == 0
+    assert plugin.with_suffix(".runs").read_text() == "run run "
+
+
 def test_a_plugin_that_is_left_out_is_named(chat, tmp_path, capsys):
     plugin = tmp_path / "mine.py"
     plugin.write_text("from grice.metrics.baselines import log_length\n")

@@ -27,6 +27,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
 
     early = _early(words)
     registry = find_metrics(early.plugin)
+    parser.set_defaults(registry=registry)  # a plugin is run once a command
     for problem in registry.problems:  # here, where every command comes by once
         from grice.cli._terminal import warn
 
@@ -101,11 +102,10 @@ def _help(option: Option) -> str:
 
 def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
     """Return the metrics that the arguments ask for, ready to score."""
-    from grice.metrics.registry import find_metrics
-    from grice.scoring import load
+    from grice.scoring.api import load_from
 
     settings: dict[str, dict[str, object]] = {}
-    for metric in find_metrics(arguments.plugin).metrics.values():
+    for metric in arguments.registry.metrics.values():
         given = {
             name: value
             for name in (*(option.name for option in metric.options), *metric.models)
@@ -113,14 +113,14 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         }
         if given:
             settings[metric.name] = given
-    return load(
-        *_names(arguments.metrics),
+    return load_from(
+        arguments.registry,
+        _names(arguments.metrics),
         options=settings,
         speakers=speakers,
         mode=arguments.mode,
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
-        plugins=arguments.plugin,
     )
 
 
@@ -133,7 +133,7 @@ def cache_folder() -> Path:
 
 
 def _early(words: Sequence[str]) -> argparse.Namespace:
-    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     early.add_argument("--plugin", type=Path, action="append", default=[])
     early.add_argument("-m", "--metrics")
     try:

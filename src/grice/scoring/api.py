@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice.errors import InputError, RecordError
-from grice.metrics.registry import find_metrics
+from grice.metrics.registry import Registry, find_metrics
 from grice.records import Conversation, Score, Turn
 from grice.scoring.loaded import load_metric
 from grice.scoring.models import Models, default_workers
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Talk: TypeAlias = Conversation | Sequence[str]
 
-__all__ = ["Grader", "load", "score"]
+__all__ = ["Grader", "load", "load_from", "score"]
 
 
 class Grader:
@@ -110,7 +110,23 @@ def load(
         ModelError: For another mode, or fewer workers than one.
         BundleError: For a model that is missing or changed.
     """
-    registry = find_metrics([Path(plugin) for plugin in plugins])
+    return load_from(
+        find_metrics([Path(plugin) for plugin in plugins]), names,
+        options=options, speakers=speakers, mode=mode, workers=workers, cache=cache,
+    )  # fmt: skip
+
+
+def load_from(
+    registry: Registry,
+    names: Sequence[str] = (),
+    *,
+    options: Mapping[str, Mapping[str, object]] | None = None,
+    speakers: Collection[str] = (),
+    mode: Mode = "exact",
+    workers: int | None = None,
+    cache: str | Path | None = None,
+) -> Grader:
+    """Load metrics out of those that were found already; see :func:`load`."""
     settings = options or {}
     wanted = tuple(dict.fromkeys(names or registry.defaults()))
     for name in (*wanted, *settings):

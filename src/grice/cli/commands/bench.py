@@ -70,7 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
     from grice.evaluation.datasets import data_folder
     from grice.evaluation.workshop import Workshop
-    from grice.metrics.registry import find_metrics
     from grice.scoring.models import Models, default_workers
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
@@ -87,9 +86,8 @@ def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
         stack.callback(opened.close)
         return opened
 
-    metrics = find_metrics(arguments.plugin).metrics
     folder = data_folder(arguments.data)
-    return Workshop(folder, loaded, metrics, arguments.without, models)
+    return Workshop(folder, loaded, arguments.registry.metrics, arguments.without, models)
 
 
 def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int:

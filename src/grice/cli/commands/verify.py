@@ -103,9 +103,8 @@ def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | R
 def _take_options(arguments: argparse.Namespace, signatures: dict[str, str]) -> None:
     """Set the options that the scores were computed with, where none were given."""
     from grice.evaluation.verify import stated_options
-    from grice.metrics.registry import find_metrics
 
-    known = find_metrics(arguments.plugin).metrics
+    known = arguments.registry.metrics
     for name, signature in signatures.items():
         metric = known.get(name)
         if metric is None:
