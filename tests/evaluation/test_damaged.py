@@ -124,7 +124,7 @@ def test_the_terminal_shows_floors_kinds_and_what_was_left_out(dialogues, capsys
     shown = capsys.readouterr()
     assert "turn_count (floor)" in shown.out
     assert "decode_contradiction" in shown.out
-    assert "4 records of repeat_self have no known original" in " ".join(shown.err.split())
+    assert "no known original of 4 records of repeat_self" in " ".join(shown.err.split())
 
 
 def test_a_missing_collection_is_named_with_its_source(tmp_path):

@@ -33,7 +33,7 @@ def test_predictions_keep_the_graph_as_it_came(tmp_path):
     ("name", "text", "said"),
     [
         ("x.tsv", "maybe\tg", "x.tsv:1: stance 'maybe', expected support or counter"),
-        ("x.tsv", "support", "x.tsv:1: 1 columns"),
+        ("x.tsv", "support", "x.tsv:1: 1 column,"),
         ("x.jsonl", "{}", "x.jsonl:1: Object missing required field `id`"),
         ("x.jsonl", '{"id":"1","graph":"g"}', "x.jsonl:1: stance: missing"),
         ("x.jsonl", '{"id":"1","stance":"support","graph":"g"}\n' * 2, "'1' comes twice"),

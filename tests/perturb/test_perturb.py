@@ -206,8 +206,8 @@ def test_the_command_writes_broken_conversations_that_can_be_read_again(tmp_path
     arguments = ["perturb", str(file), "--kind", "contradiction", "--kind", "section-replacement"]
     assert main([*arguments, "-o", str(out)]) == 0
     said = capsys.readouterr().err
-    assert "contradiction: 1 of 1 conversations broken" in said
-    assert "section-replacement: 0 of 1 conversations broken; 1 hold nothing to break" in said
+    assert "contradiction: 1 of 1 conversation broken" in said
+    assert "section-replacement: 0 of 1 conversation broken; nothing to break in 1" in said
     [line] = out.read_text().splitlines()
     meta = json.loads(line)["meta"]
     assert meta["perturbation"] == "contradiction"

@@ -32,7 +32,7 @@ def test_converting_to_brat_and_back_changes_nothing(annotated, tmp_path, capsys
     assert main(["triplets", "convert", str(annotated), "-o", str(folder)]) == 0
     assert sorted(one.name for one in folder.iterdir()) == ["mine-1.ann", "mine-1.txt"]
     assert main(["triplets", "convert", str(folder), "-o", str(back)]) == 0
-    assert "1 dialogues, 2 triplets" in capsys.readouterr().err
+    assert "1 dialogue, 2 triplets" in capsys.readouterr().err
     (first,), (second,) = (read_dialogues(path).dialogues for path in (annotated, back))
     assert (first.text, first.triplets) == (second.text, second.triplets)
 
