@@ -93,7 +93,7 @@ def test_a_bundle_trained_on_other_texts_is_not_marked(rated, made, tmp_path, ca
     out = judged(tmp_path, made, capsys)
     assert "!" not in out
     (found,) = Guard(rated).look([Model("relevance", open_bundle(made))])
-    assert not found.marked
+    assert not found.mark
     assert found.overlap.found == 0
     assert found.says.startswith("none of")
 
@@ -106,7 +106,7 @@ def test_contexts_count_like_replies(tmp_path, made):
     (found,) = Guard(rated).look([Model("relevance", open_bundle(made))])
     assert (found.overlap.texts, found.overlap.found) == (1, 1)
     assert found.overlap.share.low is None
-    assert found.marked
+    assert found.mark == "!"
 
 
 def test_what_made_scores_of_a_file_is_known_by_their_signature(tmp_path, capsys):
@@ -158,7 +158,7 @@ def test_what_was_trained_here_has_its_texts_recorded(rated, name):
     (found,) = Guard(rated).look([Model(name, open_bundle(name))])
     assert found.overlap is not None
     assert found.overlap.seen > 0.1
-    assert not found.marked
+    assert not found.mark
 
 
 def test_a_bench_says_so_beside_its_figure(rated, made, tmp_path, monkeypatch):
@@ -208,8 +208,8 @@ def test_texts_that_trained_and_chose_are_said_to_have_done_both(rated, made):
     record_texts(made, long_replies(rated))
     record_selection(made, long_replies(rated))
     (one,) = Guard(rated).look([Model("relevance", open_bundle(made))])
-    assert one.marked
-    assert one.chosen_on
+    assert one.mark == "!"
+    assert one.chosen.found
     assert "was trained on about 100 %" in one.says
     assert "were chosen on about 100 %" in one.says
 

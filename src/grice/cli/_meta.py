@@ -10,6 +10,7 @@ from rich.text import Text
 
 from grice.cli._terminal import console
 from grice.errors import counted
+from grice.evaluation.trained import worst_mark
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,8 +55,7 @@ def print_pairs(block: DamagedBlock) -> None:
         out.print(table)
         left = [f"ties {row.ties:.1%}"]
         left += [f"{counted(row.failed, 'pair')} failed"] * (row.failed > 0)
-        left += [f"{'!' if one.marked else '~'} {one.says}" for one in row.trained
-                 if one.marked or one.chosen_on]  # fmt: skip
+        left += [f"{one.mark} {one.says}" for one in row.trained if one.mark]
         out.print(Text("  " + "; ".join(left), style="dim"))
     out.print()
 
@@ -93,7 +93,7 @@ def _print_rows(out: Console, block: Block) -> None:
 
 
 def _name(row: Row) -> str:
-    return f"{row.metric} !" if row.marked else f"{row.metric} ~" if row.chosen_on else row.metric
+    return f"{row.metric} {worst_mark(row.trained)}".rstrip()
 
 
 def _table(first: str, *titles: str) -> Table:
@@ -124,8 +124,8 @@ def _print_notes(out: Console, block: Block) -> None:
             out.print(Text(f"  {row.metric}: {caveat}"))
     for row in block.rows:
         for one in row.trained:
-            if one.marked or one.chosen_on:
-                out.print(Text(f"  {'!' if one.marked else '~'} {row.metric}: {one.says}"))
+            if one.mark:
+                out.print(Text(f"  {one.mark} {row.metric}: {one.says}"))
     unknown = dict.fromkeys(
         one.model for row in block.rows for one in row.trained if one.overlap is None
     )

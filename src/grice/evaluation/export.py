@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from grice.evaluation.damaged import EVERY
+from grice.evaluation.trained import worst_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -213,7 +214,7 @@ def _caption_pairs(block: DamagedBlock) -> str:
 
 
 def _mark(row: Row | DamagedRow) -> str:
-    return "$^{!}$" if row.marked else "$^{\\sim}$" if row.chosen_on else ""
+    return {"!": "$^{!}$", "~": "$^{\\sim}$", "": ""}[worst_mark(row.trained)]
 
 
 def _named(row: Row) -> str:
@@ -225,8 +226,8 @@ def _said(rows: Sequence[Row | DamagedRow]) -> list[str]:
     """Return what the marks of a table mean."""
     trained = [one for row in rows for one in row.trained]
     marks = {
-        "!": [one.says for one in trained if one.marked],
-        "$\\sim$": [one.says for one in trained if one.chosen_on and not one.marked],
+        "!": [one.says for one in trained if one.mark == "!"],
+        "$\\sim$": [one.says for one in trained if one.mark == "~"],
     }
     return [
         f"{mark}: {'; '.join(_tex(line) for line in dict.fromkeys(said))}"

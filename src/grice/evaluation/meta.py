@@ -132,16 +132,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             if found is not None and found.note and "rough guide" not in found.note
         )
 
-    @property
-    def marked(self) -> bool:
-        """Whether a model of the metric was trained on a text of the set."""
-        return any(one.marked for one in self.trained)
-
-    @property
-    def chosen_on(self) -> bool:
-        """Whether settings of a model of the metric were chosen on a text of the set."""
-        return any(one.chosen_on for one in self.trained)
-
 
 class SystemRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric against the mean ratings of systems.

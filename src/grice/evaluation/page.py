@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.evaluation.forest import Forest, forest
 from grice.evaluation.html import asset, environment, source_hash
 from grice.evaluation.scatter import Scatter, scatter
+from grice.evaluation.trained import worst_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,7 @@ def as_html(
         environment(PACKAGE)
         .get_template("meta.html.j2")
         .render(
+            worst_mark=worst_mark,
             title=title,
             command=command,
             made=made,

@@ -57,16 +57,6 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
         """The share over every kind; None if no pair could be judged."""
         return self.kinds.get(EVERY)
 
-    @property
-    def marked(self) -> bool:
-        """Whether a model of the metric was trained on a text of the collection."""
-        return any(one.marked for one in self.trained)
-
-    @property
-    def chosen_on(self) -> bool:
-        """Whether settings of a model of the metric were chosen on one."""
-        return any(one.chosen_on for one in self.trained)
-
 
 class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
     """All metrics on one collection.

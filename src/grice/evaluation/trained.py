@@ -10,7 +10,7 @@ recorded``, which is no promise.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -24,7 +24,19 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Rated
 
-__all__ = ["Guard", "Model", "TrainedOn", "models_named", "record_selection", "record_texts"]
+__all__ = [
+    "Guard",
+    "Mark",
+    "Model",
+    "TrainedOn",
+    "models_named",
+    "record_selection",
+    "record_texts",
+    "worst_mark",
+]
+
+Mark: TypeAlias = Literal["", "!", "~"]
+
 
 FILE, SELECTION = "texts.fp", "selection.fp"
 NOT_RECORDED = "not recorded"
@@ -56,14 +68,17 @@ class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
     chosen: Overlap | None = None
 
     @property
-    def chosen_on(self) -> bool:
-        """Whether a text of the set was looked at to choose its settings."""
-        return self.chosen is not None and self.chosen.found > 0
+    def mark(self) -> Mark:
+        """``!`` if it was trained on a text of the set, ``~`` if settings were chosen on one."""
+        if self.overlap is not None and self.overlap.found > 0:
+            return "!"
+        return "~" if self.chosen is not None and self.chosen.found > 0 else ""
 
-    @property
-    def marked(self) -> bool:
-        """Whether a text of the set stands there."""
-        return self.overlap is not None and self.overlap.found > 0
+
+def worst_mark(models: Iterable[TrainedOn]) -> Mark:
+    """Return the mark of a metric with these models: ``!`` before ``~`` before none."""
+    marks = {one.mark for one in models}
+    return "!" if "!" in marks else "~" if "~" in marks else ""
 
 
 class Guard:

@@ -157,7 +157,7 @@ class Workshop:
         if name not in self._guards:
             self._guards[name] = Guard(self.rated(name))
         found = self._guards[name].look(models_named(self.grader(metric)[1][metric]))
-        return "; ".join(one.says for one in found if one.marked)
+        return "; ".join(one.says for one in found if one.mark == "!")
 
     def by_release(self, source: str, on: str, measure: str) -> tuple[Estimate, str]:
         """Return the figure of released scores, or of the ratings, and how it came about.

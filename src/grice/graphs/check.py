@@ -7,7 +7,6 @@ section 2), and ``released``, what the official script really counts.
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -15,7 +14,7 @@ import msgspec
 from grice.errors import InputError, did_you_mean
 from grice.graphs.graph import Graph, find_cycle, links_of
 from grice.graphs.reader import read_graph
-from grice.knowledge.schema import load_schema
+from grice.graphs.wording import relation_names
 from grice.records import Triple
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ __all__ = [
     "check_graph",
     "components",
     "is_internal",
-    "known_relations",
     "released_edges",
     "word_string",
 ]
@@ -124,12 +122,6 @@ def released_edges(text: str) -> list[list[str]]:
     return [fact.split("; ") for fact in text[1:-1].split(")(")]
 
 
-@cache
-def known_relations() -> frozenset[str]:
-    """Return the 28 relations."""
-    return frozenset(load_schema("explagraphs").relations)
-
-
 def is_internal(concept: str, belief: str, argument: str) -> bool:
     """Return whether a concept stands in the belief or argument, as the paper's counts take it."""
     concept = concept.lower()
@@ -220,7 +212,7 @@ def _concept_words(graph: Graph, long: set[str], starts: Sequence[int]) -> Itera
 
 
 def _relations(graph: Graph, starts: Sequence[int]) -> Iterator[Failure]:
-    known = known_relations()
+    known = relation_names()
     if all(edge.relation in known for edge in graph.edges):
         return
     unknown = (

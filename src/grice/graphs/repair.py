@@ -21,11 +21,11 @@ from grice.graphs.check import (
     Verdict,
     check_graph,
     components,
-    known_relations,
     word_string,
 )
 from grice.graphs.graph import Graph, find_cycle, links_of
 from grice.graphs.reader import read_graph, write_graph
+from grice.graphs.wording import relation_names
 from grice.records import Triple
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _remove(graph: Graph, places: Sequence[int] | range) -> Iterator[tuple[Edit,
 
 
 def _known(graph: Graph) -> Iterator[tuple[Edit, Graph]]:
-    known = known_relations()
+    known = relation_names()
     place, edge = next((i, e) for i, e in enumerate(graph.edges) if e.relation not in known)
     near = get_close_matches(edge.relation, sorted(known), n=CHOICES) or [LINK]
     for relation in near:
