@@ -1,0 +1,57 @@
+"""Task 2 without a network that reads answers: the best tail among the stretches of a text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.triplets.find import spotted
+from grice.triplets.heads import span_vectors
+from grice.triplets.spotting import Joined, says_much
+from grice.triplets.structure import layout_of, locate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.triplets.models import TripletModels
+    from grice.triplets.reading import TextReading
+
+__all__ = ["best_tails"]
+
+OPTION = 1
+"""The number that says how good a tail is among several."""
+
+
+def best_tails(
+    reading: TextReading, asked: Sequence[tuple[str, str]], models: TripletModels
+) -> list[str]:
+    """Return the event or thing that answers each head and relation best.
+
+    An answer is empty where a text has no other event or thing than the head, where the models
+    have no tagger that finds them, or no head that reads spans in their text alone.
+
+    Args:
+        reading: The text, without turns: sentences are tagged one by one.
+        asked: Heads and relations.
+        models: The heads.
+    """
+    text, layout, links = reading.text, layout_of(reading.text), models.links.in_context()
+    if links is None:
+        return [""] * len(asked)
+    starts = [0, *(mark + 2 for mark in layout.marks if mark + 2 < len(text))]
+    telling = [one.place for one in spotted(Joined(text, tuple(starts)), reading, models)
+               if says_much(text, one)]  # fmt: skip
+    found = []
+    for head, relation in asked:
+        at = locate(text, head)
+        places = [one for one in telling if at is None or one[1] <= at[0] or at[1] <= one[0]]
+        spans = [head, *(text[slice(*place)] for place in places)]
+        sides = span_vectors(
+            reading, layout, spans, alone=models.encoder.encode, both=False, places=[at, *places]
+        )
+        pairs = [(0, i) for i in range(1, len(spans))]
+        if not pairs:
+            found.append("")
+            continue
+        good = links(sides, pairs)[:, OPTION, links.index(relation)]
+        found.append(spans[1 + int(good.argmax())])
+    return found
