@@ -10,7 +10,6 @@ from grice.records import Triple
 from grice.triplets.heads import Sides, span_vectors
 from grice.triplets.reading import read_texts
 from grice.triplets.scores import score_span
-from grice.triplets.tails import best_tails
 from grice.triplets.structure import layout_of
 
 if TYPE_CHECKING:
@@ -46,8 +45,7 @@ class TaskAnswers(NamedTuple):
         options: Index of the chosen option of each item of task 3, by its id.
         relations: Relation of head and tail in a dialogue.
         apart: The same by models that do not see the dialogue; empty without such.
-        spans: Answer to each head and relation in a dialogue; empty without a rereader and without
-            a tagger.
+        spans: Answer to each head and relation in a dialogue; empty without a rereader.
     """
 
     entailed: dict[tuple[str, Triple], float]
@@ -145,10 +143,6 @@ def _answer(
         found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
     if again is not None:
         _answer_questions(name, reading, again, sides, questions, models, found)
-    elif models.tagger is not None:
-        asked_of = [(one.item.head.strip(), one.item.relation) for one in questions]
-        said = best_tails(reading, asked_of, models)
-        found.spans.update({(name, *key): one for key, one in zip(asked_of, said, strict=True)})
 
 
 def _add_heard(
