@@ -11,6 +11,7 @@ from grice.triplets.heads import Sides, span_vectors
 from grice.triplets.reading import read_texts
 from grice.triplets.scores import score_span
 from grice.triplets.structure import layout_of
+from grice.triplets.tails import best_tails
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -45,7 +46,8 @@ class TaskAnswers(NamedTuple):
         options: Index of the chosen option of each item of task 3, by its id.
         relations: Relation of head and tail in a dialogue.
         apart: The same by models that do not see the dialogue; empty without such.
-        spans: Answer to each head and relation in a dialogue; empty without a rereader.
+        spans: Answer to each head and relation in a dialogue; empty without a rereader and without
+            a tagger.
     """
 
     entailed: dict[tuple[str, Triple], float]
@@ -143,6 +145,10 @@ def _answer(
         found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
     if again is not None:
         _answer_questions(name, reading, again, sides, questions, models, found)
+    elif models.tagger is not None:
+        asked_of = [(one.item.head.strip(), one.item.relation) for one in questions]
+        said = best_tails(reading, asked_of, models)
+        found.spans.update({(name, *key): one for key, one in zip(asked_of, said, strict=True)})
 
 
 def _add_heard(
