@@ -32,7 +32,17 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Found", "Link", "Wanted", "find_all", "find_links", "fitting", "near_pairs", "read_all"]
+__all__ = [
+    "Found",
+    "Link",
+    "Wanted",
+    "find_all",
+    "find_links",
+    "fitting",
+    "near_pairs",
+    "read_all",
+    "spotted",
+]
 
 BEFORE = 3
 """Turns between head and tail at most: nine in ten annotated links are within."""
@@ -157,9 +167,9 @@ def read_all(
             if not text.text.strip():
                 yield Found([], [])
                 continue
-            spotted = _spotted(text, reading, models)
-            events = [_span(text, event.place) for event in spotted if event.event]
-            telling = [event for event in spotted if says_much(text.text, event)]
+            stretches = spotted(text, reading, models)
+            events = [_span(text, event.place) for event in stretches if event.event]
+            telling = [event for event in stretches if says_much(text.text, event)]
             yield Found(_links(one.id, text, reading, telling, models, wanted), events)
 
 
@@ -167,11 +177,11 @@ def _links(
     name: str,
     joined: Joined,
     reading: TextReading,
-    spotted: Sequence[Spotted],
+    stretches: Sequence[Spotted],
     models: TripletModels,
     wanted: Wanted,
 ) -> list[Link]:
-    places = [one.place for one in spotted]
+    places = [one.place for one in stretches]
     pairs = near_pairs(joined, places)
     if not pairs:
         return []
@@ -182,7 +192,7 @@ def _links(
     numbers = models.links(sides, pairs)
     found = [
         one
-        for one in _chosen(name, joined, sides, pairs, numbers, spotted, models, wanted.least)
+        for one in _chosen(name, joined, sides, pairs, numbers, stretches, models, wanted.least)
         if (one.explicit or wanted.implicit)
         and (not wanted.relations or one.relation in wanted.relations)
     ]
@@ -191,7 +201,7 @@ def _links(
     return sorted(kept, key=lambda one: (one.head_span.turn, one.head_span.start))
 
 
-def _spotted(joined: Joined, reading: TextReading, models: TripletModels) -> list[Spotted]:
+def spotted(joined: Joined, reading: TextReading, models: TripletModels) -> list[Spotted]:
     """Return the stretches that may be linked; events are tagged on the states of the reading."""
     held = dict(slices(reading, joined))
     if models.tagger is None:
@@ -237,15 +247,17 @@ def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]
 
 def _chosen(
     name: str, joined: Joined, sides: Sides, pairs: Sequence[tuple[int, int]], numbers: Array,
-    spotted: Sequence[Spotted], models: TripletModels, least: float | None,
+    stretches: Sequence[Spotted], models: TripletModels, least: float | None,
 ) -> list[Link]:  # fmt: skip
     # Each relation has its own level, so that links of different ones can be compared.
     odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
     likely = _log_softmax(numbers[:, 2])
     relations = models.links.relations
-    fits = fitting(pairs, [one.event for one in spotted], relations)
+    fits = fitting(pairs, [one.event for one in stretches], relations)
     best = np.where(fits, odds + likely, -np.inf).argmax(axis=1)
-    said = {(one.head, one.tail): one.relation for one in said_links(joined, spotted, models.nouns)}
+    said = {
+        (one.head, one.tail): one.relation for one in said_links(joined, stretches, models.nouns)
+    }
     found = []
     for pair, row, sure, relation in zip(pairs, odds, likely, best.tolist(), strict=True):
         cued = pair in said
