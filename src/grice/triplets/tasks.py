@@ -10,8 +10,8 @@ from grice.records import Triple
 from grice.triplets.heads import Sides, span_vectors
 from grice.triplets.reading import read_texts
 from grice.triplets.scores import score_span
-from grice.triplets.tails import best_tails
 from grice.triplets.structure import layout_of
+from grice.triplets.tails import best_tails
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
