@@ -199,6 +199,12 @@ def test_the_page_shows_the_shares_and_loads_nothing(exported):
     assert not re.search(r"<script|(src|href)=|url\(|@import", page)
 
 
+@pytest.fixture(scope="module")
+def published(data_folder):
+    """The published pairs of replies; to read them all takes seconds, so they are read once."""
+    return read_pairs("robust_turn_pairs", data_folder)
+
+
 WORD = re.compile(r"[a-z0-9']+")
 
 
@@ -218,14 +224,13 @@ def features(talk):
 
 
 @pytest.mark.data
-def test_trivial_scores_get_the_recomputed_shares_of_every_kind(golden, data_folder):
-    found = read_pairs("robust_turn_pairs", data_folder)
+def test_trivial_scores_get_the_recomputed_shares_of_every_kind(golden, published):
     expectation = golden("robust_pairs_golden")
-    assert found.same == expectation["dropped"]
-    talks = [talk for pair in found.pairs for talk in (pair.original, pair.damaged)]
+    assert published.same == expectation["dropped"]
+    talks = [talk for pair in published.pairs for talk in (pair.original, pair.damaged)]
     values = {talk.id: features(talk) for talk in talks}
     for feature in ("log_words", "overlap_last_turn", "distinct_word_share", "question"):
-        kinds = shares(found.pairs, {name: of[feature] for name, of in values.items()}).kinds
+        kinds = shares(published.pairs, {name: of[feature] for name, of in values.items()}).kinds
         assert set(kinds) - {EVERY} == set(expectation["values"])
         for kind, expected in expectation["values"].items():
             assert kinds[kind].n == expected["n"]
@@ -233,15 +238,14 @@ def test_trivial_scores_get_the_recomputed_shares_of_every_kind(golden, data_fol
 
 
 @pytest.mark.data
-def test_floors_that_ship_get_the_recomputed_shares(golden, data_folder):
+def test_floors_that_ship_get_the_recomputed_shares(golden, published):
     expectation = golden("robust_pairs_golden")
-    found = read_pairs("robust_turn_pairs", data_folder)
     with load("log_length", "overlap_last_turn") as grader:
-        table = score_table(grader, grader.signatures, found.rated)
-    ids = [item.conversation.id for item in found.rated.items]
+        table = score_table(grader, grader.signatures, published.rated)
+    ids = [item.conversation.id for item in published.rated.items]
     for metric, feature in (("log_length", "log_words"),
                             ("overlap_last_turn", "overlap_last_turn")):  # fmt: skip
-        column = table.column(metric, found.rated)
-        kinds = shares(found.pairs, dict(zip(ids, column.values, strict=True))).kinds
+        column = table.column(metric, published.rated)
+        kinds = shares(published.pairs, dict(zip(ids, column.values, strict=True))).kinds
         for kind, expected in expectation["values"].items():
             assert kinds[kind].value == pytest.approx(expected[feature], abs=5e-7), (metric, kind)

@@ -58,8 +58,8 @@ def test_intervals_hold_the_mean_also_after_following_the_suggestions(tmp_path):
     inside = {"random": 0, "suggested": 0}
     runs = 120
     for seed in range(runs):
-        ratings, scores = world(400, noise=0.8, seed=seed)
-        drawn = [int(c) for c in np.random.default_rng(seed).permutation(400)[:40]]
+        ratings, scores = world(200, noise=0.8, seed=seed)
+        drawn = [int(c) for c in np.random.default_rng(seed).permutation(200)[:40]]
         result = estimate(*files(tmp_path, ratings, scores, drawn), suggest=20, seed=seed)
         found = result.metrics[0].mean
         inside["random"] += found.low <= 3 <= found.high
