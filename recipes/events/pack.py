@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 from states import WORK, split_of
 
 from grice.evaluation.trained import record_texts
-from grice.runtime.bundle import file_sha256, shipped_bundles
+from grice.runtime.bundle import shipped_bundles, write_card
 
 DATA = (
     "topical_chat valid_freq, valid_rare (CDLA-Sharing 1.0)",
@@ -30,48 +31,36 @@ SELECTION = (
 )
 
 
-def value(item: object) -> str:
-    """Return a TOML value; JSON strings, numbers and arrays are TOML too."""
-    return json.dumps(item, ensure_ascii=False)
+FACTS = {
+    "name": "events",
+    "kind": "span-head",
+    "version": "1",
+    "summary": "Spans of events (a predicate with its core arguments) in a turn of talk.",
+    "licence": "Apache-2.0",
+    "encoder": "encoder",
+    "inputs": "a turn: the token states of the encoder, each with its neighbours",
+    "outputs": "character spans, each with its probability under the chain of tags",
+}
 
 
-def card(settings: dict[str, object], counts: dict[str, int], digest: str) -> str:
+def training(settings: dict[str, Any], counts: dict[str, int]) -> dict[str, Any]:
     dropped = counts["dropped: stands in an evaluation set"]
-    lines = [
-        'name = "events"',
-        'kind = "span-head"',
-        'version = "1"',
-        'summary = "Spans of events (a predicate with its core arguments) in a turn of talk."',
-        'licence = "Apache-2.0"',
-        'encoder = "encoder"',
-        'inputs = "a turn: the token states of the encoder, each with its neighbours"',
-        'outputs = "character spans, each with its probability under the chain of tags"',
-        "",
-        "[training]",
-        f"data = {value(DATA)}",
-        f"selection = {value(SELECTION)}",
-        "excluded = "
-        + value(
-            f"{dropped} turns that stand (letters and digits, lower case) in DECO, the ConTurE "
-            f"subset or the rated sets, among {counts['evaluated texts']} such texts; "
-            f"{counts['turns']} turns were labelled"
-        ),
-        f"command = {value(settings['command'])}",
-        f"seeds = {value(sorted(int(s) for s in settings['seeds']))}",  # type: ignore[call-overload]
-        "",
-        "[settings]",
-        *(
-            f"{name} = {value(settings[name])}"
-            for name in ("label", "reach", "start", "transitions")
-        ),
-    ]
+    return {
+        "data": DATA,
+        "selection": SELECTION,
+        "excluded": f"{dropped} turns that stand (letters and digits, lower case) in DECO, the "
+        f"ConTurE subset or the rated sets, among {counts['evaluated texts']} such texts; "
+        f"{counts['turns']} turns were labelled",
+        "command": settings["command"],
+        "seeds": sorted(int(seed) for seed in settings["seeds"]),
+    }
+
+
+def measured() -> Iterator[dict[str, Any]]:
+    """Yield the figures that ``evaluate.py`` has left, to four places."""
     quality = WORK / "quality.json"
     for row in json.loads(quality.read_text()) if quality.exists() else []:
-        lines += ["", "[[quality]]"]
-        lines += [
-            f"{k} = {value(round(v, 4) if isinstance(v, float) else v)}" for k, v in row.items()
-        ]
-    return "\n".join([*lines, "", "[files]", f'"head.npz" = "{digest}"', ""])
+        yield {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}
 
 
 def learned() -> Iterator[str]:
@@ -88,9 +77,8 @@ def main() -> None:
     shutil.copyfile(WORK / "head.npz", folder / "head.npz")
     settings = json.loads((WORK / "settings.json").read_text())
     counts = json.loads((WORK / "labels.counts.json").read_text())
-    (folder / "card.toml").write_text(
-        card(settings, counts, file_sha256(folder / "head.npz")), "utf-8"
-    )
+    kept = {name: settings[name] for name in ("label", "reach", "start", "transitions")}
+    write_card(folder, FACTS, training(settings, counts), kept, measured(), files=["head.npz"])
     record_texts(folder, learned())
     print(folder.name, (folder / "head.npz").stat().st_size, "bytes")
 
