@@ -109,7 +109,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def why(error: Exception) -> str:
     """Return what the system says went wrong, without the number of the error and the file.
 
+    Text that is no UTF-8 is said with what to do about it.
+
     >>> why(FileNotFoundError(2, "No such file or directory", "chat.txt"))
     'No such file or directory'
     """
+    if isinstance(error, UnicodeDecodeError):
+        return (
+            f"not UTF-8: byte 0x{error.object[error.start]:02x} at byte {error.start}; convert the "
+            "file, such as with: iconv -f LATIN1 -t UTF-8"
+        )
     return getattr(error, "strerror", None) or str(error)

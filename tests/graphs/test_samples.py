@@ -50,3 +50,9 @@ def test_a_broken_line_is_named(tmp_path, name, text, said):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read: No such file"):
         read_samples(tmp_path / "none.jsonl")
+
+
+def test_a_file_that_is_not_utf8_is_named_with_what_to_do(tmp_path):
+    (tmp_path / "latin.jsonl").write_bytes("café".encode("latin-1"))
+    with pytest.raises(InputError, match=r"not UTF-8: byte 0xe9 at byte 3; convert .* iconv"):
+        read_samples(tmp_path / "latin.jsonl")
