@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+import grice
+from grice.errors import MetricError
 from grice.metrics.fed import (
     NO_SENSE,
     NOT_UNDERSTOOD,
@@ -68,3 +70,9 @@ def test_a_judge_of_pairs_will_do():
 def test_an_empty_reply_is_not_judged():
     (found,) = fed_appropriate.function([response(" ", "hi")], model=Scorer())
     assert (found.value, found.status, found.reason) == (0.0, "abstained", "the reply is empty")
+
+
+@pytest.mark.parametrize("history", [0, -3])
+def test_no_turn_of_history_or_less_is_refused(history):
+    with pytest.raises(MetricError, match="option 'history' is 1 or more"):
+        grice.load("fed_appropriate", options={"fed_appropriate": {"history": history}})

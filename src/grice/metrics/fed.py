@@ -19,6 +19,7 @@ from grice.runtime.protocols import Pair, PairClassifier, TextScorer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.metrics.declaration import Count
     from grice.records import Response
 
 __all__ = ["fed_appropriate", "fed_understandable"]
@@ -57,7 +58,7 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
         example=EXAMPLE,
     )
     def judge(
-        responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: int = 4
+        responses: Sequence[Response], *, model: TextScorer | PairClassifier, history: Count = 4
     ) -> list[Judgement]:
         """Return how much more probable approval is than the opposite as the next turn.
 
@@ -100,8 +101,7 @@ def _judged(
 
 
 def _turns(response: Response, history: int) -> tuple[str, ...]:
-    before = response.history[-history:] if history else ()
-    return (*(turn.text for turn in before), response.text)
+    return (*(turn.text for turn in response.history[-history:]), response.text)
 
 
 def _log_probabilities(
