@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from grice.errors import InputError
 from grice.scoring.models import Models
 from grice.triplets.reading import read_texts
 from grice.triplets.tails import best_tails
@@ -39,6 +40,11 @@ def test_the_relation_decides_and_not_what_else_is_asked(models):
 @pytest.mark.parametrize("text", ["bus", "", "bus !"])
 def test_a_text_that_says_nothing_else_has_no_answer(models, text):
     assert best_tails(read(text, models), [("bus", "Causes")], models) == [""]
+
+
+def test_an_unknown_relation_is_named_even_where_nothing_answers(models):
+    with pytest.raises(InputError, match="Nope"):
+        best_tails(read("bus", models), [("bus", "Nope")], models)
 
 
 def test_heads_that_read_spans_alone_too_have_no_answer(models):

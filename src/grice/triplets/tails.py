@@ -33,6 +33,9 @@ def best_tails(
         reading: The text, without turns: sentences are tagged one by one.
         asked: Heads and relations.
         models: The heads.
+
+    Raises:
+        InputError: If a relation is none of CIDER's.
     """
     text, layout, links = reading.text, layout_of(reading.text), models.links.in_context()
     if links is None:
@@ -42,16 +45,16 @@ def best_tails(
                if says_much(text, one)]  # fmt: skip
     found = []
     for head, relation in asked:
-        at = locate(text, head)
+        number, at = links.index(relation), locate(text, head)
         places = [one for one in telling if at is None or one[1] <= at[0] or at[1] <= one[0]]
+        if not places:
+            found.append("")
+            continue
         spans = [head, *(text[slice(*place)] for place in places)]
         sides = span_vectors(
             reading, layout, spans, alone=models.encoder.encode, both=False, places=[at, *places]
         )
-        pairs = [(0, i) for i in range(1, len(spans))]
-        if not pairs:
-            found.append("")
-            continue
-        good = links(sides, pairs)[:, OPTION, links.index(relation)]
-        found.append(spans[1 + int(good.argmax())])
+        good = links(sides, [(0, i) for i in range(1, len(spans))])
+        best = int(good[:, OPTION, number].argmax())
+        found.append(spans[1 + best])
     return found
