@@ -64,13 +64,14 @@ def _cells(runs: Sequence[Run]) -> Iterator[str]:
         for figure in run.figures:
             if figure.kind != "printed" or figure.published is None or figure.value is None:
                 continue
-            key = f"{run.bench}, {figure.table}"
+            key = _joined(", ", run.bench, figure.table)
             checked[key] += 1
             if figure.verdict == "differs":
                 other[key] += 1
                 yield (
-                    f"| {run.bench} | {figure.table} | {figure.row} | {figure.measure} on "
-                    f"{figure.on} | {figure.n:,} | {figure.published:g} | {figure.value:.3f} |"
+                    f"| {run.bench} | {figure.table or '–'} | {figure.row} | "
+                    f"{_joined(' on ', figure.measure, figure.on)} | {figure.n:,} | "
+                    f"{figure.published:g} | {figure.value:.3f} |"
                 )
     yield ""
     for key, count in other.items():
@@ -166,6 +167,10 @@ def _floors(runs: Sequence[Run]) -> Iterator[str]:
         f"\nOf {count} columns the best printed metric is surely above the second best in {sure}. "
         f"See it: `grice bench all`.\n"
     )
+
+
+def _joined(between: str, *parts: str) -> str:
+    return between.join(part for part in parts if part)
 
 
 def _talks(path: Path) -> list[tuple[str, ...]]:
