@@ -16,6 +16,7 @@ from grice.situated.examples import (
     training_pairs,
 )
 from grice.situated.floors import halved, swap_contexts
+from grice.situated.reading import read_given
 from grice.situated.records import Entity, Marked, Output, read_outputs, read_samples
 from grice.situated.scores import MEASURES, mean_of_samples, problems_of, score_outputs
 
@@ -160,6 +161,19 @@ def test_outputs_as_plain_lines_or_json(tmp_path):
     file.write_text('{"id": "a", "output": "x"}\n{"id": "a", "output": "y"}\n')
     with pytest.raises(InputError, match="comes twice"):
         read_outputs(file)
+
+
+@pytest.mark.parametrize("read", [read_outputs, read_samples, read_given])
+def test_a_file_in_another_encoding_is_named_with_its_line_and_what_to_do(tmp_path, read):
+    file = tmp_path / "latin.txt"
+    file.write_bytes("Paris is warm.\nA café in Paris is warm.\n".encode("latin-1"))
+    file_of_json = tmp_path / "latin.jsonl"
+    file_of_json.write_bytes('{"statement": "A café in Paris."}\n'.encode("latin-1"))
+    with pytest.raises(RecordError, match=r"latin\.jsonl:1: not UTF-8: byte 0xe9.*iconv"):
+        read(file_of_json)
+    if read is not read_samples:
+        with pytest.raises(RecordError, match=r"latin\.txt:2: not UTF-8"):
+            read(file)
 
 
 @pytest.mark.parametrize("contexts", ["stated", "unknown"])

@@ -38,12 +38,12 @@ def read_given(path: Path) -> list[Question | Statement]:
     given: list[Question | Statement] = []
     for number, line in read_lines(path):
         name = f"{path.stem}::{number - 1}"
-        if not line.lstrip().startswith(b"{"):
-            given.append(Statement(name, line.decode("utf-8", "replace").strip()))
+        if not line.lstrip().startswith("{"):
+            given.append(Statement(name, line.strip()))
             continue
         try:
             found = msgspec.json.decode(line, type=_Line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except msgspec.MsgspecError as error:
             raise RecordError(str(error), file=str(path), line=number) from error
         name = name if found.id is None else str(found.id)
         if found.statement is not None:

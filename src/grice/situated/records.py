@@ -160,7 +160,7 @@ def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
     for number, line in read_lines(path):
         try:
             yield decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except msgspec.MsgspecError as error:
             fields = ", ".join(one.name for one in msgspec.structs.fields(kind) if one.required)
             raise RecordError(f"{error}; a line needs {fields}", file=str(path), line=number) \
                 from error  # fmt: skip
@@ -199,24 +199,23 @@ def read_outputs(path: Path) -> list[Output]:
         InputError: If the file or one of its lines cannot be used, or two outputs share an id.
     """
     lines = list(read_lines(path))
-    if not all(line.lstrip().startswith(b"{") for _, line in lines):
-        return [Output(str(place), line.decode("utf-8", "replace").strip())
-                for place, (_, line) in enumerate(lines)]  # fmt: skip
+    if not all(line.lstrip().startswith("{") for _, line in lines):
+        return [Output(str(place), line.strip()) for place, (_, line) in enumerate(lines)]
     outputs = []
     for number, line in lines:
         try:
             outputs.append(msgspec.json.decode(line, type=Output, strict=False))
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except msgspec.MsgspecError as error:
             raise RecordError(str(error), file=str(path), line=number) from error
     _distinct(path, [output.id for output in outputs])
     return outputs
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers from 1.
 
     Raises:
-        InputError: If the file cannot be read.
+        InputError: If the file cannot be read, or a line of it is not UTF-8.
     """
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
@@ -224,8 +223,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {why(error)}") from error
     for number, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            yield number, line
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            raise RecordError(why(error), file=str(path), line=number) from error
+        if text.strip():
+            yield number, text
 
 
 def _distinct(path: Path, names: list[str]) -> None:
