@@ -188,6 +188,16 @@ def test_explain_shows_the_evidence(capsys):
     assert "#0 I broke my leg." in shown
 
 
+def test_explain_breaks_a_signature_only_behind_a_bar(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["explain", "Are you hungry?", "I ate.", "-m", "commonsense"]) == 0
+    out = capsys.readouterr().out
+    *rows, last = out[out.index("  commonsense:") :].rstrip().splitlines()
+    assert len(rows) > 1
+    assert all(row.rstrip().endswith("|") for row in rows)
+    assert last.strip().startswith("mode:") or "|mode:" in last
+
+
 def test_explain_finds_a_reply_in_a_file(chat, capsys):
     words = [
         "explain",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -97,7 +98,14 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
             out.print(_indented(first, 2))
             for row in more:
                 out.print(_indented(row, 8))
-        out.print(_indented(score.signature, 2, "dim"))
+        for row in _signature_rows(score.signature, out.width - 2):
+            out.print(_indented(row, 2, "dim"))
+
+
+def _signature_rows(signature: str, width: int) -> list[str]:
+    """Return the signature in rows that end behind a bar, so that no part of it is torn."""
+    rows = wrap(signature.replace("|", "| "), width, break_on_hyphens=False)
+    return [row.replace("| ", "|") for row in rows]
 
 
 def _indented(text: str, indent: int, style: str = "") -> Padding:
