@@ -18,6 +18,8 @@ from grice.records import Conversation
 
 
 def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     whole = [one for one in read(sys.argv[1]) if isinstance(one, Conversation)]
     material = Material(whole)
     turns = sum(len(one.turns) for one in whole) / len(whole)
