@@ -32,6 +32,8 @@ def rate(model: PairClassifier, pairs: list[Pair]) -> float:
 
 
 def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     models = Models(mode="exact", workers=1, cache=None)
     talks = [[turn.text for turn in one.turns] for one in grice.read(EXAMPLES / "chatbots.jsonl")]
     pairs = [Pair(tuple(talk[max(0, i - 4) : i]), talk[i])
