@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.measure import Measurement
 from rich.table import Table
-from rich.text import Text
 
-from grice.cli._terminal import console, one_line
+from grice.cli._terminal import console, indented, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,7 +58,7 @@ def print_lines(lines: Iterable[str], *, style: str = "", indent: int = 0) -> No
     """Print each line, cut where it is too long and free of control characters."""
     out = console()
     for line in lines:
-        out.print(Text(" " * indent + one_line(line), style=style))
+        out.print(indented(one_line(line), indent, style))
 
 
 def number(value: float | None, form: str = ".3f") -> str:

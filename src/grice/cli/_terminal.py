@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grice.records import Evidence, Score
     from grice.scoring.summary import LowScore, MetricSummary, Summary
 
-__all__ = ["console", "describe", "one_line", "print_scores", "print_summary", "warn"]
+__all__ = ["console", "describe", "indented", "one_line", "print_scores", "print_summary", "warn"]
 
 TEXT_WIDTH = 300
 
@@ -92,14 +92,14 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
             line.append(f"  ({', '.join(score.flags)})", style="yellow")
         out.print(line)
         if score.reason:
-            out.print(_indented(one_line(score.reason), 2, "italic"))
+            out.print(indented(one_line(score.reason), 2, "italic"))
         for evidence in score.evidence:
             first, *more = describe(evidence, texts)
-            out.print(_indented(first, 2))
+            out.print(indented(first, 2))
             for row in more:
-                out.print(_indented(row, 8))
+                out.print(indented(row, 8))
         for row in _signature_rows(score.signature, out.width - 2):
-            out.print(_indented(row, 2, "dim"))
+            out.print(indented(row, 2, "dim"))
 
 
 def _signature_rows(signature: str, width: int) -> list[str]:
@@ -108,8 +108,9 @@ def _signature_rows(signature: str, width: int) -> list[str]:
     return [row.replace("| ", "|") for row in rows]
 
 
-def _indented(text: str, indent: int, style: str = "") -> Padding:
-    return Padding(Text(text, style=style), (0, 0, 0, indent))
+def indented(text: str, indent: int, style: str = "") -> Padding:
+    """Return text whose every row begins so many blanks further right."""
+    return Padding(Text(text, style=style), (0, 0, 0, indent), expand=False)
 
 
 def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
