@@ -163,6 +163,12 @@ def test_outputs_as_plain_lines_or_json(tmp_path):
         read_outputs(file)
 
 
+def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_its_first_line(tmp_path):
+    file = tmp_path / "o.txt"
+    file.write_text("One. Two.\n", "utf-8-sig")
+    assert read_outputs(file) == [Output("0", "One. Two.")]
+
+
 @pytest.mark.parametrize("read", [read_outputs, read_samples, read_given])
 def test_a_file_in_another_encoding_is_named_with_its_line_and_what_to_do(tmp_path, read):
     file = tmp_path / "latin.txt"

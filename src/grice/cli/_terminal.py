@@ -98,7 +98,7 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
             out.print(indented(first, 2))
             for row in more:
                 out.print(indented(row, 8))
-        for row in _signature_rows(score.signature, out.width - 2):
+        for row in _signature_rows(score.signature, max(1, out.width - 2)):
             out.print(indented(row, 2, "dim"))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -222,7 +223,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         data = gzip.decompress(data) if data.startswith(GZIP) else data
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read: {why(error)}") from error
-    for number, line in enumerate(data.split(b"\n"), 1):
+    for number, line in enumerate(data.removeprefix(BOM_UTF8).split(b"\n"), 1):
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
