@@ -2,9 +2,9 @@
 
     GRICE_DATA=... python docs/perturbations.py
 
-The conversations are those of PersuasionForGood (Apache-2.0). What a reader thought of a sample
-stands in ``perturbations.tsv`` beside the text it was about; a sample that has changed since is
-shown without a verdict and not counted.
+The conversations are those of PersuasionForGood (Apache-2.0), for graphs the two of
+``conversations.amr``. What a reader thought of a sample stands in ``perturbations.tsv`` beside the
+text it was about; a sample that has changed since is shown without a verdict and not counted.
 """
 
 from __future__ import annotations
@@ -13,26 +13,40 @@ import csv
 import json
 import os
 from hashlib import sha256
+from itertools import islice, pairwise, product
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.formats import read
 from grice.perturb import Material
+from grice.perturb.meaning import graphs_of_file
 from grice.perturb.mixture import MIXTURES, mixture
 from grice.perturb.registry import find_perturbations
 from grice.perturb.run import perturb
-from grice.records import Conversation
+from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.perturb import Change, Perturbation
+    from grice.perturb import Change, Perturbation, Perturbed
+    from grice.perturb.declaration import Level
 
 HERE = Path(__file__).parent
 ABLATION = HERE.parent / "recipes" / "coherence" / "ablation.json"
 CORPUS = "persuasion_for_good/dialogues.jsonl.gz"
-SAMPLES, LONGEST = 25, 230
+SAMPLES, LONGEST, SIDE = 25, 230, 110
+SEAMS = 2
+"""Places of a conversation with moved turns that are shown."""
+TURNS = 8
+"""Of a conversation of graphs."""
+JUDGED = {
+    "text": "{wrong} of {count} can be told to be broken by what is shown",
+    "semantic": "{fluent} of {count} fluent, {wrong} of {count} wrong",
+    "amr": "{fluent} of {count} are graphs of sentences that one might say, {wrong} of {count} are "
+    "wrong where they stand",
+}
+MISSED = {"text": "cannot be told here", "semantic": "not wrong", "amr": "not wrong"}
 HEAD = """# Perturbations
 
 Written by `python docs/perturbations.py`; see there. `grice perturb FILE --kind NAME` breaks your
@@ -46,8 +60,16 @@ graphs, which a parser (amrlib) or `--graphs FILE.amr` gives, and needs a genera
 again; without one the changed turns are written as graphs.
 
 **Where the paper and its code differ** (DEAM), grice follows the code, but: it works on graphs
-instead of printed lines, so every pronoun node is found; antonyms are WordNet's and ConceptNet's;
-and where a turn offers nothing to take out, another is tried instead of giving up.
+instead of printed lines, so every pronoun node is found; antonyms are WordNet's and ConceptNet's,
+of verbs and adjectives alone (ConceptNet has a dog against a car); questions and requests, which
+nobody can contradict, are not repeated in the negative; concepts that stand for relations
+(`have-rel-role-91`, `contrast-01`) are not exchanged for words; and where a turn offers nothing to
+take out, another is tried instead of giving up.
+
+**Read and judged.** Up to 25 samples of each kind, by one of us who knew what was changed. Of
+*text*, the first two places are shown (‖) where turns meet that did not before, and the question is
+whether one who reads only those would know. Of *amr*, the graphs are of two conversations of our
+own (`conversations.amr`), and no generator smoothed them.
 
 **Trained on one set, tested on each** (`recipes/coherence/cross.py`): a small network that learned
 from one paper's perturbations, on held-out conversations broken by each.
@@ -66,8 +88,9 @@ def page(data: Path) -> str:
     """Return the page."""
     whole = [one for one in read(data / CORPUS) if isinstance(one, Conversation)]
     sample = Random(5).sample(whole, 200)
+    graphs = graphs_of_file(HERE / "conversations.amr")
     table = json.loads(ABLATION.read_text("utf-8"))
-    return "\n".join([HEAD, *_ablation(table), *_sections(sample)]) + "\n"
+    return "\n".join([HEAD, *_ablation(table), *_sections(sample, graphs)]) + "\n"
 
 
 def _ablation(table: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
@@ -98,63 +121,111 @@ def _cell(found: dict[str, Any]) -> str:
     return f"{found['spearman']:.3f} {interval}"
 
 
-def _sections(sample: list[Conversation]) -> Iterator[str]:
+def _sections(sample: list[Conversation], graphs: dict[str, str]) -> Iterator[str]:
     verdicts = _verdicts()
     for kind in find_perturbations().values():
         yield f"## {kind.name}\n\n{kind.summary} *{kind.level}*; {kind.source}.\n"
-        if kind.level != "amr":
-            yield from _samples(kind, sample, verdicts)
+        found = _on_graphs(kind, graphs) if kind.level == "amr" else _broken(kind, sample)
+        yield from _samples(list(islice(found, SAMPLES)), verdicts, kind.level)
     yield "## Mixtures\n"
     for one in MIXTURES.values():
         yield f"- `{one.name}`: {mixture(one).summary}"
 
 
-def _samples(
-    kind: Perturbation, sample: list[Conversation], verdicts: dict[str, tuple[str, str, str]]
-) -> Iterator[str]:
+class Sample(NamedTuple):
+    """A change, and a key and words for it."""
+
+    key: str
+    shown: str
+
+
+def _broken(kind: Perturbation, sample: list[Conversation]) -> Iterator[Sample]:
+    """Yield the first change of each conversation that can be broken."""
     material = Material(sample)
-    changes = []
     for conversation in sample:
         found = perturb(conversation, kind, seed=1, material=material)
         if found is not None:
-            changes.append(found.changes[0])
-        if len(changes) == SAMPLES:
-            break
-    judged = [verdicts[key(one)] for one in changes if key(one) in verdicts]
+            change = found.changes[0]
+            if kind.level == "text":
+                seams = list(islice(_seams(conversation, found), SEAMS))
+                yield Sample(key(change, *seams), "<br>".join(seams))
+            else:
+                yield Sample(key(change), _reworded(change))
+
+
+def _on_graphs(kind: Perturbation, graphs: dict[str, str]) -> Iterator[Sample]:
+    """Yield different changes of the conversations with graphs, in turn."""
+    material = Material((), graphs.get, lambda graph: graph)
+    turns = [Turn("AB"[i % 2], text) for i, text in enumerate(graphs)]
+    talks = [Conversation(f"c{i}", tuple(turns[i:][:TURNS])) for i in range(0, len(turns), TURNS)]
+    seen = set()
+    for seed, talk in product(range(SAMPLES * 2), talks):
+        found = perturb(talk, kind, seed=seed, material=material)
+        if found is not None and key(found.changes[0]) not in seen:
+            seen.add(key(found.changes[0]))
+            yield Sample(key(found.changes[0]), _reworded(found.changes[0]))
+
+
+def _samples(
+    samples: list[Sample], verdicts: dict[str, tuple[str, str, str]], level: Level
+) -> Iterator[str]:
+    judged = [verdicts[one.key] for one in samples if one.key in verdicts]
     if judged:
         fluent = sum(one[0] == "yes" for one in judged)
         wrong = sum(one[1] == "yes" for one in judged)
-        count = len(judged)
-        yield f"Read and judged: {fluent} of {count} fluent, {wrong} of {count} wrong.\n"
-    for number, change in enumerate(changes, 1):
-        yield f"{number}. {_shown(change)}{_said(verdicts.get(key(change)))}"
+        said = JUDGED[level].format(fluent=fluent, wrong=wrong, count=len(judged))
+        yield f"Read and judged: {said}.\n"
+    for number, sample in enumerate(samples, 1):
+        yield f"{number}. {sample.shown}{_said(verdicts.get(sample.key), level)}"
     yield ""
 
 
-def key(change: Change) -> str:
-    """Return what a verdict is about: the change and both texts."""
-    return sha256("\0".join((change.what, change.before, change.after)).encode()).hexdigest()[:12]
+def _seams(whole: Conversation, found: Perturbed) -> Iterator[str]:
+    """Yield neighbouring turns that did not stand together before."""
+    before = set(pairwise((turn.speaker, turn.text) for turn in whole.turns))
+    for place, (left, right) in enumerate(pairwise(found.conversation.turns)):
+        if ((left.speaker, left.text), (right.speaker, right.text)) not in before:
+            yield f"{place} {_end(left)} ‖ {place + 1} {_start(right)}"
 
 
-def _shown(change: Change) -> str:
-    places = ", ".join(map(str, change.turns[:12])) + (", …" if len(change.turns) > 12 else "")
-    if not change.after:
-        return f"{_plain(change.what)} (turns {places})"
+def _end(turn: Turn) -> str:
+    text = " ".join(turn.text.split())
+    return f"{turn.speaker}: {_marked(text if len(text) <= SIDE else f'… {text[-SIDE:]}')}"
+
+
+def _start(turn: Turn) -> str:
+    text = " ".join(turn.text.split())
+    return f"{turn.speaker}: **{_marked(text if len(text) <= SIDE else f'{text[:SIDE]} …')}**"
+
+
+def key(change: Change, *seams: str) -> str:
+    """Return what a verdict is about: the change and the texts that are shown."""
+    texts = (change.what, change.before, change.after, *seams)
+    return sha256("\0".join(texts).encode()).hexdigest()[:12]
+
+
+def _reworded(change: Change) -> str:
     before, after = _plain(change.before), _plain(change.after)
-    return f"turn {places}: {before} → **{after}** ({_plain(change.what)})"
+    return f"turn {change.turns[0]}: {before} → **{after}** ({_plain(change.what)})"
 
 
 def _plain(text: str) -> str:
     text = " ".join(text.split())
-    text = text if len(text) <= LONGEST else f"{text[:90]} … {text[-LONGEST + 95 :]}"
+    return _marked(text if len(text) <= LONGEST else f"{text[:90]} … {text[-LONGEST + 95 :]}")
+
+
+def _marked(text: str) -> str:
     return text.replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
 
 
-def _said(verdict: tuple[str, str, str] | None) -> str:
+def _said(verdict: tuple[str, str, str] | None, level: Level) -> str:
     if verdict is None:
         return ""
     fluent, wrong, note = verdict
-    parts = [*(["not fluent"] if fluent == "no" else []), *(["not wrong"] if wrong == "no" else [])]
+    parts = [
+        *(["not fluent"] if fluent == "no" else []),
+        *([MISSED[level]] if wrong == "no" else []),
+    ]
     said = ", ".join(parts) + (f": {note}" if note else "")
     return f" – *{said}*" if said else ""
 

@@ -51,7 +51,7 @@ def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
             assert set(used) <= set(names)
 
 
-def test_a_contradiction_is_a_further_sentence_of_the_same_speaker():
+def test_a_contradiction_is_what_the_same_speaker_stated_before():
     for seed in range(8):
         found = perturb(WHOLE, "amr-contradiction", seed=seed, material=MATERIAL)
         [change] = found.changes
@@ -59,9 +59,40 @@ def test_a_contradiction_is_a_further_sentence_of_the_same_speaker():
         earlier = int(re.search(r"turn (\d+) again", change.what)[1])
         assert earlier < host
         assert (host - earlier) % 2 == 0
-        before, after = (parts(read_graph(text)) for text in
-                         (GRAPHS[WHOLE.turns[host].text], change.after))  # fmt: skip
-        assert len(after) == len(before) + len(parts(read_graph(GRAPHS[WHOLE.turns[earlier].text])))
+        copied, before, after = (
+            parts(read_graph(graph))
+            for graph in (GRAPHS[WHOLE.turns[earlier].text],
+                          GRAPHS[WHOLE.turns[host].text], change.after))  # fmt: skip
+        stated = [one for one in copied if "amr-unknown" not in written(one)]
+        assert len(after) == len(before) + len(stated)
+
+
+def test_what_only_asks_or_bids_cannot_be_contradicted():
+    graphs = {
+        "Do you like dogs?": "(l / like-01 :polarity (a / amr-unknown) :ARG0 (y / you))",
+        "Fine.": "(f / fine-03)",
+        "Show me the dog.": "(s / show-01 :mode imperative :ARG0 (y / you) :ARG1 (d / dog))",
+        "Here.": "(h / here)",
+        "Good.": "(g / good-02)",
+    }
+    asked = Conversation("a", tuple(Turn("A", text) for text in graphs))
+    material = Material(graphs=graphs.get, sentences=lambda graph: graph)
+    for seed in range(20):
+        found = perturb(asked, "amr-contradiction", seed=seed, material=material)
+        assert found.changes[0].what.startswith("turn 1 again")
+
+
+def test_relations_that_amr_made_up_are_not_exchanged():
+    graphs = {
+        "My sister bakes.": "(b / bake-01 :ARG0 (p / person :ARG0-of (h / have-rel-role-91 "
+        ":ARG1 (i / i) :ARG2 (s / sister))))",
+        "He sings.": "(s / sing-01 :ARG0 (h / he))",
+    }
+    talk = Conversation("a", tuple(Turn("A", text) for text in graphs))
+    material = Material(graphs=graphs.get, sentences=lambda graph: graph)
+    for seed in range(20):
+        found = perturb(talk, "amr-irrelevancy", seed=seed, material=material)
+        assert all("-91" not in change.what for change in found.changes)
 
 
 def test_questions_and_details_are_taken_out():

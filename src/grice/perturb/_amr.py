@@ -20,6 +20,7 @@ __all__ = [
     "children",
     "concept",
     "finish",
+    "is_a_word",
     "joined",
     "nodes",
     "parts",
@@ -32,6 +33,8 @@ __all__ = [
 Node: TypeAlias = tuple[str, list[Any]]
 """A variable with its branches, each a role and what it leads to: a node, a variable, a value."""
 
+RELATIONS = frozenset(["contrast-01", "cause-01"])
+"""Predicates that stand for "but" and "because"."""
 INDENT = 6
 """Blanks a level, as the parsers that DEAM used print."""
 
@@ -105,6 +108,11 @@ def written(node: Node) -> str:
 def concept(node: Node) -> str:
     """Return the concept of a node."""
     return next((str(target) for role, target in node[1] if role == "/"), "")
+
+
+def is_a_word(node: Node) -> bool:
+    """Return whether a node is a word of its sentence, not a relation made up for AMR."""
+    return not concept(node).endswith("-91") and concept(node) not in RELATIONS
 
 
 def children(node: Node) -> Iterator[tuple[int, str, Node]]:

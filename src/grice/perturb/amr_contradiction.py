@@ -6,7 +6,7 @@ import re
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
-from grice.perturb._amr import concept, finish, joined, nodes, parts, read_graphs
+from grice.perturb._amr import concept, finish, is_a_word, joined, nodes, parts, read_graphs
 from grice.perturb.declaration import perturbation
 from grice.perturb.wording import antonyms
 
@@ -15,25 +15,26 @@ if TYPE_CHECKING:
 
     from grice.perturb._amr import Node
     from grice.perturb.declaration import Material, Perturbed
-    from grice.perturb.wording import Kind
     from grice.records import Conversation
 
 SHARE, NEGATED, REPLACED = 0.1, 0.7, 0.5
 """Share of the turns; of a turn's sentences, negated; of its words with an antonym, replaced."""
+BIDDING = frozenset(["imperative", "interrogative"])
 SOURCE = "contradiction, DEAM (Ghazarian et al. 2022)"
 PREDICATE = re.compile(r"[a-z]+(?:-[a-z]+)*-\d\d")
-KINDS: tuple[Kind, ...] = ("verb", "adjective", "noun")
 
 
 @perturbation("amr-contradiction", "amr", SOURCE)
 def amr_contradiction(
     conversation: Conversation, draw: Random, material: Material
 ) -> Perturbed | None:
-    """Append a negated copy of a turn's graph, or one with antonyms, to a later turn."""
+    """Append what a turn states, negated or with antonyms, to a later turn of its speaker."""
     graphs = read_graphs(conversation, material)
     if graphs is None:
         return None
-    able = [i for i, tree in enumerate(graphs.trees[:-2]) if tree and _predicates(tree)]
+    stated = {i: found for i, tree in enumerate(graphs.trees[:-2]) if tree
+              and (found := [one for one in parts(tree) if _states(one)])}  # fmt: skip
+    able = list(stated)
     draw.shuffle(able)
     done: dict[int, list[str]] = {}
     for place in able[: max(1, int(SHARE * len(able)))]:
@@ -43,27 +44,35 @@ def amr_contradiction(
             if graphs.trees[i]
             and conversation.turns[i].speaker == conversation.turns[place].speaker
         ]
-        tree = graphs.trees[place]
-        if not later or tree is None:
+        if not later:
             continue
-        copy = deepcopy(tree)
+        copy = deepcopy(stated[place])
         notes = (_replaced(copy, draw) if draw.random() < 0.5 else []) or _negated(copy)
         host = draw.choice(later)
         into = graphs.trees[host]
         assert into is not None
-        graphs.trees[host] = joined([*parts(into), *parts(copy)])
+        graphs.trees[host] = joined([*parts(into), *copy])
         done.setdefault(host, []).append(f"turn {place} again with {', '.join(notes)}")
     return finish(conversation, graphs, "amr-contradiction", done)
 
 
-def _predicates(tree: Node) -> list[Node]:
-    return [node for _, node in nodes(tree) if PREDICATE.fullmatch(concept(node))]
+def _states(sentence: Node) -> bool:
+    """Return whether a sentence says something that can be denied: it neither asks nor bids."""
+    found = [node for _, node in nodes(sentence)]
+    asks = any(concept(node) == "amr-unknown" for node in found)
+    bids = any(role == ":mode" and target in BIDDING for node in found for role, target in node[1])
+    return not asks and not bids and any(map(_denies, found))
 
 
-def _negated(tree: Node) -> list[str]:
-    wanted = max(1, int(NEGATED * len(parts(tree))))
+def _denies(node: Node) -> bool:
+    """Return whether the sentence is denied where this node is."""
+    return PREDICATE.fullmatch(concept(node)) is not None and is_a_word(node)
+
+
+def _negated(sentences: list[Node]) -> list[str]:
+    able = [node for _, node in _nodes(sentences) if _denies(node)]
     notes = []
-    for node in _predicates(tree)[:wanted]:
+    for node in able[: max(1, int(NEGATED * len(sentences)))]:
         denied = [branch for branch in node[1] if branch[0] == ":polarity" and branch[1] == "-"]
         if denied:
             node[1].remove(denied[0])
@@ -73,13 +82,8 @@ def _negated(tree: Node) -> list[str]:
     return notes
 
 
-def _replaced(tree: Node, draw: Random) -> list[str]:
-    able = []
-    for _, node in nodes(tree):
-        lemma = re.sub(r"-\d\d$", "", concept(node))
-        found = sorted({other for kind in KINDS for other in antonyms(lemma, kind)})
-        if found:
-            able.append((node, found))
+def _replaced(sentences: list[Node], draw: Random) -> list[str]:
+    able = [(node, found) for role, node in _nodes(sentences) if (found := _opposites(role, node))]
     if not able:
         return []
     notes = []
@@ -90,3 +94,15 @@ def _replaced(tree: Node, draw: Random) -> list[str]:
         node[1][place] = ("/", new + ending)
         notes.append(f"{old} to {new}{ending}")
     return notes
+
+
+def _opposites(role: str, node: Node) -> list[str]:
+    """Return antonyms of a verb or adjective; those of nouns are partners, as cat and dog."""
+    word = re.sub(r"-\d\d$", "", concept(node))
+    if word == concept(node) and role not in (":mod", ":manner", ":degree"):
+        return []
+    return sorted(antonyms(word, "verb") or antonyms(word, "adjective"))
+
+
+def _nodes(sentences: list[Node]) -> list[tuple[str, Node]]:
+    return [found for sentence in sentences for found in nodes(sentence)]

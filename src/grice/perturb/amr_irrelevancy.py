@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grice.perturb._amr import concept, finish, nodes, read_graphs
+from grice.perturb._amr import concept, finish, is_a_word, nodes, read_graphs
 from grice.perturb.amr_contradiction import PREDICATE
 from grice.perturb.declaration import perturbation
 
@@ -52,7 +52,7 @@ def _items(tree: Node | None) -> list[tuple[str, Node]]:
     """Return the nodes of a graph by kind: predicate, else ``arg``, ``op`` or ``mod`` by role."""
     found = []
     for role, node in nodes(tree) if tree else ():
-        if concept(node) in KEPT:
+        if concept(node) in KEPT or not is_a_word(node):
             continue
         name = re.match(r":(arg|op|mod)", role, re.IGNORECASE)
         if PREDICATE.fullmatch(concept(node)):

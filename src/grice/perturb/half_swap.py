@@ -22,7 +22,7 @@ def half_swap(conversation: Conversation, _: Random, __: Material) -> Perturbed 
     count = len(conversation.turns)
     if count < FEWEST:
         return None
-    # An even cut keeps every text with a speaker of its own where two take turns.
+    # An even cut keeps the texts with their speakers where two take an even number of turns.
     cut = count // 2 + (count // 2) % 2
     order = [*range(cut, count), *range(cut)]
     found = moved(conversation, "half-swap", range(count), order, f"turns from {cut} on put first")
