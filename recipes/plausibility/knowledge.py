@@ -7,6 +7,8 @@ A reply of which no triple was read counts 0.5 where the triples stand alone, as
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import msgspec
 import numpy as np
 from recipes.options import parser_of
@@ -20,20 +22,47 @@ from grice.scoring.loaded import load_metric
 from grice.scoring.models import Models
 from grice.stats import compare_correlations, correlation
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.records import Response
+
 KNOWLEDGE = ("bundle:atomic", "bundle:comet", "bundle:atomic-comet")
 SCORERS = ("calibrated", "cosine", "likelihood")
 
 
-def main() -> None:
-    parser = parser_of(__doc__)
-    data = parser.parse_args().data
+class Labelled(NamedTuple):
+    """The replies of DECO's training part.
+
+    Attributes:
+        asked: Replies with what was said before.
+        human: How plausible people find their events.
+        machine: Which of them were not written by a person.
+    """
+
+    asked: list[Response]
+    human: list[float | None]
+    machine: NDArray[np.bool_]
+
+
+def deco_train(data: Path) -> Labelled:
+    """Return the replies that may choose settings of ``commonsense``."""
     entry = msgspec.structs.replace(
         known_sets()["deco_test"], name="deco_train", file="accent_deco/deco_train.jsonl"
     )
     items = load_rated(entry, data).items
-    asked = [responses(item.conversation)[-1] for item in items]
-    human = [item.human("events") for item in items]
-    machine = np.array([item.system != PERSON for item in items])
+    return Labelled(
+        [responses(item.conversation)[-1] for item in items],
+        [item.human("events") for item in items],
+        np.array([item.system != PERSON for item in items]),
+    )
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    asked, human, machine = deco_train(parser.parse_args().data)
     models = Models(mode="exact", workers=1, cache=None)
 
     columns: dict[str, list[float]] = {}

@@ -57,6 +57,8 @@ __all__ = [
 ASPECT = "events"
 LANGUAGE_MODELS = ("GRICE_LANGUAGE_MODELS", "recipes/language_model/work")
 """The variable that names the folder of language models, and where the recipe puts them."""
+CHOSEN_SHARE = 0.8
+"""Of the fit by a language model; ``recipes/plausibility/share.py`` chose it."""
 PERSON = "Human"
 
 
@@ -135,11 +137,14 @@ def judged(shop: Workshop, replies: Replies, row: str, **options: object) -> Col
 def by_language_models(shop: Workshop, replies: Replies) -> Iterator[Column]:
     """Yield the metric ``commonsense`` with language models as judges of fit, and these alone.
 
-    None ships: each folder that ``recipes/language_model`` has made is one.
+    None ships: each folder that ``recipes/language_model`` has made is one. Beside the share that
+    ships stands the one that DECO's training part chose for them.
     """
     for card in sorted(Path(os.environ.get(*LANGUAGE_MODELS)).glob("*/card.toml")):
         name, reference = card.parent.name, f"file:{card.parent}"
         yield judged(shop, replies, f"commonsense, fit by {name}", relevance=reference)
+        yield judged(shop, replies, f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
+                     relevance=reference, share=CHOSEN_SHARE)  # fmt: skip
         yield judged(shop, replies, f"fit by {name} alone", relevance=reference, share=1.0)
 
 
