@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     Pairs = Sequence[tuple[Sequence[str], str]]
 
 __all__ = [
+    "LAYOUTS",
     "Converted",
     "InHalfPrecision",
+    "Layout",
     "Likelihood",
     "Likelihoods",
     "measure",
     "open_model",
-    "prompt",
 ]
 
 BATCH = 8
-ASKED = "A:"
-"""The speaker of the reply; the turn before it is B's."""
 
 
 class Likelihood(NamedTuple):
@@ -54,11 +53,53 @@ class Likelihoods(Protocol):
         ...
 
 
-def measure(model: Likelihoods, pairs: Pairs) -> list[Likelihood]:
+class Layout(NamedTuple):
+    """How a conversation is written down for a model.
+
+    Attributes:
+        before: What stands before the reply, of the history; an empty one leaves the reply alone.
+        lead: What the reply begins with.
+    """
+
+    before: Callable[[Sequence[str]], str]
+    lead: str
+
+
+def _lines(history: Sequence[str]) -> str:
+    """Return the turns as lines of two speakers, the reply's begun.
+
+    >>> _lines(["Hello.", "Hi!"])
+    'A: Hello.\\nB: Hi!\\nA:'
+    """
+    lines = [f"{'AB'[(len(history) - i) % 2]}: {text}" for i, text in enumerate(history)]
+    return "\n".join([*lines, "A:"])
+
+
+def _titled(history: Sequence[str]) -> str:
+    return f"A conversation between two friends:\n\n{_lines(history)}"
+
+
+def _quoted(history: Sequence[str]) -> str:
+    """Return the turns as a novel has them.
+
+    >>> _quoted(["Hello.", "Hi!"])
+    '“Hello.”\\n\\n“Hi!”\\n\\n“'
+    """
+    return "\n\n".join([*(f"“{text}”" for text in history), "“"])
+
+
+LAYOUTS = {
+    "lines": Layout(_lines, " "),
+    "titled": Layout(_titled, " "),
+    "quoted": Layout(_quoted, ""),
+}
+
+
+def measure(model: Likelihoods, layout: Layout, pairs: Pairs) -> list[Likelihood]:
     """Return the likelihood of the reply of each (history, reply) pair."""
-    replies = [model.pieces(f" {reply}") for _, reply in pairs]
-    given = model.sums([model.pieces(prompt(history)) for history, _ in pairs], replies)
-    alone = model.sums([model.pieces(ASKED)] * len(pairs), replies)
+    replies = [model.pieces(f"{layout.lead}{reply}") for _, reply in pairs]
+    given = model.sums([model.pieces(layout.before(history)) for history, _ in pairs], replies)
+    alone = model.sums([model.pieces(layout.before(()))] * len(pairs), replies)
     return [Likelihood(*one) for one in zip(given, alone, map(len, replies), strict=True)]
 
 
@@ -141,13 +182,3 @@ class InHalfPrecision:
                     sure = logits.float().log_softmax(1)
                     found[i] = float(sure[range(len(replies[i])), replies[i]].sum())
         return found
-
-
-def prompt(history: Sequence[str]) -> str:
-    """Return the turns as lines of two speakers, the reply's begun.
-
-    >>> prompt(["Hello.", "Hi!"])
-    'A: Hello.\\nB: Hi!\\nA:'
-    """
-    lines = [f"{'AB'[(len(history) - i) % 2]}: {text}" for i, text in enumerate(history)]
-    return "\n".join([*lines, ASKED])

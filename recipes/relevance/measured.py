@@ -147,7 +147,8 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("step", choices=["likelihood", "head", "engagement"])
     parser.add_argument("--sets", default=",".join((*LEARNED, *RATED)))
-    parser.add_argument("--name", help="of the language model")
+    parser.add_argument("--name", help="of the language model, and of the layout if it is another")
+    parser.add_argument("--layout", default="lines", help="lines, titled or quoted")
     parser.add_argument("--language-model", type=Path, help="folder of the language model")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
@@ -171,9 +172,10 @@ def main() -> None:
 
 def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequence[Sequence[float]]]:
     if options.step == "likelihood":
-        from recipes.relevance.likelihoods import measure, open_model
+        from recipes.relevance.likelihoods import LAYOUTS, measure, open_model
 
-        return partial(measure, open_model(options.language_model, options.threads))
+        model = open_model(options.language_model, options.threads)
+        return partial(measure, model, LAYOUTS[options.layout])
     from grice.runtime.protocols import Pair
     from grice.scoring.models import Models
 
