@@ -82,8 +82,12 @@ def test_the_curve_lies_between_true_and_mismatched_pairs():
     assert curve(np.array([[4.0]])) > 0.9
 
 
-def test_a_prompt_gives_the_reply_to_the_one_who_did_not_speak_last():
-    from recipes.relevance.likelihoods import prompt
+def test_the_reply_is_the_one_of_who_did_not_speak_last_in_every_layout():
+    from recipes.relevance.likelihoods import LAYOUTS
 
-    assert prompt(["Hello.", "Hi!"]) == "A: Hello.\nB: Hi!\nA:"
-    assert prompt(["Hi!"]) == "B: Hi!\nA:"
+    before = {name: layout.before(["Hello.", "Hi!"]) for name, layout in LAYOUTS.items()}
+    assert before["lines"] == "A: Hello.\nB: Hi!\nA:"
+    assert before["titled"] == "A conversation between two friends:\n\nA: Hello.\nB: Hi!\nA:"
+    assert before["quoted"] == "“Hello.”\n\n“Hi!”\n\n“"
+    assert LAYOUTS["lines"].before(["Hi!"]) == "B: Hi!\nA:"
+    assert LAYOUTS["lines"].before([]) == "A:"
