@@ -1,7 +1,9 @@
 """Which share of the fit ``commonsense`` does best with, on DECO train, by any judge of the fit.
 
 PYTHONPATH=src:. python -m recipes.plausibility.share [--data ../shared/data]
-    [--relevance bundle:relevance | file:recipes/language_model/work/NAME]
+    [--relevance file:FOLDER]
+
+FOLDER is what ``recipes.language_model.make`` wrote; without it, what ships judges the fit.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--relevance", default="bundle:relevance", help="what judges the fit")
+    default = commonsense.models["relevance"]
+    parser.add_argument("--relevance", default=default, help="what judges the fit")
     options = parser.parse_args()
     asked, human, machine = deco_train(options.data)
     models = Models(mode="exact", workers=1, cache=None)

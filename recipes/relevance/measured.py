@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from recipes.options import parser_of
+from recipes.relevance.likelihoods import LAYOUTS, measure, open_model
 
 from grice.evaluation.datasets import known_sets, load_rated
 
@@ -148,7 +149,7 @@ def main() -> None:
     parser.add_argument("step", choices=["likelihood", "head", "engagement"])
     parser.add_argument("--sets", default=",".join((*LEARNED, *RATED)))
     parser.add_argument("--name", help="of the language model, and of the layout if it is another")
-    parser.add_argument("--layout", default="lines", help="lines, titled or quoted")
+    parser.add_argument("--layout", default="lines", choices=LAYOUTS, help="of the conversation")
     parser.add_argument("--language-model", type=Path, help="folder of the language model")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
@@ -156,24 +157,22 @@ def main() -> None:
     if not name:
         parser.error("likelihood needs --name, of the language model")
     kept = Kept(name)
-    measure = None
+    numbers_of = None
     for one in options.sets.split(","):
         missing = kept.missing(items_of(one, options.data).replies)
         if missing:
-            measure = measure or _measure(options)
+            numbers_of = numbers_of or _measure(options)
             began = time.monotonic()
             missing.sort()  # replies to one history in a row
             for start in range(0, len(missing), PART):
                 part = missing[start : start + PART]
-                kept.add(part, measure(part))
+                kept.add(part, numbers_of(part))
                 done, seconds = start + len(part), time.monotonic() - began
                 print(f"{one}: {done:,} of {len(missing):,}, {seconds:.0f} s", flush=True)
 
 
 def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequence[Sequence[float]]]:
     if options.step == "likelihood":
-        from recipes.relevance.likelihoods import LAYOUTS, measure, open_model
-
         model = open_model(options.language_model, options.threads)
         return partial(measure, model, LAYOUTS[options.layout])
     from grice.runtime.protocols import Pair

@@ -95,6 +95,24 @@ def test_relations_that_amr_made_up_are_not_exchanged():
         assert all("-91" not in change.what for change in found.changes)
 
 
+def test_a_sentence_that_refers_to_another_stands_for_itself():
+    graph = (
+        "(m / multi-sentence :snt1 (l / love-01 :ARG0 (i / i) :ARG1 (d / dog)) "
+        ":snt2 (w / walk-01 :ARG0 i :ARG1 d :ARG2 i))"
+    )
+    second = parts(read_graph(graph))[1]
+    assert " ".join(written(second).split()) == (
+        "(w / walk-01 :ARG0 (i / i) :ARG1 (d / dog) :ARG2 i)"
+    )
+    talk = Conversation("a", (Turn("A", "I love my dog. I walk it."),))
+    material = Material(graphs={talk.turns[0].text: graph}.get, sentences=lambda one: one)
+    for seed in range(8):
+        found = perturb(talk, "amr-decreased-engagement", seed=seed, material=material)
+        tree = read_graph(found.changes[0].after)
+        names = {node[0] for _, node in nodes(tree)}
+        assert set(re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))) <= names
+
+
 def test_questions_and_details_are_taken_out():
     whats = set()
     for seed in range(60):

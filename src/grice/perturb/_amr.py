@@ -130,10 +130,37 @@ def nodes(node: Node, role: str = ":top") -> Iterator[tuple[str, Node]]:
 
 
 def parts(node: Node) -> list[Node]:
-    """Return the sentences of a graph: those of a multi-sentence, or the graph itself."""
+    """Return the sentences of a graph: those of a multi-sentence, or the graph itself.
+
+    Parsers let a sentence refer to a variable of another one; here each stands for itself, the
+    concept of such a variable written out.
+    """
     if concept(node) != "multi-sentence":
         return [node]
-    return [child for _, role, child in children(node) if re.fullmatch(r":snt\d+", role)]
+    concepts = {one[0]: concept(one) for _, one in nodes(node)}
+    return [
+        _by_itself(child, concepts)
+        for _, role, child in children(node)
+        if re.fullmatch(r":snt\d+", role)
+    ]
+
+
+def _by_itself(sentence: Node, concepts: dict[str, str]) -> Node:
+    named = {one[0] for _, one in nodes(sentence)}
+
+    def copy(one: Node) -> Node:
+        branches: list[Any] = []
+        for role, target in one[1]:
+            if isinstance(target, tuple):
+                branches.append((role, copy(target)))
+            elif role != "/" and target in concepts and target not in named:
+                named.add(target)
+                branches.append((role, (target, [("/", concepts[target])])))
+            else:
+                branches.append((role, target))
+        return one[0], branches
+
+    return copy(sentence)
 
 
 def joined(sentences: Sequence[Node]) -> Node:
