@@ -6,24 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grice.runtime.blas import single_threaded
-from grice.runtime.heads import Mlp, rowwise, sigmoid
-
-
-@settings(derandomize=True, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 700), st.integers(1, 260))
-def test_a_row_has_its_own_bits_whatever_its_place_and_company(seed, count, inputs, outputs):
-    draw = np.random.default_rng(seed)
-    rows = draw.standard_normal((count, inputs)).astype(np.float32)
-    weight = draw.standard_normal((inputs, outputs)).astype(np.float32)
-    order = draw.permutation(count)
-    with single_threaded():
-        together = rowwise(rows, weight)
-        assert np.array_equal(rowwise(rows[order], weight), together[order])
-        assert np.array_equal(
-            np.concatenate([rowwise(row[None], weight) for row in rows]), together
-        )
-        assert np.allclose(rows @ weight, together, atol=1e-3)
+from grice.runtime.heads import Mlp, sigmoid
 
 
 @settings(derandomize=True, deadline=None)

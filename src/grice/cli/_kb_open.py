@@ -41,7 +41,7 @@ def opened_models() -> Iterator[Models]:
     from grice.cli._options import cache_folder
     from grice.scoring.models import Models
 
-    models = Models(mode="exact", workers=1, cache=cache_folder())
+    models = Models(mode="fast", workers=1, cache=cache_folder())
     try:
         yield models
     finally:

@@ -53,9 +53,9 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
     )
     group.add_argument(
         "--mode",
-        choices=("exact", "fast"),
-        default="exact",
-        help="arithmetic: exact (float32, default) or fast (int8, slightly other numbers)",
+        choices=("fast", "exact"),
+        default="fast",
+        help="arithmetic: fast (int8, default) or exact (float32, one text at a time)",
     )
     group.add_argument(
         "--workers", type=positive, metavar="N", help="batches computed at once; default: cores"

@@ -26,8 +26,8 @@ from grice.knowledge.candidates import (
 )
 from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
 from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
-from grice.runtime.blas import single_threaded
-from grice.runtime.heads import rowwise, sigmoid
+from grice.runtime.heads import sigmoid
+from grice.runtime.products import Columns
 from grice.text.lexicon import look_up
 from grice.text.script import unreadable
 from grice.text.wordlists import (
@@ -122,7 +122,7 @@ class CueExtractor:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{tagger.identity}"
         self._tagger = tagger
         cues = read_cues(bundle.path("cues.toml"))
-        self._weights = cue_weights(cues.weights, bundle.path("cues.toml"))
+        self._weights = Columns(cue_weights(cues.weights, bundle.path("cues.toml")))
         self._scale = [cues.scale.get(name, Scale()) for name in RELATIONS]
         least = bundle.card.settings.get("least")
         if not isinstance(least, float):
@@ -187,8 +187,7 @@ class CueExtractor:
         if not pairs:
             return []
         own = sum(item.own for item in said)
-        with single_threaded():
-            scores = rowwise(features(pairs, (len(said) - own, own)), self._weights)
+        scores = self._weights.product(features(pairs, (len(said) - own, own)))
         fitting, whole = allowed(pairs), are_whole(pairs)
         # Two events often fit as well one way round as the other: of equals the first is taken, and
         # rounding in the last bits must not say which are equal.

@@ -15,8 +15,8 @@ import numpy as np
 from grice.errors import BundleError, InputError, did_you_mean
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
-from grice.runtime.blas import single_threaded
-from grice.runtime.heads import Mlp, rowwise, sigmoid, softmax
+from grice.runtime.heads import Mlp, sigmoid, softmax
+from grice.runtime.products import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,6 +67,7 @@ class Bilinear:
     ) -> None:
         self._head = np.ascontiguousarray(head, np.float32)
         self._tail = np.ascontiguousarray(tail, np.float32)
+        self._heads, self._tails = Columns(self._head), Columns(self._tail)
         self._shared = shared
         self.cosine, self.scale, self.bias = (
             np.asarray(values, np.float32) for values in (cosine, scale, bias)
@@ -103,8 +104,7 @@ class Bilinear:
 
         The bits of a row depend on that row alone.
         """
-        with single_threaded():
-            products = rowwise(head, self._head) * rowwise(tail, self._tail)
+        products = self._heads.product(head) * self._tails.product(tail)
         own = products[:, self._shared :].reshape(len(products), len(self.scale), -1)
         shared = products[:, : self._shared].sum(axis=1, keepdims=True)
         cosines = (head * tail).sum(axis=1, keepdims=True)
@@ -116,9 +116,7 @@ class Bilinear:
 
         The same as calling with each pair but for rounding; each side is mapped once.
         """
-        with single_threaded():
-            left = rowwise(head, self._head)
-            right = rowwise(tail, self._tail)
+        left, right = self._heads.product(head), self._tails.product(tail)
         shape = (-1, len(self.scale), (left.shape[1] - self._shared) // len(self.scale))
         # Without BLAS, so that the bits of an element depend on its own pair alone.
         own = np.einsum(

@@ -1,13 +1,13 @@
 """The shipped engine: CTranslate2 on int8 files, without torch.
 
-Two modes. ``exact`` computes in float32: the vector of a text has the same bits in every batch.
-``fast`` computes in int8, about twice as fast on processors with vector integer instructions,
-with vectors that differ a little from those of ``exact``.
+Two modes. ``fast`` computes in int8: sums of integers are exact in any order, and the weights are
+such that they saturate on no processor (``recipes/saturation.py``). What is left in floating point
+reads one token, or the tokens of one text, in arrays of a fixed width. ``exact`` computes in
+float32, one text at a time, since there the bits of a row depend on the rows beside it. So in both
+the bits of a text's answer are the same in every batch.
 
-A text is padded to the next multiple of eight tokens, whoever its neighbours are, and a batch holds
-only texts of one such width: sums are as long in every batch, and so they round alike. Batches of
-exactly one length would be smaller, and a fifth slower. A batch of very few tokens is filled up
-with copies, because matrix products of few rows take another kernel, which rounds differently.
+In ``fast`` a text is padded to the next multiple of eight tokens, whoever its neighbours are, and a
+batch holds only texts of one such width.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from grice.errors import BundleError, InputError
 from grice.runtime.protocols import Generated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,16 +37,13 @@ __all__ = ["EmbeddedEncoder", "EmbeddedGenerator", "Hidden", "Mode"]
 Mode: TypeAlias = Literal["exact", "fast"]
 Answer = TypeVar("Answer")
 
-ROWS = 64
-"""Most texts that a generator writes at once."""
 WIDTH = 8
 """Texts are padded to multiples of so many tokens. The engine computes padding in attention only;
 of 4, 8 and 16 this is the fastest."""
 TOKENS = 1024
 """Most tokens in one batch, with padding: more leave the processor's cache and run slower."""
-FEWEST_TOKENS = 32
-"""Fewest tokens in one batch. Measured: products of under 16 rows differ in the last bits from
-larger ones, which all agree."""
+BEAMS = 64
+"""Most texts that a generator continues at once."""
 CHARACTERS = 16
 """Characters read per allowed token; the rest of a longer text is not even tokenised."""
 
@@ -82,6 +79,7 @@ class EmbeddedEncoder:
         self._max_tokens = _whole_number(bundle, "max_tokens")
         self.dimensions = _whole_number(bundle, "dimensions")
         self._threads = threads
+        self._most_tokens = TOKENS if mode == "fast" else 1
         self._engine = ctranslate2.Encoder(
             str(bundle.folder),
             device="cpu",
@@ -130,17 +128,10 @@ class EmbeddedEncoder:
 
         def compute(batch: list[int]) -> None:
             rows = [tokens[i][0] for i in batch]
-            rows *= max(1, -(-FEWEST_TOKENS // sum(map(len, rows))))
-            for i, states in zip(batch, self._states(rows), strict=False):
+            for i, states in zip(batch, self._states(rows), strict=True):
                 answers[i] = use(states, tokens[i][1])
 
-        batches = _plan([len(ids) for ids, _ in tokens])
-        if self._threads == 1 or len(batches) == 1:
-            for batch in batches:
-                compute(batch)
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(compute, batches))
+        _each(compute, _plan([len(ids) for ids, _ in tokens], self._most_tokens), self._threads)
         return [nothing() if answer is None else answer for answer in answers]
 
     def _states(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
@@ -191,9 +182,8 @@ class EmbeddedGenerator:
         self._max_tokens = _whole_number(bundle, "max_tokens")
         self._max_prompt = _room(bundle, "max_prompt_tokens")
         self._max_scored = _room(bundle, "max_scored_tokens")
-        # Beams of neighbours change the shape of the products. In whole numbers that changes no
-        # bit; in float32 one prompt stands alone in its batch.
-        self._rows = ROWS if arithmetic == "int8" else 1
+        self._alone = arithmetic != "int8"
+        self._threads = threads
         self._engine = ctranslate2.Translator(
             str(bundle.folder),
             device="cpu",
@@ -215,22 +205,30 @@ class EmbeddedGenerator:
         """
         if not prompts:
             return []
-        results = self._engine.translate_batch(
-            self._sources(prompts),
-            target_prefix=_starts(begin, len(prompts)),
-            beam_size=count,
-            num_hypotheses=count,
-            max_decoding_length=self._max_tokens,
-            return_scores=True,
-            max_batch_size=self._rows,
-        )
-        return [
-            tuple(
-                Generated(self._decode(tokens), float(score))
-                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
+        sources = self._sources(prompts)
+        starts = _starts(begin, len(prompts))
+        lengths = list(map(len, sources))
+        written: list[tuple[Generated, ...]] = [()] * len(prompts)
+
+        def compute(batch: list[int]) -> None:
+            results = self._engine.translate_batch(
+                [sources[i] for i in batch],
+                target_prefix=[starts[i] for i in batch],
+                beam_size=count,
+                num_hypotheses=count,
+                max_decoding_length=self._max_tokens,
+                return_scores=True,
             )
-            for result in results
-        ]
+            for i, result in zip(batch, results, strict=True):
+                hypotheses = zip(result.hypotheses, result.scores, strict=True)
+                written[i] = tuple(
+                    Generated(self._decode(tokens), float(score)) for tokens, score in hypotheses
+                )
+
+        # Padding changes the last bits of attention: a batch holds what is equally long.
+        batches = [part for group in _alike(lengths) for part in self._split(group, BEAMS)]
+        _each(compute, batches, self._threads)
+        return written
 
     def log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
@@ -244,9 +242,8 @@ class EmbeddedGenerator:
             texts: What is scored, one per prompt.
             begin: See :meth:`generate`.
         """
-        sources, targets = self._read(prompts, texts, begin)
-        results = self._scores(sources, targets, range(len(texts)))
-        return [float(np.mean([one for _, one in pieces])) for pieces in results]
+        scored = self.piece_log_probabilities(prompts, texts, begin=begin)
+        return [float(np.mean([value for _, value in pieces])) for pieces in scored]
 
     def piece_log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
@@ -261,15 +258,34 @@ class EmbeddedGenerator:
             begin: See :meth:`generate`.
         """
         sources, targets = self._read(prompts, texts, begin)
-        # Padding changes last bits: a batch holds what is equally long.
-        alike: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
-            alike[len(source), len(target)].append(i)
-        found: list[list[tuple[str, float]]] = [[] for _ in texts]
-        for rows in alike.values():
-            for i, pieces in zip(rows, self._scores(sources, targets, rows), strict=True):
-                found[i] = pieces
-        return found
+        scored: list[list[tuple[str, float]]] = [[] for _ in texts]
+
+        def compute(batch: list[int]) -> None:
+            # The engine pads to the longest target: one of the full width keeps that the same.
+            source, first = sources[batch[0]], targets[batch[0]]
+            filler = [first[i % len(first)] for i in range(_width(len(first)))] if first else []
+            results = self._engine.score_batch(
+                [source, *(sources[i] for i in batch)], [filler, *(targets[i] for i in batch)]
+            )
+            for i, result in zip(batch, results[1:], strict=True):
+                scored[i] = list(zip(result.tokens, map(float, result.log_probs), strict=True))
+
+        shapes = [
+            (len(source), _width(len(target)))
+            for source, target in zip(sources, targets, strict=True)
+        ]
+        batches = [
+            part
+            for group in _alike(shapes)
+            for part in self._split(group, TOKENS // max(WIDTH, shapes[group[0]][1]))
+        ]
+        _each(compute, batches, self._threads)
+        return scored
+
+    def _split(self, group: list[int], most: int) -> list[list[int]]:
+        """Return parts of a group of texts; of one text in float32, so that no other changes it."""
+        size = 1 if self._alone else max(1, most)
+        return [group[start : start + size] for start in range(0, len(group), size)]
 
     def _read(
         self, prompts: Sequence[str], texts: Sequence[str], begin: Sequence[str] | None
@@ -277,28 +293,18 @@ class EmbeddedGenerator:
         if len(prompts) != len(texts):
             raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
         pieces = [
-            self._tokenizer.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False).tokens
+            self._tokenizer.encode(_head(text, self._max_scored), add_special_tokens=False).tokens
             for text in texts
         ]
-        starts = _starts(begin, len(prompts)) or [[] for _ in texts]
+        starts = _starts(begin, len(prompts))
         targets = [
             [*start, *text[: self._max_scored]] for start, text in zip(starts, pieces, strict=True)
         ]
         return self._sources(prompts), targets
 
-    def _scores(
-        self, sources: list[list[str]], targets: list[list[str]], rows: Sequence[int]
-    ) -> list[list[tuple[str, float]]]:
-        if not rows:
-            return []
-        results = self._engine.score_batch(
-            [sources[i] for i in rows], [targets[i] for i in rows], max_batch_size=self._rows
-        )
-        return [list(zip(one.tokens, map(float, one.log_probs), strict=True)) for one in results]
-
     def _sources(self, prompts: Sequence[str]) -> list[list[str]]:
-        tokens = (self._tokenizer.encode(_SURROGATE.sub("\ufffd", one)).tokens for one in prompts)
         room = self._max_prompt
+        tokens = (self._tokenizer.encode(_head(prompt, room)).tokens for prompt in prompts)
         if room is None:
             return list(tokens)
         return [one if len(one) <= room else [*one[: room - 1], one[-1]] for one in tokens]
@@ -333,10 +339,24 @@ def _room(bundle: Bundle, setting: str) -> int | None:
     return _whole_number(bundle, setting) if setting in bundle.card.settings else None
 
 
-def _starts(begin: Sequence[str] | None, count: int) -> list[list[str]] | None:
+def _head(text: str, room: int | None) -> str:
+    """Return the beginning of a text that can fill a number of tokens, in whole characters."""
+    kept = text if room is None else text[: room * CHARACTERS]
+    return _SURROGATE.sub("\ufffd", kept)
+
+
+def _starts(begin: Sequence[str] | None, count: int) -> list[list[str]]:
     if begin is not None and len(begin) != count:
         raise InputError(f"{count} prompts and {len(begin)} beginnings: as many are needed")
-    return None if begin is None else [[piece] for piece in begin]
+    return [[] for _ in range(count)] if begin is None else [[piece] for piece in begin]
+
+
+def _alike(keys: Sequence[Hashable]) -> list[list[int]]:
+    """Return the indices of each distinct key."""
+    groups: dict[Hashable, list[int]] = defaultdict(list)
+    for i, key in enumerate(keys):
+        groups[key].append(i)
+    return list(groups.values())
 
 
 def _width(length: int) -> int:
@@ -344,17 +364,32 @@ def _width(length: int) -> int:
     return -(-length // WIDTH) * WIDTH
 
 
-def _plan(lengths: Sequence[int]) -> list[list[int]]:
-    """Return batches of indices of equal width, the widest first; length 0 is left out."""
+def _plan(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Return batches of indices of equal width, the widest first; length 0 is left out.
+
+    Args:
+        lengths: Tokens of each text.
+        most: Tokens of a batch; a text that is longer is a batch by itself.
+    """
     groups: dict[int, list[int]] = defaultdict(list)
     for i, length in enumerate(lengths):
         groups[_width(length)].append(i)
     groups.pop(0, None)
     batches = []
     for width, group in sorted(groups.items(), reverse=True):
-        size = max(1, TOKENS // width)
+        size = max(1, most // width)
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
+
+
+def _each(compute: Callable[[list[int]], None], batches: list[list[int]], threads: int) -> None:
+    """Compute batches, as many at a time as there are threads."""
+    if threads == 1 or len(batches) == 1:
+        for batch in batches:
+            compute(batch)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(compute, batches))
 
 
 def _pool(states: NDArray[np.float32]) -> Vector:

@@ -89,7 +89,7 @@ def load(
     *names: str,
     options: Mapping[str, Mapping[str, object]] | None = None,
     speakers: Collection[str] = (),
-    mode: Mode = "exact",
+    mode: Mode = "fast",
     workers: int | None = None,
     cache: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
@@ -100,7 +100,7 @@ def load(
         names: Names of metrics; without any, those that ``grice score`` runs.
         options: Options and model references by metric name.
         speakers: Judge only turns of these speakers or roles.
-        mode: ``exact``, or ``fast`` for int8 arithmetic.
+        mode: ``fast`` (int8) or ``exact`` (float32, slower); see ``docs/modes.md``.
         workers: Batches computed at the same time; by default one per core.
         cache: Folder that keeps what models answered; by default nothing is kept.
         plugins: Python files that declare further metrics.
@@ -122,7 +122,7 @@ def load_from(
     *,
     options: Mapping[str, Mapping[str, object]] | None = None,
     speakers: Collection[str] = (),
-    mode: Mode = "exact",
+    mode: Mode = "fast",
     workers: int | None = None,
     cache: str | Path | None = None,
 ) -> Grader:

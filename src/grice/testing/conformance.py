@@ -66,8 +66,8 @@ def check_metric(metric: Metric, options: Mapping[str, object] | None = None) ->
         metric: The declared metric.
         options: Option values and model references, if not the defaults.
     """
-    models = Models(mode="exact", workers=1, cache=None)
-    fresh = Models(mode="exact", workers=1, cache=None)
+    models = Models(mode="fast", workers=1, cache=None)
+    fresh = Models(mode="fast", workers=1, cache=None)
     try:
         loaded = load_metric(metric, models, options or {})
         _check_example(loaded)

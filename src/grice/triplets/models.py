@@ -177,7 +177,7 @@ def _open_rereaders(folder: Path) -> list[Rereader]:
     from grice.runtime.embedded import EmbeddedEncoder
 
     def own(place: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
-        lower = EmbeddedEncoder(open_bundle(place), mode="exact", threads=1)
+        lower = EmbeddedEncoder(open_bundle(place), mode="fast", threads=1)
         return lambda texts: [states for states, _ in lower.hidden(texts)]
 
     @cache

@@ -182,7 +182,7 @@ def _score(arguments: argparse.Namespace) -> int:
         from grice.runtime.embedded import EmbeddedEncoder
 
         bundle = open_bundle(shipped_bundles()["encoder"])
-        encoder = EmbeddedEncoder(bundle, mode="exact", threads=1)
+        encoder = EmbeddedEncoder(bundle, mode="fast", threads=1)
         likeness["g_embedding"] = TokenLikeness(encoder, facts_to_encode(samples, predictions))
     if arguments.bertscore:
         from grice.graphs.bertscore import bert_likeness
@@ -259,7 +259,7 @@ def _opened() -> Iterator[GraphJudges]:
     from grice.cli._options import cache_folder
     from grice.scoring.models import Models, default_workers
 
-    models = Models(mode="exact", workers=default_workers(), cache=cache_folder())
+    models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
     try:
         yield models.open("bundle:graphs")  # type: ignore[misc]
     finally:

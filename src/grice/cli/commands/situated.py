@@ -367,7 +367,7 @@ def _models() -> tuple[ContextModels, ContrastModels, Encoder]:
     """Open what ships."""
     from grice.scoring.models import Models, default_workers
 
-    models = Models(mode="exact", workers=default_workers(), cache=None)
+    models = Models(mode="fast", workers=default_workers(), cache=None)
     names = ("context", "situated", "encoder")
     return tuple(models.open(f"bundle:{name}") for name in names)  # type: ignore[return-value]
 

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         data = true_and_false_replies(records, seed=arguments.seed)
     else:
         data = labelled_replies(records, label=arguments.label, scale=tuple(arguments.scale))
-    models = Models(mode="exact", workers=default_workers(), cache=None)
+    models = Models(mode="fast", workers=default_workers(), cache=None)
     try:
         report = train(arguments.model, data, models, arguments.output, seed=arguments.seed)
     finally:

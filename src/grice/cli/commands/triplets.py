@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
         least=arguments.least, most=arguments.most, implicit=not arguments.explicit,
         relations=frozenset(arguments.relation),
     )  # fmt: skip
-    models = Models(mode="exact", workers=default_workers(), cache=cache_folder())
+    models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
     broken = silent = 0
     shown = []
     lines: list[bytes] = []
