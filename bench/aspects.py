@@ -60,7 +60,7 @@ def raw(said: Sequence[Conversation]) -> Callable[[], float]:
     bundle = open_bundle("encoder")
     tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
     tokenizer.no_padding()
-    engine = ctranslate2.Encoder(str(bundle.folder), compute_type="float32", intra_threads=1)
+    engine = ctranslate2.Encoder(str(bundle.folder), compute_type="int8", intra_threads=1)
     distinct = list(dict.fromkeys(turn.text for talk in said for turn in talk.turns))
 
     def run() -> float:

@@ -32,6 +32,8 @@ AT_ONCE = 512
 """Tokens of one batch: for each the model gives a number for every piece of its vocabulary."""
 FEWEST = 16
 """Tokens that a model must at least be able to read."""
+CHARACTERS = 16
+"""Characters read per token that the model reads."""
 REPLY = "A:"
 """What stands before a reply."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -105,9 +107,10 @@ class LanguageModel:
             raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
         asked = list(zip(prompts, texts, strict=True))
         different = list(dict.fromkeys(asked))
-        before = self._tokens(prompt or "\n" for prompt, _ in different)
-        after = self._tokens(f" {text.lstrip()}" for _, text in different)
-        room = self._most // 2
+        # Of a text of megabytes no more is tokenised than can be read.
+        room, characters = self._most // 2, self._most * CHARACTERS
+        before = self._tokens(prompt[-characters:] or "\n" for prompt, _ in different)
+        after = self._tokens(f" {text.lstrip()}"[:characters] for _, text in different)
         after = [tokens[:room] for tokens in after]
         read = [one[-(self._most - len(other)) :] for one, other in zip(before, after, strict=True)]
         # Padding changes what is found, by up to a nat: a batch holds what is equally long.
@@ -149,8 +152,8 @@ class LanguageModel:
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
         room = self._most // 2
-        return [len(text) > room and len(tokens) > room
-                for text, tokens in zip(texts, self._tokens(texts), strict=True)]  # fmt: skip
+        cut = [text[: (room + 1) * CHARACTERS] for text in texts]
+        return [len(tokens) > room for tokens in self._tokens(cut)]
 
     def _tokens(self, texts: Iterable[str]) -> list[list[str]]:
         clean = [_SURROGATE.sub("\ufffd", text) for text in texts]
