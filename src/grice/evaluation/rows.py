@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from grice.evaluation.replication import Computation
 from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.workshop import Workshop
 
-__all__ = ["Kind", "Row", "Task", "find_task", "task_names"]
+__all__ = ["Kind", "Row", "Task", "computation_of", "find_task", "task_names"]
 
 Kind: TypeAlias = Literal["printed", "ours", "floor"]
 
@@ -36,6 +37,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         lower: Whether lower is better.
         why: What the figure rests on, or why there is none.
         signature: What exactly was computed: models, settings, data.
+        computed: How the value was computed, where that is not what the kind says: of a printed
+            system from released files, of anything else by another method.
+        difference: The value less that of the released scores of ``beside`` on the same items.
+        metric: The metric of this package that the value is of, with its default settings.
+        baseline: A trivial baseline on the same items: the value is how far the metric is above it.
     """
 
     row: str
@@ -49,6 +55,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     lower: bool = False
     why: str = ""
     signature: str = ""
+    computed: Computation | None = None
+    difference: Estimate | None = None
+    metric: str = ""
+    baseline: str = ""
+
+
+def computation_of(kind: Kind, stated: Computation | None) -> Computation:
+    """Return how the figures of a row are computed: as stated, or as its kind says."""
+    return stated or ("released files" if kind == "printed" else "another method")
 
 
 class Task(NamedTuple):
