@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.evaluation import replication
-from grice.evaluation.bench import verdict_of
+from grice.evaluation.bench import Figure, verdict_of
 from grice.evaluation.replication import MEANINGS, VERDICTS, verdict_on
-from grice.evaluation.runs import as_page, counted, read_runs
+from grice.evaluation.runs import as_page, counted, equal_rows, read_runs
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -87,6 +87,29 @@ def test_no_substitute_of_ours_is_said_to_reproduce_a_printed_figure(runs):
     rows = [one for run in runs for one in run.figures if one.row.startswith("small networks")]
     assert rows, "networks of ours that learned from the perturbations of a published metric"
     assert {one.verdict.partition(":")[0] for one in rows if one.verdict} == {"beside"}
+
+
+def test_no_two_rows_of_a_bench_come_from_the_same_computation(runs):
+    assert {run.bench: equal_rows(run.figures) for run in runs if equal_rows(run.figures)} == {}
+
+
+def row(name, *figures, table=""):
+    return [
+        Figure(bench="b", table=table, row=name, kind="ours", on=on, measure="spearman",
+               value=value, low=value - width, high=value + width)
+        for on, value, width in figures
+    ]  # fmt: skip
+
+
+def test_rows_that_agree_in_every_figure_are_named():
+    one = row("cosine", ("a", 0.2, 0.1), ("b", 0.3, 0.1))
+    assert equal_rows([*one, *row("likelihood", ("b", 0.3, 0.1))]) == [("cosine", "likelihood")]
+    assert equal_rows([*one, *row("other", ("a", 0.2, 0.1), ("b", 0.31, 0.1))]) == []
+    assert equal_rows([*one, *row("cosine", ("a", 0.2, 0.1))]) == []
+    count = row("count", ("a", 2.0, 0.0))
+    assert equal_rows([*count, *row("another count", ("a", 2.0, 0.0))]) == []
+    again = row("the same system", ("a", 0.2, 0.1), table="an older table")
+    assert equal_rows([*one, *again]) == [], "a source may print one system under two names"
 
 
 def test_the_head_of_the_page_counts_what_was_recorded(runs):

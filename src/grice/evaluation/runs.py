@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Run", "as_page", "counted", "read_runs", "write_run"]
+__all__ = ["Run", "as_page", "counted", "equal_rows", "read_runs", "write_run"]
 
 NOT_MEASURED = "not measured"
 
@@ -58,6 +59,25 @@ def counted(found: Sequence[Figure]) -> dict[str, int]:
 
 def _without(figure: Figure) -> str:
     return "none" if figure.published is None else NOT_MEASURED
+
+
+def equal_rows(found: Sequence[Figure]) -> list[tuple[str, str]]:
+    """Return pairs of rows of a table that agree in every figure they share, interval included.
+
+    Rows of different names are different computations, so these are one that stands there twice.
+    A figure without an interval of some width shows nothing.
+    """
+    rows: dict[str, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
+    for one in found:
+        if one.value is None or one.low is None or one.high is None or one.low == one.high:
+            continue
+        figures = rows.setdefault(one.row, {})
+        figures[one.table, one.on, one.measure] = one.value, one.low, one.high
+    return [
+        (first, second)
+        for (first, mine), (second, other) in combinations(rows.items(), 2)
+        if (shared := mine.keys() & other.keys()) and all(mine[key] == other[key] for key in shared)
+    ]
 
 
 def write_run(run: Run, folder: Path) -> None:

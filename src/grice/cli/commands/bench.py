@@ -95,10 +95,14 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
     """Measure, print and keep one bench; return how many figures it gave."""
     import grice
     from grice.evaluation.bench import figures
-    from grice.evaluation.runs import Run, counted, write_run
+    from grice.evaluation.runs import Run, counted, equal_rows, write_run
     from grice.evaluation.wins import wins
 
     found = list(figures(bench, workshop))
+    for first, second in equal_rows(found):
+        from grice.cli._terminal import warn
+
+        warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
     won = list(wins(bench, found, workshop))
     if arguments.json:
         from grice.records import to_json
