@@ -10,7 +10,7 @@ from grice.evaluation.replies import Column, Replies
 from grice.evaluation.triples import GENERATOR, SCORERS, knowledge_of, models_of
 from grice.knowledge.compatibility import scorer_names
 from grice.knowledge.generative import Likelihood
-from grice.records import KnownTail, Triple
+from grice.records import KnownTail, Triple, to_json
 
 SYSTEMS = ("DiSCoL", "DialoGPT", "PLATO-2", "Human")
 PRINTED = {
@@ -125,6 +125,7 @@ def test_systems_are_ranked_by_their_means_without_people():
     rows = by_name(system_rows(turned, made))
     whole = rows["turned", "pairs of systems ranked as by people", ""]
     assert (whole.found.value, whole.found.n) == (0.0, 3)
+    assert to_json(whole.found), "plain numbers, which a record can hold"
     assert "people: DiSCoL 0.100 < DialoGPT 1.110 < PLATO-2 2.120" in whole.why
     assert {on for _, _, on in rows} == {"", "DiSCoL", "DialoGPT", "PLATO-2"}
     mean = rows["turned", "mean", "PLATO-2"].found

@@ -111,7 +111,7 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
         (np.mean(found[a]) < np.mean(found[b])) == (np.mean(rated[a]) < np.mean(rated[b]))
         for a, b in pairs
     ]
-    share = Estimate(sum(alike) / len(pairs), None, None, 0.95, len(pairs),
+    share = Estimate(float(np.mean(alike)), None, None, 0.95, len(pairs),
                      "share of pairs of systems", note="so few pairs have no interval")  # fmt: skip
     orders = (_order(found), _order(rated))
     yield Row(row=column.row, measure="pairs of systems ranked as by people", kind="ours",

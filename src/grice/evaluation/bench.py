@@ -68,8 +68,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         lower: Whether lower is better.
         difference: Value less that of the released scores of the printed row on the same items,
             with the bounds of its 95 % interval.
-        metric: The metric of this package that the value is of.
-        baseline: The trivial baseline on the same items that the value is the difference to.
+        metric: The metric that the value is of; see :class:`~grice.evaluation.rows.Row`.
+        baseline: The trivial baseline that it is compared with.
     """
 
     bench: str
@@ -254,7 +254,6 @@ def _ours(
         computed=None if cell is None else computation_of("ours", table.computed.get(metric)),
         rounding=0.0 if cell is None else _rounding(cell),
         lower=column.measure in table.lower,
-        metric=metric,
     )
     figure = _of_metric(figure, metric, column, workshop)
     source = table.source_of(beside, table.heads().index(column)) if beside else ""

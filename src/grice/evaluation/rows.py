@@ -16,9 +16,20 @@ if TYPE_CHECKING:
 
     from grice.evaluation.workshop import Workshop
 
-__all__ = ["Kind", "Row", "Task", "computation_of", "find_task", "task_names"]
+__all__ = [
+    "DIFFERENCE",
+    "LIKENESS",
+    "Kind",
+    "Row",
+    "Task",
+    "computation_of",
+    "find_task",
+    "task_names",
+]
 
 Kind: TypeAlias = Literal["printed", "ours", "floor"]
+DIFFERENCE, LIKENESS = "difference of ", "spearman with "
+"""How measures begin that compare two scores of the same items, and not one with people."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +51,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         computed: How the value was computed, where that is not what the kind says: of a printed
             system from released files, of anything else by another method.
         difference: The value less that of the released scores of ``beside`` on the same items.
-        metric: The metric of this package that the value is of, with its default settings.
-        baseline: A trivial baseline on the same items: the value is how far the metric is above it.
+        metric: The metric of this package whose limits the row shows, with its default settings.
+        baseline: The trivial baseline that the metric is compared with on the same items: the
+            measure begins with :data:`DIFFERENCE` (metric less baseline) or :data:`LIKENESS`.
     """
 
     row: str

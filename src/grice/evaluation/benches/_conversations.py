@@ -164,8 +164,7 @@ def _above(
         yield Row(
             row=f"{METRIC} less {other} {aspect.called}", measure="difference of spearman",
             found=one.difference, kind="ours", why=f"{one.test}, p {one.p_value:.3f}",
-            signature=_signature(shop, METRIC, name), metric=METRIC,
-            baseline=other if other in FLOORS else "",
+            signature=_signature(shop, METRIC, name),
         )  # fmt: skip
 
 
