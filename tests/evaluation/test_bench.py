@@ -211,6 +211,7 @@ def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
         ({"rows": "A | 1 | 2\n"}, "2 cells for 1 columns"),
         ({"columns": ("fed_turn",)}, "expected set \\| measure \\| n"),
         ({"recomputed": {"Thiers": "deam"}}, "did you mean 'Theirs'"),
+        ({"computed": {"relevance": "published method"}}, "'relevance' of computed is none"),
     ],
 )
 def test_a_table_that_contradicts_itself_is_refused(fields, message):

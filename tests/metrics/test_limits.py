@@ -75,8 +75,10 @@ def test_the_best_trivial_baseline_counts_for_what_people_marked():
 def test_without_recorded_rows_a_metric_is_not_measured():
     content = known(rated("fed_turn", 0.1))
     assert summed_up("other", content) == "not measured"
-    assert explained("other", content) == ["Not measured: what it does not see is not recorded."]
-    assert summed_up("log_length", content) == "a trivial baseline"
+    assert explained("other", content) == [
+        "Not measured: no recorded bench has held it against trivial baselines."
+    ]
+    assert summed_up("log_length", content) == "a trivial baseline itself"
 
 
 def test_other_settings_than_the_measured_ones_are_said():
@@ -168,3 +170,9 @@ def test_list_health_and_page_say_it(capsys, tmp_path):
     assert main(["health", str(file), "-m", "log_length", "--json"]) == 0
     (card,) = json.loads(capsys.readouterr().out)["cards"]
     assert card["limits"] == explained("log_length")
+    report = tmp_path / "report.html"
+    words = ["score", str(file), "-m", "log_length", "-o", str(tmp_path / "o.jsonl")]
+    assert main([*words, "--report", str(report)]) == 0
+    shown = report.read_text("utf-8")
+    assert f"<b>Limits:</b> {summed_up('log_length')}" in shown
+    assert explained("log_length")[0] in shown

@@ -131,6 +131,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         for name in (*self.recomputed, *filter(None, self.ours.values())):
             if name not in found:
                 raise InputError(f"{self.id}: no row {name!r}{did_you_mean(name, found)}")
+        for name in self.computed:
+            if name not in self.ours:
+                near = did_you_mean(name, self.ours)
+                raise InputError(f"{self.id}: {name!r} of computed is none of ours{near}")
         return found
 
     def source_of(self, row: str, place: int) -> str:

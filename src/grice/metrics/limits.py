@@ -25,7 +25,7 @@ __all__ = [
 
 FILE = "limits.json"
 NOT_MEASURED = "not measured"
-TRIVIAL = "a trivial baseline"
+TRIVIAL = "a trivial baseline itself"
 AREA = "AUC"
 """The measure of how a metric tells turns that people marked from others; 0.5 is chance."""
 CHANCE = 0.5
@@ -156,8 +156,9 @@ def explained(metric: str, known: Recorded | None = None, *, signature: str = ""
     known = known or recorded()
     limits = known.metrics.get(metric)
     if limits is None:
-        what = "A trivial baseline" if metric in known.baselines else "Not measured"
-        return [f"{what}: what it does not see is not recorded."]
+        if metric in known.baselines:
+            return ["A trivial baseline itself: other metrics are held against it."]
+        return ["Not measured: no recorded bench has held it against trivial baselines."]
     said = [*_of_marked(limits.marked())]
     for baseline, each in limits.rated().items():
         said += _of_rated(baseline, each)

@@ -45,7 +45,7 @@ SIX = (
     "irrelevant",
 )
 BEHAVIOURS = (*SIX, "incorrect fact", "lack of empathy")
-ANY = "any of the six"
+ANY = "any of six flaws"
 """One of the first six behaviours, marked by either annotator."""
 
 BASELINES = ("cosine_last_turn", "log_length")
