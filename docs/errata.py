@@ -66,7 +66,7 @@ def _cells(runs: Sequence[Run]) -> Iterator[str]:
                 continue
             key = _joined(", ", run.bench, figure.table)
             checked[key] += 1
-            if figure.verdict == "differs":
+            if figure.verdict == "not recomputed":
                 other[key] += 1
                 yield (
                     f"| {run.bench} | {figure.table or '–'} | {figure.row} | "
@@ -81,7 +81,7 @@ def _cells(runs: Sequence[Run]) -> Iterator[str]:
         f"- The other {sum(checked[key] for key in clean)} cells whose scores were released, in "
         f"{len(clean)} tables, are given to the last printed digit."
     )
-    yield "\nSee it: `grice bench predictive_engagement survey` (verdict `differs`).\n"
+    yield "\nSee it: `grice bench predictive_engagement survey` (verdict `not recomputed`).\n"
 
 
 def _labels(chats: Sequence[Chat]) -> Iterator[str]:

@@ -1,6 +1,7 @@
-"""Write what is generated in the documentation: metric pages, formats, output in the README.
+"""Write what is generated: metric pages, formats, output in the README, the limits of metrics.
 
-A test holds the pages up to date. The README's output is real but not compared: the last digit of
+What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the
+benches in ``docs/results``. A test holds the pages up to date. The README's output is real but not compared: the last digit of
 a score may differ between machines.
 """
 
@@ -13,12 +14,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
+from grice.evaluation.limits import limits_of
+from grice.evaluation.runs import read_runs
 from grice.formats import document
+from grice.metrics.limits import FILE, Recorded
 from grice.metrics.page import metric_page
 from grice.metrics.registry import find_metrics
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
+LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
 SHOWN = re.compile(r"(?<=```\n)(\$ grice (?P<words>[^\n]*)\n).*?(?=```)", re.DOTALL)
 
 
@@ -26,10 +33,18 @@ def pages() -> dict[Path, str]:
     """Return the content of every generated page by its path."""
     registry = find_metrics()
     built_in = (name for name, origin in registry.origins.items() if origin == "grice")
+    known = limits_of(read_runs(HERE / "results"))
     metrics = {
-        HERE / "metrics" / f"{name}.md": metric_page(registry.named(name)) for name in built_in
+        HERE / "metrics" / f"{name}.md": metric_page(registry.named(name), known)
+        for name in built_in
     }
-    return {**metrics, HERE / "formats.md": document()}
+    return {**metrics, HERE / "formats.md": document(), LIMITS: _lines(known)}
+
+
+def _lines(known: Recorded) -> str:
+    """Return limits as JSON with a comparison a line, so that a change of one is one of a line."""
+    text = msgspec.json.encode(known).decode()
+    return text.replace('{"on":', '\n{"on":') + "\n"
 
 
 def readme() -> str:

@@ -10,13 +10,14 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.bench import Figure, figures, wins
+from grice.evaluation.bench import Figure, figures
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.measures import measured
 from grice.evaluation.published import Bench, Table, bench_names, load_bench
+from grice.evaluation.replication import VERDICTS
 from grice.evaluation.rows import Row, Task
 from grice.evaluation.runs import Run, as_page, read_runs, write_run
-from grice.evaluation.wins import survives
+from grice.evaluation.wins import survives, wins
 from grice.evaluation.workshop import Workshop
 from grice.scoring import load
 from grice.stats.estimate import Estimate
@@ -74,7 +75,9 @@ def test_rows_without_released_scores_cannot_be_checked(tmp_path):
     assert {figure.value for figure in found} == {None}
 
 
-@pytest.mark.parametrize(("printed", "verdict"), [("{:.2f}", "reproduced"), ("0.03", "differs")])
+@pytest.mark.parametrize(
+    ("printed", "verdict"), [("{:.2f}", "recomputed"), ("0.03", "not recomputed")]
+)
 def test_released_scores_are_measured_again_and_compared_to_the_printed_digits(
     tmp_path, printed, verdict
 ):
@@ -107,36 +110,64 @@ def test_ours_stands_beside_the_row_it_follows_and_floors_have_no_verdict(tmp_pa
     bench = small(ours={"log_length": "Theirs"}, floors=("log_length",))
     found = list(figures(bench, workshop(tmp_path)))
     ours, floor = one(found, "log_length (ours)"), one(found, "log_length")
-    assert (ours.published, ours.verdict) == (0.5, "reproduced")
+    assert (ours.published, ours.verdict) == (0.5, "beside: above")
     assert ours.value > 0.9
     assert (floor.published, floor.verdict) == (None, None)
     assert floor.value == ours.value
     assert ours.command == "grice meta-eval log_length --on fed_turn:overall"
 
 
-def test_ours_below_the_printed_figure_differs(tmp_path):
+@pytest.mark.parametrize(
+    ("printed", "computed", "verdict"),
+    [
+        ("0.999", {}, "beside: below"),
+        ("-0.47", {}, "beside: above"),
+        ("-0.47", {"log_length": "published method"}, "not reproduced"),
+        ("{:.2f}", {"log_length": "published method"}, "reproduced"),
+        ("{:.2f}", {}, "beside: level"),
+    ],
+)
+def test_another_method_stands_beside_a_printed_figure_with_its_sign(
+    tmp_path, printed, computed, verdict
+):
     made_sets.fed_turn(tmp_path)
-    bench = small(rows="Theirs | 0.999\n", ours={"log_length": "Theirs"})
+    fields = {"ours": {"log_length": "Theirs"}, "computed": computed}
+    true = one(figures(small(**fields), workshop(tmp_path)), "log_length (ours)").value
+    bench = small(rows=f"Theirs | {printed.format(true)}\n", **fields)
     ours = one(figures(bench, workshop(tmp_path)), "log_length (ours)")
-    assert ours.verdict == "differs"
+    assert ours.verdict == verdict
 
 
-def test_a_metric_or_a_task_that_is_not_built_is_not_yet_measured(tmp_path):
+def test_released_scores_of_the_row_beside_are_compared_item_by_item(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    rated = load_rated(known_sets()["fed_turn"], tmp_path)
+    scores = [float(len(item.conversation.turns[-1].text)) for item in rated.items]
+    released(tmp_path, [-score for score in scores])
+    bench = small(
+        rows="Theirs | -0.9\n",
+        ours={"log_length": "Theirs"},
+        recomputed={"Theirs": "scores:theirs"},
+    )
+    ours = one(figures(bench, workshop(tmp_path)), "log_length (ours)")
+    assert ours.difference[0] == pytest.approx(2 * ours.value, abs=0.05)
+    assert ours.difference[1] > 0
+    assert ours.verdict == "beside: above"
+
+
+def test_a_metric_or_a_task_that_is_not_built_is_not_measured(tmp_path):
     made_sets.fed_turn(tmp_path)
     later = one(figures(small(ours={"coherence": ""}), workshop(tmp_path)), "coherence (ours)")
-    assert (later.verdict, later.why) == ("not yet measured", "there is no metric coherence yet")
+    assert (later.verdict, later.why) == (None, "there is no metric coherence yet")
     bench = small(columns=("cider_nli:fold 1 | macro F1 | 9",), ours={"log_length": "Theirs"})
     task = one(figures(bench, workshop(tmp_path)), "log_length (ours)")
-    assert (task.verdict, task.why) == ("not yet measured", "this task is not built yet")
+    assert (task.verdict, task.why) == (None, "this task is not built yet")
 
 
 def test_a_set_that_is_away_or_left_out_is_said_and_stops_nothing(tmp_path):
     bench = small(ours={"log_length": ""})
     away = workshop(tmp_path)
     figure = one(figures(bench, away), "log_length (ours)")
-    assert (figure.verdict, figure.why) == (
-        "not yet measured", "fed_turn is not in the data folder",
-    )  # fmt: skip
+    assert (figure.verdict, figure.why) == (None, "fed_turn is not in the data folder")
     assert "github.com/Shikib/fed" in away.missing["fed_turn"]
     made_sets.fed_turn(tmp_path)
     without = workshop(tmp_path, without=("fed_turn",))
@@ -180,6 +211,7 @@ def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
         ({"rows": "A | 1 | 2\n"}, "2 cells for 1 columns"),
         ({"columns": ("fed_turn",)}, "expected set \\| measure \\| n"),
         ({"recomputed": {"Thiers": "deam"}}, "did you mean 'Theirs'"),
+        ({"computed": {"relevance": "published method"}}, "'relevance' of computed is none"),
     ],
 )
 def test_a_table_that_contradicts_itself_is_refused(fields, message):
@@ -195,16 +227,17 @@ def test_a_table_that_contradicts_itself_is_refused(fields, message):
 def test_the_page_is_written_from_records(tmp_path):
     figure = Figure(bench="b", table="t", row="A_B|C", kind="ours", on="s:overall",
                     measure="spearman", published=0.5, value=0.4, low=0.3, high=0.5, n=9,
-                    verdict="differs", signature="m:1")  # fmt: skip
+                    verdict="beside: level", difference=(-0.1, -0.2, 0.1),
+                    signature="m:1")  # fmt: skip
     run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
-              counts={"differs": 1}, figures=(figure,), wins=(), notes={"t": "mind"})  # fmt: skip
+              counts={"beside: level": 1}, figures=(figure,), wins=(),
+              notes={"t": "mind"})  # fmt: skip
     write_run(run, tmp_path / "records")
     assert read_runs(tmp_path / "records") == [run]
     page = as_page(read_runs(tmp_path / "records"))
-    assert (
-        "| **A\\_B\\|C** | spearman on s:overall | 0.400 | 0.300 to 0.500 | 9 | 0.5 | differs |"
-        in page
-    )
+    said = "beside: level (difference to the released scores -0.100, -0.200 to 0.100)"
+    line = "| **A\\_B\\|C** | spearman on s:overall | 0.400 | 0.300 to 0.500 | 9 | 0.5 |"
+    assert f"{line} {said} |" in page
     with pytest.raises(InputError, match="no record"):
         read_runs(tmp_path)
 
@@ -217,8 +250,7 @@ def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys
     captured = capsys.readouterr()
     rows = [json.loads(line) for line in captured.out.splitlines()]
     assert all(list(row) == KEYS for row in rows)
-    verdicts = {"reproduced", "differs", "cannot be checked", "not yet measured", None}
-    assert {row["verdict"] for row in rows} <= verdicts
+    assert {row["verdict"] for row in rows} <= {*VERDICTS, None}
     full = next(row for row in rows if row["row"] == "FULL, turns: FULL")
     assert (full["published"], full["verdict"]) == (0.505743, "cannot be checked")
     floor = next(row for row in rows if row["row"].endswith("turns: log_length"))
@@ -323,12 +355,16 @@ def test_the_bench_of_a_task_gives_ours_floors_and_printed_figures(tmp_path, mon
         half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
         yield Row(row="ours", measure="f1", found=half, kind="ours", published=0.45)
         yield Row(row="worse", measure="ged", found=half, kind="ours", published=0.3, lower=True)
-        yield Row(row="never", measure="f1", found=half, kind="floor", published=0.5)
+        yield Row(row="same", measure="f1", found=half, kind="ours", published=0.45,
+                  computed="published method")  # fmt: skip
+        yield Row(row="never", measure="f1", found=half, kind="floor")
+        yield Row(row="baseline", measure="f1", found=half, kind="floor", published=-0.2)
         yield Row(row="paper", measure="f1", found=half, kind="printed", published=0.502)
         yield Row(row="lost", measure="f1", found=None, kind="printed", published=0.9)
 
     found = list(figures(of_task(monkeypatch, measure), workshop(tmp_path)))
-    verdicts = ["reproduced", "differs", None, "reproduced", "cannot be checked"]
+    verdicts = ["beside: level", "beside: below", "reproduced", None, "beside: above", "recomputed",
+                "cannot be checked"]  # fmt: skip
     assert [figure.verdict for figure in found] == verdicts
     first = found[0].public()
     assert (first.row, first.measure, first.value, first.n) == ("ours", "f1", 0.5, 100)

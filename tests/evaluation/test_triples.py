@@ -62,7 +62,7 @@ def test_the_interval_is_over_heads():
 
 
 def test_one_label_alone_has_no_area():
-    with pytest.raises(InputError, match="plausible and implausible"):
+    with pytest.raises(InputError, match="both labels"):
         area("AUC", [0.1, 0.2], rows([1, 1]))
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from grice.knowledge.compatibility import (
     scorer_names,
 )
 from grice.knowledge.compatibility_cosine import best_cosine
+from grice.knowledge.generative import Likelihood
 from grice.knowledge.plausibility import Bilinear
 from grice.knowledge.triple_networks import one_text
 from grice.records import KnownTail, Triple
@@ -48,6 +51,9 @@ class Tails:
 
     def plausibility(self, triples):
         return [0.125 for _ in triples]
+
+    def likelihoods(self, triples):
+        return [Likelihood(math.log(0.125), -1.0) if one.tail else None for one in triples]
 
 
 def write(folder, encoder, networks=NETWORKS):
@@ -112,8 +118,22 @@ def test_nothing_known_is_zero_and_opposite_tails_are_too(sources, encoder):
     assert best_cosine(one, []) == 0.0
 
 
-def test_the_likelihood_is_what_the_knowledge_base_says(sources):
-    assert find_scorer("likelihood")([TIRED], sources()) == [0.125]
+def test_the_likelihood_is_the_probability_that_a_generator_gives_the_tail(sources):
+    assert find_scorer("likelihood")([TIRED], sources()) == [pytest.approx(0.125)]
+
+
+def test_stored_triples_have_no_likelihood(sources):
+    class Stored:
+        identity = "stored"
+
+        def tails(self, heads, relations, k):
+            return [[] for _ in heads]
+
+        def plausibility(self, triples):
+            return [0.5 for _ in triples]
+
+    with pytest.raises(InputError, match="bundle:comet, or take the scorer cosine"):
+        find_scorer("likelihood")([TIRED], sources()._replace(knowledge=Stored()))
 
 
 def test_the_calibrated_score_uses_the_tails_that_were_looked_up(sources):

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 
+from grice.errors import InputError
 from grice.knowledge.clauses import EVENTS
 from grice.knowledge.compatibility import cautious_score, mean_score, scorer_names
 from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
+from grice.knowledge.generative import Likelihood
 from grice.knowledge.pairing import EventPairs
 from grice.metrics.commonsense import FIT, combined, commonsense
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
@@ -99,13 +102,14 @@ def judge(
     relevance=None,
     share=0.0,
     pool="mean",
+    knowledge=None,
     **options,
 ):
     return commonsense.function(
         responses,
         extractor=extractor or EventPairs(Clauses(), plausibility or Judge()),
         plausibility=plausibility or Judge(),
-        knowledge=Everything(),
+        knowledge=knowledge or Everything(),
         encoder=Blank(),
         embedder=None,
         relevance=relevance or Fit(),
@@ -351,7 +355,13 @@ def test_every_scorer_is_an_option():
     assert sorted(option.choices) == scorer_names()
 
 
-def test_the_knowledge_base_may_judge_itself():
+def test_knowledge_that_generates_tails_may_judge_by_itself():
+    class Likely(Everything):
+        def likelihoods(self, triples):
+            return [Likelihood(math.log(0.25), 0.0) for _ in triples]
+
     said = response("I missed the bus, I feel awful.")
-    (found,) = judge([said], scorer="likelihood")
-    assert found.value == 0.25
+    (found,) = judge([said], knowledge=Likely(), scorer="likelihood")
+    assert found.value == pytest.approx(0.25)
+    with pytest.raises(InputError, match="stores them"):
+        judge([said], scorer="likelihood")

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from grice.evaluation.bench import Figure, Win
+    from grice.evaluation.bench import Figure
     from grice.evaluation.published import Bench
+    from grice.evaluation.wins import Win
 
 __all__ = ["print_bench"]
 

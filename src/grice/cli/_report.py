@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import grice
+from grice.metrics.limits import explained, summed_up
 from grice.report import MetricPanel, MetricTotals, ReportWriter, Summary
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Report:
                 loaded.metric.judges,
                 loaded.metric.source,
                 loaded.signature,
+                summed_up(loaded.metric.name),
+                tuple(explained(loaded.metric.name, signature=loaded.signature)),
             )
             for loaded in scorer.metrics
         ]

@@ -10,15 +10,16 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from grice.cli._terminal import console, indented, one_line
+from grice.metrics.limits import NOT_MEASURED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
 
     from grice.stats.estimate import Estimate
 
-__all__ = ["bounds", "number", "print_lines", "print_table"]
+__all__ = ["bounds", "number", "print_limits", "print_lines", "print_table"]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
@@ -59,6 +60,22 @@ def print_lines(lines: Iterable[str], *, style: str = "", indent: int = 0) -> No
     out = console()
     for line in lines:
         out.print(indented(one_line(line), indent, style))
+
+
+def print_limits(said: Mapping[str, str]) -> None:
+    """Print what metrics do not see, in one line each; those not measured in one for all.
+
+    Args:
+        said: :func:`grice.metrics.limits.summed_up` of each metric by its name.
+    """
+    out = console()
+    out.print("What they do not see" if len(said) > 1 else "What it does not see", end="")
+    out.print(", by recorded figures (grice list METRIC has them):")
+    for name, words in said.items():
+        if words != NOT_MEASURED:
+            out.print(indented(f"{name}: {words}", 2))
+    if missing := [name for name, words in said.items() if words == NOT_MEASURED]:
+        out.print(indented(f"{NOT_MEASURED}: {', '.join(missing)}", 2))
 
 
 def number(value: float | None, form: str = ".3f") -> str:

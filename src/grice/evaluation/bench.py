@@ -1,22 +1,19 @@
 """Published tables beside what is measured here, figure by figure.
 
-Verdicts: ``reproduced`` (released scores give the printed figure; or our metric reaches the figure
-of the method it follows, which at a small n its interval qualifies), ``differs``, ``cannot be
-checked`` (nobody can: scores or data were not released) and ``not yet measured`` (we could, but
-have not). A figure that has
-nothing printed beside it, such as a floor, has no verdict.
+A figure with a printed one beside it has a verdict (:mod:`grice.evaluation.replication`). One that
+has nothing printed beside it, or that was not measured, has none.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from grice.errors import InputError
 from grice.evaluation.people import PEOPLE
-from grice.evaluation.rows import Kind, find_task
-from grice.evaluation.wins import Survives, survives
+from grice.evaluation.replication import Computation, Verdict, verdict_on
+from grice.evaluation.rows import Kind, computation_of, find_task
 from grice.evaluation.workshop import Left
 
 if TYPE_CHECKING:
@@ -27,9 +24,7 @@ if TYPE_CHECKING:
     from grice.evaluation.workshop import Workshop
     from grice.stats.estimate import Estimate
 
-__all__ = ["BenchRow", "Figure", "Kind", "Verdict", "Win", "figures", "wins"]
-
-Verdict: TypeAlias = Literal["reproduced", "differs", "cannot be checked", "not yet measured"]
+__all__ = ["BenchRow", "Figure", "figures", "verdict_of"]
 
 
 class BenchRow(msgspec.Struct, frozen=True):
@@ -63,11 +58,18 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         low: Lower bound of its 95 % interval.
         high: Upper bound.
         n: Number of items measured, otherwise the printed number.
-        verdict: See the module.
+        verdict: How the value stands to the printed figure; None without either of them.
         why: Why there is no value, or what the value rests on.
         beside: The printed row that a metric of ours is set beside.
         command: What measures it again.
         signature: What exactly was computed.
+        computed: How the value was computed, if there is a printed figure.
+        rounding: How far a value may be from the printed figure to be the same.
+        lower: Whether lower is better.
+        difference: Value less that of the released scores of the printed row on the same items,
+            with the bounds of its 95 % interval.
+        metric: The metric that the value is of; see :class:`~grice.evaluation.rows.Row`.
+        baseline: The trivial baseline that it is compared with.
     """
 
     bench: str
@@ -86,6 +88,12 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     beside: str = ""
     command: str = ""
     signature: str = ""
+    computed: Computation | None = None
+    rounding: float = 0.0
+    lower: bool = False
+    difference: tuple[float, float, float] | None = None
+    metric: str = ""
+    baseline: str = ""
 
     def public(self) -> BenchRow:
         """Return the fields that other programs read."""
@@ -102,42 +110,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             self.command,
             self.signature,
         )
-
-
-class Win(msgspec.Struct, frozen=True):
-    """Whether the best printed figure of a column is surely above the others.
-
-    Attributes:
-        table: The table.
-        on: The set and aspect.
-        measure: The measure.
-        n: The printed number of items.
-        best: The row with the best figure.
-        published: Its figure.
-        second: The row with the second best.
-        over_second: Whether the win over that one survives.
-        survives: Rows over which it does.
-        open: Rows over which it depends on scores that were not released.
-        rows: Rows below the best.
-        floor: The best floor that was measured, if any.
-        floor_value: Its figure.
-        over_floor: Whether the best printed figure is surely above it.
-    """
-
-    table: str
-    on: str
-    measure: str
-    n: int
-    best: str
-    published: float
-    second: str
-    over_second: Survives
-    survives: int
-    open: int
-    rows: int
-    floor: str = ""
-    floor_value: float | None = None
-    over_floor: Survives | None = None
 
 
 def figures(bench: Bench, workshop: Workshop) -> Iterator[Figure]:
@@ -181,21 +153,34 @@ def _of_task(bench: Bench, row: Row) -> Figure:
         published=row.published,
         beside=row.beside,
         command=f"grice bench {bench.name}",
+        computed=None if row.published is None else computation_of(row.kind, row.computed),
+        rounding=0.0 if row.published is None else row.rounding,
+        lower=row.lower,
+        difference=None if row.difference is None else _bounds(row.difference),
+        metric=row.metric,
+        baseline=row.baseline,
     )
     if row.found is None:
-        verdict: Verdict = "cannot be checked" if row.kind == "printed" else "not yet measured"
+        out_of_reach = row.kind == "printed" and row.published is not None
+        verdict: Verdict | None = "cannot be checked" if out_of_reach else None
         return msgspec.structs.replace(figure, verdict=verdict, why=row.why)
-    figure = _measured(figure, row.found, row.signature, _task_verdict(row, row.found))
+    figure = _measured(figure, row.found, row.signature)
     return msgspec.structs.replace(figure, why="; ".join(filter(None, [row.why, figure.why])))
 
 
-def _task_verdict(row: Row, found: Estimate) -> Verdict | None:
-    if row.published is None or row.kind == "floor":
+def verdict_of(figure: Figure) -> Verdict | None:
+    """Return the verdict on a figure that was measured; None if nothing is printed beside it."""
+    if figure.value is None or figure.published is None or figure.computed is None:
         return None
-    above = (row.published - found.value) if row.lower else (found.value - row.published)
-    same = abs(above) <= row.rounding
-    reached = row.kind == "ours" and above > 0
-    return "reproduced" if same or reached else "differs"
+    return verdict_on(
+        figure.published,
+        figure.value,
+        (figure.low, figure.high),
+        computed=figure.computed,
+        rounding=figure.rounding,
+        lower=figure.lower,
+        difference=None if figure.difference is None else figure.difference[1:],
+    )
 
 
 def _seen(seen: set[tuple[str, str, str]], metric: str, column: Column) -> bool:
@@ -228,8 +213,11 @@ def _printed(
         verdict="cannot be checked",
         why=table.why,
         command=f"grice bench {bench.name}",
+        computed="released files",
+        rounding=_rounding(cell),
+        lower=column.measure in table.lower,
     )
-    source = _source(table, name, place)
+    source = table.source_of(name, place)
     if not source:
         return figure
     if not workshop.knows(column.on, people=source in PEOPLE):
@@ -237,16 +225,10 @@ def _printed(
     try:
         found, signature = workshop.by_release(source, column.on, column.measure)
     except Left as left:
-        return msgspec.structs.replace(figure, verdict="not yet measured", why=str(left))
+        return msgspec.structs.replace(figure, verdict=None, why=str(left))
     except InputError as error:
         return msgspec.structs.replace(figure, why=str(error))
-    same = abs(found.value - cell.value) <= _rounding(cell)
-    return _measured(figure, found, signature, "reproduced" if same else "differs")
-
-
-def _source(table: Table, name: str, place: int) -> str:
-    source = table.recomputed.get(name, "")
-    return source if isinstance(source, str) else source[place]
+    return _measured(figure, found, signature)
 
 
 def _ours(
@@ -267,11 +249,18 @@ def _ours(
         measure=column.measure,
         published=None if cell is None else cell.value,
         n=column.n,
-        verdict="not yet measured",
         beside=beside,
         command=_command(bench, metric, column, workshop),
+        computed=None if cell is None else computation_of("ours", table.computed.get(metric)),
+        rounding=0.0 if cell is None else _rounding(cell),
+        lower=column.measure in table.lower,
     )
-    return _of_metric(figure, metric, column, cell, workshop)
+    figure = _of_metric(figure, metric, column, workshop)
+    source = table.source_of(beside, table.heads().index(column)) if beside else ""
+    if source and figure.value is not None:
+        paired = workshop.difference(metric, source, column.on, column.measure)
+        figure = msgspec.structs.replace(figure, difference=paired and _bounds(paired))
+    return msgspec.structs.replace(figure, verdict=verdict_of(figure))
 
 
 def _floor(bench: Bench, table: Table, metric: str, column: Column, workshop: Workshop) -> Figure:
@@ -283,47 +272,27 @@ def _floor(bench: Bench, table: Table, metric: str, column: Column, workshop: Wo
         on=column.on,
         measure=column.measure,
         n=column.n,
-        verdict="not yet measured",
         command=_command(bench, metric, column, workshop),
     )
-    return _of_metric(figure, metric, column, None, workshop)
+    return _of_metric(figure, metric, column, workshop)
 
 
-def _of_metric(
-    figure: Figure, metric: str, column: Column, cell: Cell | None, workshop: Workshop
-) -> Figure:
+def _of_metric(figure: Figure, metric: str, column: Column, workshop: Workshop) -> Figure:
     triples = workshop.knows_triples(metric, column.on, column.measure)
     if metric not in workshop.metrics and not triples:
         return msgspec.structs.replace(figure, why=f"there is no metric {metric} yet")
     if column.measure not in workshop.measures and not triples:
         return msgspec.structs.replace(figure, why="this task is not built yet")
     if not workshop.knows(column.on) and not triples:
-        why = "the ratings cannot be had"
-        return msgspec.structs.replace(figure, verdict="cannot be checked", why=why)
+        return msgspec.structs.replace(figure, why="the ratings cannot be had")
     compute = workshop.by_triples if triples else workshop.by_metric
     try:
         found, signature = compute(metric, column.on, column.measure)
-    except Left as left:
-        return msgspec.structs.replace(figure, why=str(left))
     except InputError as error:
-        verdict: Verdict | None = None if cell is None else "not yet measured"
-        return msgspec.structs.replace(figure, verdict=verdict, why=str(error))
-    figure = _measured(figure, found, signature, None)
+        return msgspec.structs.replace(figure, why=str(error))
+    figure = _measured(figure, found, signature)
     said = "" if triples else workshop.trained(metric, column.on)
-    figure = msgspec.structs.replace(figure, why="; ".join(filter(None, [figure.why, said])))
-    return _beside(figure, cell)
-
-
-def _beside(figure: Figure, cell: Cell | None) -> Figure:
-    """Say whether ours reaches the printed figure it is set beside."""
-    if cell is None or figure.value is None:
-        return figure
-    if figure.value >= cell.value - _rounding(cell):
-        return msgspec.structs.replace(figure, verdict="reproduced")
-    why = figure.why
-    if figure.high is not None and figure.high >= cell.value:
-        why = "; ".join(filter(None, [why, "below, but the interval holds the printed figure"]))
-    return msgspec.structs.replace(figure, verdict="differs", why=why)
+    return msgspec.structs.replace(figure, why="; ".join(filter(None, [figure.why, said])))
 
 
 def _rounding(cell: Cell) -> float:
@@ -333,86 +302,27 @@ def _rounding(cell: Cell) -> float:
     return float(0.5 * 10 ** -min(cell.decimals, 4) + 1e-6)
 
 
-def _measured(figure: Figure, found: Estimate, signature: str, verdict: Verdict | None) -> Figure:
-    return msgspec.structs.replace(
+def _measured(figure: Figure, found: Estimate, signature: str) -> Figure:
+    figure = msgspec.structs.replace(
         figure,
         value=found.value,
         low=found.low,
         high=found.high,
         n=found.n,
-        verdict=verdict,
         why=found.note or "",
         signature=signature,
     )
+    return msgspec.structs.replace(figure, verdict=verdict_of(figure))
+
+
+def _bounds(found: Estimate) -> tuple[float, float, float] | None:
+    """Return an estimate with its bounds; None if it has none."""
+    if found.low is None or found.high is None:
+        return None
+    return found.value, found.low, found.high
 
 
 def _command(bench: Bench, metric: str, column: Column, workshop: Workshop) -> str:
     if workshop.knows(column.on) and column.measure in ("pearson", "spearman"):
         return f"grice meta-eval {metric} --on {column.on}"
     return f"grice bench {bench.name}"
-
-
-CORRELATIONS = ("pearson", "spearman", "system pearson", "system spearman")
-
-
-def wins(bench: Bench, found: list[Figure], workshop: Workshop) -> Iterator[Win]:
-    """Yield for each column of correlations whether its best printed figure is surely the best.
-
-    Args:
-        bench: The bench.
-        found: Its figures.
-        workshop: Where released scores are.
-    """
-    for table in bench.tables:
-        for place, column in enumerate(table.heads()):
-            rows = [
-                (name, cells[place].value)  # type: ignore[union-attr]
-                for name, cells in table.body().items()
-                if cells[place] is not None and "judge" not in name
-            ]
-            if column.measure in CORRELATIONS and column.n and len(rows) > 1:
-                yield _win(table, place, column, rows, found, workshop)
-
-
-def _win(
-    table: Table,
-    place: int,
-    column: Column,
-    rows: list[tuple[str, float]],
-    found: list[Figure],
-    workshop: Workshop,
-) -> Win:
-    assert column.n is not None
-    (best, top), *others = sorted(rows, key=lambda row: -row[1])
-    outcomes = []
-    for name, printed in others:
-        sources = _source(table, best, place), _source(table, name, place)
-        between = None
-        if all(sources) and workshop.knows(column.on):
-            between = workshop.between(*sources, column.on, column.measure)
-        outcomes.append(survives(top, printed, column.n, between))
-    floors = [
-        figure
-        for figure in found
-        if figure.kind == "floor"
-        and (figure.on, figure.measure) == (column.on, column.measure)
-        and figure.value is not None
-    ]
-    floor = max(floors, key=lambda figure: figure.value or 0.0, default=None)
-    value = None if floor is None else floor.value
-    return Win(
-        table.id,
-        column.on,
-        column.measure,
-        column.n,
-        best,
-        top,
-        others[0][0],
-        outcomes[0],
-        outcomes.count("yes"),
-        outcomes.count("open"),
-        len(outcomes),
-        "" if floor is None else floor.row,
-        value,
-        None if value is None else survives(top, value, column.n),
-    )

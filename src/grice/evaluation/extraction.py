@@ -1,8 +1,8 @@
 """How well triples are read from replies: ACCENT's evaluation of its extractor (its Table 3).
 
 A cell is a reply and a relation. Whether a cell holds a triple is judged as a yes or no; how alike
-the triples are, by BLEU-2 over the cells where both the people and the extractor give one
-(Ghazarian et al., Findings of ACL 2023; the released script).
+the triples are, by BLEU-2 and BERTScore over the cells where both the people and the extractor give
+one (Ghazarian et al., Findings of ACL 2023; the released script).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,21 +19,27 @@ from grice.errors import InputError
 from grice.stats.resample import estimate, resample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from grice.stats.estimate import Estimate, Floats
 
+    Likeness: TypeAlias = Callable[[str, str], float]
+
 __all__ = [
+    "BERTSCORE",
     "MEASURES",
     "Cells",
     "as_deco",
     "bleu2",
     "extraction_differences",
     "extraction_measures",
+    "lines_of",
     "tokens_13a",
 ]
 
 MEASURES = ("precision", "recall", "f1", "bleu2")
+BERTSCORE = "bertscore"
+"""Given beside these if there is an encoder for it."""
 
 Pairs = list[tuple[str, str]]
 """Heads and tails of one cell."""
@@ -47,26 +53,33 @@ class Cells(NamedTuple):
 
 
 def extraction_measures(
-    replies: Sequence[Cells], relations: Sequence[str], *, seed: int = 0
+    replies: Sequence[Cells],
+    relations: Sequence[str],
+    *,
+    likeness: Likeness | None = None,
+    seed: int = 0,
 ) -> dict[str, Estimate]:
     """Return precision, recall, F1 and BLEU-2, 0 to 1, with intervals over replies.
 
     Args:
         replies: What was found in each reply.
         relations: The relations that were asked of every reply.
+        likeness: BERTScore's F1 of a found triple and one of people's; with it there is a measure
+            ``bertscore``: the best of a cell's triples of people, mean over the found ones.
         seed: Of the bootstrap, which draws whole replies.
 
     Raises:
         InputError: If there are fewer than two replies, or no cell in which both people and the
             extractor give a triple.
     """
-    counts = _table(replies, relations)
+    counts = _table(replies, relations, likeness)
 
     def statistic(weights: Floats) -> Floats:
         return _measures(weights @ counts)
 
     drawn = resample(statistic, len(counts), kind="percentile", resamples=2000, seed=seed)
-    return {name: estimate(drawn, column, what=name) for column, name in enumerate(MEASURES)}
+    names = MEASURES if likeness is None else (*MEASURES, BERTSCORE)
+    return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}
 
 
 def extraction_differences(
@@ -93,8 +106,10 @@ def extraction_differences(
     }
 
 
-def _table(replies: Sequence[Cells], relations: Sequence[str]) -> Floats:
-    counts = np.array([_counts(cells, relations) for cells in replies], np.float64)
+def _table(
+    replies: Sequence[Cells], relations: Sequence[str], likeness: Likeness | None = None
+) -> Floats:
+    counts = np.array([_counts(cells, relations, likeness) for cells in replies], np.float64)
     if len(counts) < 2 or not counts[:, 0].sum():
         raise InputError(
             f"{len(counts)} replies: extraction is measured on at least two, and people and "
@@ -104,23 +119,35 @@ def _table(replies: Sequence[Cells], relations: Sequence[str]) -> Floats:
 
 
 def _measures(sums: Floats) -> Floats:
-    """Return the measures of sums of :func:`_counts`, shape ``(n, 4)`` each."""
-    both, found, gold, likeness = sums.T
+    """Return the measures of sums of :func:`_counts`, shape ``(n, 5)`` each."""
+    both, found, gold, likeness, closeness = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        columns = (both / found, both / gold, 2 * both / (found + gold), likeness / both)
+        columns = (both / found, both / gold, 2 * both / (found + gold), likeness / both,
+                   closeness / both)  # fmt: skip
     return np.stack(columns, axis=1)
 
 
-def _counts(cells: Cells, relations: Sequence[str]) -> tuple[int, int, int, float]:
-    """Return cells of both, of the extractor, of people, and the summed BLEU-2 of the first."""
+def _counts(
+    cells: Cells, relations: Sequence[str], closest: Likeness | None
+) -> tuple[int, int, int, float, float]:
+    """Return cells of both, of the extractor, of people; of the first BLEU-2 and BERTScore."""
     found = [name for name in relations if cells.found.get(name)]
     gold = [name for name in relations if cells.gold.get(name)]
     both = [name for name in found if name in gold]
-    likeness = sum(bleu2(_lines(cells.found[name]), _lines(cells.gold[name])) for name in both)
-    return len(both), len(found), len(gold), likeness
+    pairs = [(lines_of(cells.found[name]), lines_of(cells.gold[name])) for name in both]
+    likeness = sum(bleu2(mine, goals) for mine, goals in pairs)
+    closeness = sum(_best(mine, goals, closest) for mine, goals in pairs) if closest else 0.0
+    return len(both), len(found), len(gold), likeness, closeness
 
 
-def _lines(pairs: Pairs) -> list[str]:
+def _best(predictions: Sequence[str], references: Sequence[str], likeness: Likeness) -> float:
+    """Return the mean over predictions of the best likeness with a reference."""
+    best = [max(likeness(text, goal) for goal in references) for text in predictions]
+    return sum(best) / len(best)
+
+
+def lines_of(pairs: Pairs) -> list[str]:
+    """Return triples of one relation as texts that are compared."""
     return [f"{head} <sep> {tail}" for head, tail in pairs]
 
 

@@ -12,6 +12,7 @@ from grice.errors import InputError, RecordError, counted
 from grice.evaluation.domain import USUAL, open_domain
 from grice.evaluation.sample import Sample, sample
 from grice.evaluation.shares import share
+from grice.metrics.limits import explained
 from grice.records import Conversation, Score, TripleEvidence
 from grice.scoring.items import utterances
 from grice.stats.correlations import correlation
@@ -78,6 +79,7 @@ class HealthCard(msgspec.Struct, frozen=True):
             not read the shipped encoder, or without vectors of it.
         counts: Items by status.
         signature: What exactly was computed.
+        limits: What the metric does not see on any file, by recorded benches.
     """
 
     metric: str
@@ -95,6 +97,7 @@ class HealthCard(msgspec.Struct, frozen=True):
     outside: Estimate | None
     counts: dict[str, int]
     signature: str
+    limits: tuple[str, ...]
 
 
 class HealthResult(msgspec.Struct, frozen=True):
@@ -279,6 +282,7 @@ def _card(loaded: LoadedMetric, items: _Items, bars: Bars, seed: int) -> HealthC
         _share(items.outside_in, items.outside),
         {status: items.statuses.count(status) for status in ("ok", "abstained", "failed")},
         loaded.signature,
+        tuple(explained(metric.name, signature=loaded.signature)),
     )
     units = len(set(np.array(groups)[judged].tolist()))
     constant = bool(judged.any() and np.ptp(values[judged]) == 0)

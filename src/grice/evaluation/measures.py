@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats import correlation, correlation_within, system_level
+from grice.stats import compare_correlations, correlation, correlation_within, system_level
 from grice.stats.estimate import Estimate
 from grice.stats.resample import estimate, resample
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Values: TypeAlias = Sequence[float | None]
     Measure: TypeAlias = Callable[[Values, Rated, str], Estimate]
 
-__all__ = ["MEASURES", "measured"]
+__all__ = ["MEASURES", "measured", "paired_difference"]
 
 
 def measured(measure: str, values: Values, rated: Rated, aspect: str) -> Estimate:
@@ -32,6 +32,27 @@ def measured(measure: str, values: Values, rated: Rated, aspect: str) -> Estimat
     if measure not in MEASURES:
         raise InputError(f"{measure} cannot be computed from one score per item")
     return MEASURES[measure](values, rated, aspect)
+
+
+def paired_difference(
+    kind: Literal["pearson", "spearman"], first: Values, second: Values, rated: Rated, aspect: str
+) -> Estimate:
+    """Return the correlation of one column with the ratings less that of another.
+
+    Both on the items where both have a value; items of one group are drawn together.
+
+    Raises:
+        InputError: If there are fewer than four such items, or a column is constant.
+    """
+    # The baseline stands second in a comparison, so that the difference is first less second.
+    compared = compare_correlations(
+        {"first": first, "second": second},
+        rated.human(aspect),
+        kind=kind,
+        groups=_groups(rated),
+        baseline="second",
+    )
+    return compared.comparisons[0].difference
 
 
 def _groups(rated: Rated) -> list[str] | None:

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import msgspec
 
 from grice.errors import InputError, did_you_mean
+from grice.evaluation.replication import Computation
 from grice.evaluation.rows import find_task, task_names
 
 __all__ = ["Bench", "Cell", "Column", "Table", "bench_names", "load_bench", "table_names"]
@@ -79,6 +80,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         recomputed: How a printed row is computed again from released scores, by row: a source
             of :mod:`grice.evaluation.released`, or one per column.
         ours: Our metrics, each with the printed row it is set beside.
+        computed: How one of our metrics is computed, if not by another method than that row.
         floors: Trivial metrics that stand in the table.
         why: Why the other rows cannot be checked.
         note: What to keep in mind.
@@ -92,6 +94,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     lower: tuple[str, ...] = ()
     recomputed: dict[str, str | tuple[str, ...]] = {}
     ours: dict[str, str] = {}
+    computed: dict[str, Computation] = {}
     floors: tuple[str, ...] = ()
     why: str = "its scores were not released"
     note: str = ""
@@ -128,7 +131,16 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         for name in (*self.recomputed, *filter(None, self.ours.values())):
             if name not in found:
                 raise InputError(f"{self.id}: no row {name!r}{did_you_mean(name, found)}")
+        for name in self.computed:
+            if name not in self.ours:
+                near = did_you_mean(name, self.ours)
+                raise InputError(f"{self.id}: {name!r} of computed is none of ours{near}")
         return found
+
+    def source_of(self, row: str, place: int) -> str:
+        """Return the released source of a printed row in a column; empty if there is none."""
+        source = self.recomputed.get(row, "")
+        return source if isinstance(source, str) else source[place]
 
 
 def _cell(text: str, scale: float) -> Cell | None:

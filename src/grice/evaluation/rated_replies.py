@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from grice.evaluation.measures import measured
+from grice.errors import InputError
+from grice.evaluation.measures import measured, paired_difference
 from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
 from grice.evaluation.workshop import Left
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.evaluation.datasets import Rated
+    from grice.evaluation.published import Table
     from grice.evaluation.workshop import Workshop
+    from grice.stats.estimate import Estimate
 
     Values = Sequence[float | None]
 
@@ -46,8 +49,7 @@ def blended(columns: Sequence[Values]) -> list[float | None]:
 
 def printed_rows(shop: Workshop, systems: Sequence[str], sets: Sequence[str]) -> Iterator[Row]:
     """Yield the printed figures of table 3.5, each beside what the released scores give."""
-    bench = load_bench(PUBLISHED[0])
-    table = next(one for one in bench.tables if one.id == PUBLISHED[1])
+    table = _table()
     heads, body = table.heads(), table.body()
     for system in systems:
         for column, cell in zip(heads, body[system], strict=True):
@@ -92,6 +94,7 @@ def our_rows(
             kind="ours",
             published=_published(beside, label, measure) if beside else None,
             beside=f"{beside} {label}" if beside else "",
+            difference=_difference(shop, values, beside, label, measure) if beside else None,
             why=warned,
             signature=f"{signature}|on:{rated.stamp}",
         )
@@ -172,8 +175,23 @@ def _lengths(rated: Rated) -> list[float]:
     return [math.log1p(len(item.conversation.turns[-1].text)) for item in rated.items]
 
 
+def _difference(
+    shop: Workshop, values: Values, system: str, label: str, measure: Literal["pearson", "spearman"]
+) -> Estimate | None:
+    """Return how far a column is above the released scores of a system; None if they are away."""
+    try:
+        theirs = shop.released_values(str(_table().recomputed[system]), SETS[label])
+        return paired_difference(measure, values, theirs, shop.rated(SETS[label]), ASPECT)
+    except InputError:
+        return None
+
+
+def _table() -> Table:
+    return next(one for one in load_bench(PUBLISHED[0]).tables if one.id == PUBLISHED[1])
+
+
 def _published(system: str, label: str, measure: str) -> float:
-    table = next(one for one in load_bench(PUBLISHED[0]).tables if one.id == PUBLISHED[1])
+    table = _table()
     for column, cell in zip(table.heads(), table.body()[system], strict=True):
         if column.on.startswith(SETS[label]) and column.measure == measure and cell is not None:
             return cell.value

@@ -12,6 +12,7 @@ import numpy as np
 from grice.errors import InputError
 from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
+from grice.evaluation.triples import knowledge_of
 from grice.knowledge.compatibility import (
     Sources,
     as_knowledge_base,
@@ -174,6 +175,7 @@ def gold_columns(
     """
     references = commonsense.models
     models = shop.models()
+    references = references | {"knowledge": knowledge_of(scorer)}
     head = cast("TripleHead", models.open(references["plausibility"]))
     encoder = cast("Encoder", models.open(references["encoder"]))
     store = cast("Shelf", models.open(references["knowledge"]))

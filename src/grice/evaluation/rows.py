@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from grice.evaluation.replication import Computation
 from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -15,9 +16,20 @@ if TYPE_CHECKING:
 
     from grice.evaluation.workshop import Workshop
 
-__all__ = ["Kind", "Row", "Task", "find_task", "task_names"]
+__all__ = [
+    "DIFFERENCE",
+    "LIKENESS",
+    "Kind",
+    "Row",
+    "Task",
+    "computation_of",
+    "find_task",
+    "task_names",
+]
 
 Kind: TypeAlias = Literal["printed", "ours", "floor"]
+DIFFERENCE, LIKENESS = "difference of ", "spearman with "
+"""How measures begin that compare two scores of the same items, and not one with people."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +48,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         lower: Whether lower is better.
         why: What the figure rests on, or why there is none.
         signature: What exactly was computed: models, settings, data.
+        computed: How the value was computed, where that is not what the kind says: of a printed
+            system from released files, of anything else by another method.
+        difference: The value less that of the released scores of ``beside`` on the same items.
+        metric: The metric of this package whose limits the row shows, with its default settings.
+        baseline: The trivial baseline that the metric is compared with on the same items: the
+            measure begins with :data:`DIFFERENCE` (metric less baseline) or :data:`LIKENESS`.
     """
 
     row: str
@@ -49,6 +67,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     lower: bool = False
     why: str = ""
     signature: str = ""
+    computed: Computation | None = None
+    difference: Estimate | None = None
+    metric: str = ""
+    baseline: str = ""
+
+
+def computation_of(kind: Kind, stated: Computation | None) -> Computation:
+    """Return how the figures of a row are computed: as stated, or as its kind says."""
+    return stated or ("released files" if kind == "printed" else "another method")
 
 
 class Task(NamedTuple):

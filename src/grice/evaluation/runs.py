@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from grice.errors import InputError, OutputError, why
-from grice.evaluation.bench import Figure, Win
+from grice.evaluation.bench import Figure
+from grice.evaluation.replication import VERDICTS, legend
+from grice.evaluation.wins import Win
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Run", "as_page", "read_runs", "write_run"]
+__all__ = ["Run", "as_page", "counted", "equal_rows", "read_runs", "write_run"]
+
+NOT_MEASURED = "not measured"
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +32,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         date: Day of the run.
         version: Version of grice.
         command: What makes it again.
-        counts: Figures by verdict; ``none`` where nothing was printed beside them.
+        counts: Figures by verdict; ``not measured`` if there is a printed figure and nothing to
+            compare with it, ``none`` if there is no printed one.
         figures: Those that have a value.
         wins: Whether the best printed figures survive an interval.
         notes: What to keep in mind, by table.
@@ -46,8 +52,32 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def counted(found: Sequence[Figure]) -> dict[str, int]:
-    """Return how many figures have each verdict."""
-    return dict(sorted(Counter(figure.verdict or "none" for figure in found).items()))
+    """Return how many figures have each verdict, in the order of tables, and how many have none."""
+    counts = Counter(figure.verdict or _without(figure) for figure in found)
+    return {name: counts[name] for name in (*VERDICTS, NOT_MEASURED, "none") if counts[name]}
+
+
+def _without(figure: Figure) -> str:
+    return "none" if figure.published is None else NOT_MEASURED
+
+
+def equal_rows(found: Sequence[Figure]) -> list[tuple[str, str]]:
+    """Return pairs of rows of a table that agree in every figure they share, interval included.
+
+    Rows of different names are different computations, so these are one that stands there twice.
+    A figure without an interval of some width shows nothing.
+    """
+    rows: dict[str, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
+    for one in found:
+        if one.value is None or one.low is None or one.high is None or one.low == one.high:
+            continue
+        figures = rows.setdefault(one.row, {})
+        figures[one.table, one.on, one.measure] = one.value, one.low, one.high
+    return [
+        (first, second)
+        for (first, mine), (second, other) in combinations(rows.items(), 2)
+        if (shared := mine.keys() & other.keys()) and all(mine[key] == other[key] for key in shared)
+    ]
 
 
 def write_run(run: Run, folder: Path) -> None:
@@ -104,8 +134,11 @@ def _page(runs: Sequence[Run]) -> Iterator[str]:
     yield (
         "Written by `grice bench --page` from the records beside this page; no figure is typed. "
         "Intervals are 95 %. *Printed* is the figure of the source, of our metrics that of the "
-        "row they are set beside. Rows in italics are trivial floors."
+        "row they are set beside. Rows in italics are trivial baselines. Verdicts on a printed "
+        "figure:"
     )
+    yield ""
+    yield from legend()
     yield ""
     yield from _overview(runs)
     for run in runs:
@@ -113,15 +146,26 @@ def _page(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _overview(runs: Sequence[Run]) -> Iterator[str]:
-    yield "| bench | reproduced | differs | cannot be checked | not yet measured | date |"
-    yield "|---|---|---|---|---|---|"
+    yield (
+        "| bench | recomputed | reproduced | beside: above | level | below | cannot be checked "
+        "| not measured | date |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
+    total: Counter[str] = Counter()
     for run in runs:
-        counts = [
-            str(run.counts.get(verdict, 0))
-            for verdict in ("reproduced", "differs", "cannot be checked", "not yet measured")
-        ]
-        yield f"| [{run.bench}](#{run.bench}) | {' | '.join(counts)} | {run.date} |"
+        total.update(run.counts)
+        yield f"| [{run.bench}](#{run.bench}) | {' | '.join(_counts(run.counts))} | {run.date} |"
+    yield f"| all | {' | '.join(_counts(total))} | |"
     yield ""
+
+
+def _counts(counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield the cells of the counts; of what was tried, how many were."""
+    for name in ("recomputed", "reproduced"):
+        done, not_done = counts.get(name, 0), counts.get(f"not {name}", 0)
+        yield f"{done} of {done + not_done}" if done + not_done else "–"
+    for name in (*(v for v in VERDICTS if v.startswith("beside")), VERDICTS[-1], NOT_MEASURED):
+        yield str(counts.get(name, 0))
 
 
 def _section(run: Run) -> Iterator[str]:
@@ -163,10 +207,17 @@ def _line(figure: Figure) -> str:
     value = "" if figure.value is None else _number(figure.value)
     printed = "" if figure.published is None else f"{figure.published:g}"
     what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure
-    verdict: str = figure.verdict or ""
-    if figure.kind == "ours" and verdict and figure.why:
-        verdict += f" ({_cell(figure.why)})"
+    remarks = [_difference(figure), _cell(figure.why) if figure.kind == "ours" else ""]
+    remark = "; ".join(filter(None, remarks)) if figure.verdict else ""
+    verdict = (figure.verdict or "") + (f" ({remark})" if remark else "")
     return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
+
+
+def _difference(figure: Figure) -> str:
+    if figure.difference is None:
+        return ""
+    value, low, high = map(_number, figure.difference)
+    return f"difference to the released scores {value}, {low} to {high}"
 
 
 def _wins(run: Run) -> Iterator[str]:
@@ -175,7 +226,7 @@ def _wins(run: Run) -> Iterator[str]:
     yield (
         "Whether the best printed figure is above the others by an interval: *yes* whatever the "
         "two metrics have in common, *no* even if they largely agree, *open* if that depends on "
-        "scores that were not released. *Over the floor*: over the best trivial floor."
+        "scores that were not released. *Over the floor*: over the best trivial baseline."
     )
     yield ""
     yield "| column | n | best | figure | over the second | over the rest | over the floor |"

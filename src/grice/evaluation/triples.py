@@ -13,8 +13,6 @@ import io
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-import numpy as np
-
 from grice.errors import InputError
 from grice.knowledge.compatibility import (
     Sources,
@@ -24,8 +22,7 @@ from grice.knowledge.compatibility import (
     scorer_names,
 )
 from grice.records import Triple
-from grice.stats.estimate import group_codes
-from grice.stats.resample import estimate, resample
+from grice.stats.roc import roc_areas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,9 +32,17 @@ if TYPE_CHECKING:
     from grice.knowledge.plausibility import TripleHead
     from grice.runtime.protocols import Encoder
     from grice.scoring.models import Models
-    from grice.stats.estimate import Estimate, Floats, Integers
+    from grice.stats.estimate import Estimate
 
-__all__ = ["AREAS", "SCORERS", "TripleRows", "area", "read_triples"]
+__all__ = [
+    "AREAS",
+    "SCORERS",
+    "TripleRows",
+    "area",
+    "knowledge_of",
+    "models_of",
+    "read_triples",
+]
 
 TEST, DEV = "cskb_population/tst.tsv.gz", "cskb_population/dev.tsv.gz"
 SOURCE = (
@@ -86,13 +91,35 @@ GENERAL = {"general Want": "xWant", "general Effect": "xEffect", "general React"
 """Relations that say nothing of who wants or feels, and what they are judged as."""
 
 
+HEADS, ENCODER, STORE, GENERATOR = (
+    "bundle:plausibility", "bundle:encoder", "bundle:atomic", "bundle:comet",
+)  # fmt: skip
+
+
+def knowledge_of(scorer: str) -> str:
+    """Return the knowledge that a scorer of compatibility is measured with.
+
+    Only a generator has probabilities of tails; the others read what is stored.
+    """
+    return GENERATOR if scorer == "likelihood" else STORE
+
+
+def models_of(scorer: str) -> tuple[str, ...]:
+    """Return the models that a scorer of :data:`SCORERS` rests on."""
+    if scorer == "relation_rate":
+        return ()
+    if scorer == "cosine_head_tail":
+        return (ENCODER,)
+    return (HEADS, knowledge_of(scorer), ENCODER)
+
+
 def _by(scorer: str) -> Scorer:
     """Return what a scorer of compatibility gives, with the models of the metric."""
 
     def scores(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
-        head = cast("TripleHead", models.open("bundle:plausibility"))
-        store = cast("Shelf", models.open("bundle:atomic"))
-        encoder = cast("Encoder", models.open("bundle:encoder"))
+        head = cast("TripleHead", models.open(HEADS))
+        store = cast("Shelf", models.open(knowledge_of(scorer)))
+        encoder = cast("Encoder", models.open(ENCODER))
         triples = [
             Triple(one.head, GENERAL.get(one.relation, one.relation), one.tail)
             for one in rows.triples
@@ -105,7 +132,7 @@ def _by(scorer: str) -> Scorer:
 
 
 def _cosine(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
-    encoder = cast("Encoder", models.open("bundle:encoder"))
+    encoder = cast("Encoder", models.open(ENCODER))
     heads = encoder.encode([triple.head for triple in rows.triples])
     tails = encoder.encode([triple.tail for triple in rows.triples])
     return [float(head @ tail) for head, tail in zip(heads, tails, strict=True)]
@@ -149,53 +176,11 @@ def area(measure: str, scores: Sequence[float], rows: TripleRows) -> Estimate:
         rows: The triples.
 
     Raises:
-        InputError: If there is only one label.
+        InputError: If there is only one label, or a score is missing.
     """
-    if len(set(rows.plausible)) < 2:
-        raise InputError("an area under the curve needs plausible and implausible triples")
-    labels = np.asarray(rows.plausible, np.float64)
-    values = np.asarray(scores, np.float64)
-    if measure == AREAS[0]:
-        parts = [np.arange(len(values))]
-    else:
-        relations = np.array([triple.relation for triple in rows.triples])
-        parts = [np.flatnonzero(relations == name) for name in np.unique(relations)]
-        parts = [part for part in parts if np.ptp(labels[part]) > 0]
-    areas = [(part, _weighted_area(values[part], labels[part])) for part in parts]
-
-    def statistic(weights: Floats) -> Floats:
-        each = np.stack([one(weights[:, part]) for part, one in areas], axis=1)
-        size = np.stack([weights[:, part].sum(axis=1) for part, _ in areas], axis=1)
-        size = np.where(np.isnan(each), 0.0, size)
-        total = size.sum(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray((np.nan_to_num(each) * size).sum(axis=1) / total)[:, None]
-
-    drawn = resample(
-        statistic,
-        len(values),
-        groups=group_codes([triple.head for triple in rows.triples], len(values)),
-        kind="jackknife",
-    )
-    return estimate(drawn, what=measure, bounded="share")
-
-
-def _weighted_area(values: Floats, labels: Floats) -> Callable[[Floats], Floats]:
-    """Return the function from weights to areas: ties count half."""
-    order = np.argsort(values, kind="stable")
-    labels = labels[order]
-    new = np.append(True, np.diff(values[order]) > 0)
-    starts: Integers = np.flatnonzero(new).astype(np.int64)
-
-    def areas(weights: Floats) -> Floats:
-        ranked = weights[:, order]
-        positive = np.add.reduceat(ranked * labels, starts, axis=1)
-        negative = np.add.reduceat(ranked * (1 - labels), starts, axis=1)
-        below = np.cumsum(negative, axis=1) - negative
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(
-                (positive * (below + negative / 2)).sum(axis=1)
-                / (positive.sum(axis=1) * negative.sum(axis=1))
-            )
-
-    return areas
+    return roc_areas(
+        {measure: scores},
+        [float(one) for one in rows.plausible],
+        groups=[triple.head for triple in rows.triples],
+        strata=None if measure == AREAS[0] else [triple.relation for triple in rows.triples],
+    ).areas[measure]

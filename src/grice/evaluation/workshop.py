@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from grice.errors import InputError
 from grice.evaluation.columns import score_table
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.evaluation.measures import MEASURES, measured
+from grice.evaluation.measures import MEASURES, measured, paired_difference
 from grice.evaluation.people import PEOPLE, of_people
 from grice.evaluation.released import released
 from grice.evaluation.trained import Guard, models_named
-from grice.evaluation.triples import AREAS, SCORERS, area, read_triples
+from grice.evaluation.triples import AREAS, SCORERS, area, models_of, read_triples
 from grice.stats.correlations import correlation_value
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ __all__ = ["Left", "Workshop"]
 Values = list[float | None]
 
 TRIPLES = ("cskb_population:12 relations", "cskb_population:18 relations")
-MODELS = {
-    "commonsense": ("bundle:plausibility", "bundle:atomic"),
-    "cosine_head_tail": ("bundle:encoder",),
-}
 
 
 class Left(InputError):  # noqa: N818 - no fault, only a figure that is left open
@@ -192,10 +188,23 @@ class Workshop:
         if (scorer, on) not in self._triples:
             self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
         found = area(measure, self._triples[scorer, on], rows)
-        parts = [scorer]
-        if scorer != "relation_rate":
-            parts += [self.models().stamp(one) for one in MODELS[scorer]]
+        parts = [scorer, *(self.models().stamp(one) for one in models_of(scorer))]
         return found, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
+
+    def difference(self, metric: str, source: str, on: str, measure: str) -> Estimate | None:
+        """Return a metric's correlation less that of released scores on the same items.
+
+        None where the two cannot be paired: for other measures, and without such scores.
+        """
+        name, _, aspect = on.partition(":")
+        if measure not in ("pearson", "spearman") or source in PEOPLE:
+            return None
+        try:
+            columns = self.metric_values(metric, name), self.released_values(source, name)
+            rated = self.rated(name)
+            return paired_difference(measure, *columns, rated, aspect)  # type: ignore[arg-type]
+        except InputError:
+            return None
 
     def released_values(self, source: str, name: str) -> Values:
         """Return released scores of the items of a set."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.knowledge.generative import Likelihood
     from grice.records import KnownTail, Triple
 
-__all__ = ["KnowledgeBase"]
+__all__ = ["KnowledgeBase", "TailProbabilities"]
 
 
 @runtime_checkable
@@ -49,6 +50,19 @@ class KnowledgeBase(Protocol):
         """Return how well each triple agrees with what is known, 0 to 1.
 
         Spans and sources are not read. A triple about which nothing is known gives 0.
+
+        Raises:
+            InputError: For a relation the schema does not have.
+        """
+        ...
+
+
+@runtime_checkable
+class TailProbabilities(Protocol):
+    """Knows how probable a tail is: a knowledge base that generates tails."""
+
+    def likelihoods(self, triples: Sequence[Triple]) -> list[Likelihood | None]:
+        """Return how probable each tail is; None for a triple without a head or a tail.
 
         Raises:
             InputError: For a relation the schema does not have.

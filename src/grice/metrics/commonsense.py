@@ -106,8 +106,8 @@ def commonsense(
 
     Args:
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
-            with known tails; ``likelihood``, what the knowledge base says itself; or networks of
-            the shape of ACCENT's baselines.
+            with known tails; ``likelihood``, the probability of the tail by knowledge that
+            generates tails (``bundle:comet``); or networks of the shape of ACCENT's baselines.
         read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
         pool: How triples are taken together: ``cautious``, their harmonic mean; or ``mean``, as in
             ACCENT.

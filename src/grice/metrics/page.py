@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.metrics.limits import explained
 from grice.runtime.bundle import open_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grice.metrics.declaration import Metric
+    from grice.metrics.limits import Recorded
     from grice.runtime.bundle import Card
 
 __all__ = ["metric_page"]
 
 
-def metric_page(metric: Metric) -> str:
-    """Return the page as Markdown: meaning, scale, options, models, measured quality, example."""
-    return "\n".join(_lines(metric)).rstrip() + "\n"
+def metric_page(metric: Metric, known: Recorded | None = None) -> str:
+    """Return the page as Markdown: meaning, scale, limits, options, models, quality, example.
+
+    Args:
+        metric: The declared metric.
+        known: Measured limits of metrics; by default those that ship.
+    """
+    return "\n".join(_lines(metric, known)).rstrip() + "\n"
 
 
-def _lines(metric: Metric) -> Iterator[str]:
+def _lines(metric: Metric, known: Recorded | None) -> Iterator[str]:
     item = "each reply" if metric.judges == "response" else "each whole conversation"
     yield f"# {metric.name}"
     yield ""
@@ -35,6 +42,11 @@ def _lines(metric: Metric) -> Iterator[str]:
     yield f"- Version: {metric.version}"
     yield f"- Method: {metric.source}"
     yield f"- Runs by default: {'yes' if metric.default else 'no'}"
+    yield ""
+    yield "## What it does not see"
+    yield ""
+    for sentence in explained(metric.name, known, signature=f"{metric.name}:{metric.version}|"):
+        yield f"- {sentence}"
     if metric.options or metric.models:
         yield ""
         yield "## Options"

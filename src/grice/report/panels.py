@@ -22,6 +22,8 @@ class MetricPanel(msgspec.Struct, frozen=True):
         judges: Whether it scores single replies or whole conversations.
         source: Where the method was published.
         signature: What exactly was computed; a score with another signature shows its own.
+        does_not_see: What was measured of its limits, in one line.
+        limits: The same in sentences with figures.
     """
 
     name: str
@@ -31,6 +33,8 @@ class MetricPanel(msgspec.Struct, frozen=True):
     judges: Literal["response", "conversation"] = "response"
     source: str = ""
     signature: str = ""
+    does_not_see: str = ""
+    limits: tuple[str, ...] = ()
 
 
 class MetricTotals(msgspec.Struct, frozen=True):

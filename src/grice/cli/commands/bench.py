@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from grice.evaluation.bench import Figure, Win
+    from grice.evaluation.bench import Figure
     from grice.evaluation.columns import Scores
     from grice.evaluation.published import Bench
+    from grice.evaluation.wins import Win
     from grice.evaluation.workshop import Workshop
 
 HELP = "measure published tables again, beside our metrics and trivial floors"
@@ -93,10 +94,15 @@ def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
 def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int:
     """Measure, print and keep one bench; return how many figures it gave."""
     import grice
-    from grice.evaluation.bench import figures, wins
-    from grice.evaluation.runs import Run, counted, write_run
+    from grice.evaluation.bench import figures
+    from grice.evaluation.runs import Run, counted, equal_rows, write_run
+    from grice.evaluation.wins import wins
 
     found = list(figures(bench, workshop))
+    for first, second in equal_rows(found):
+        from grice.cli._terminal import warn
+
+        warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
     won = list(wins(bench, found, workshop))
     if arguments.json:
         from grice.records import to_json

@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(result: HealthResult) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli._tables import print_limits, print_lines, print_table
+    from grice.metrics.limits import summed_up
 
     print_lines([f"{result.conversations:,} of {counted(result.of, 'conversation')}"], style="bold")
     for card in result.cards:
@@ -66,6 +67,7 @@ def _print(result: HealthResult) -> None:
             print_lines([f"nothing found against {card.metric} on this file"], style="green")
         print_lines(card.warnings, style="bold red")
         print_lines(card.remarks, style="dim")
+        print_limits({card.metric: summed_up(card.metric)})
     print_lines(result.problems, style="yellow")
 
 

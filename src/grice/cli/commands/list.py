@@ -43,8 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_lists(registry: Registry) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli._tables import print_limits, print_lines, print_table
     from grice.formats import FORMATS
+    from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
+    from grice.metrics.limits import summed_up
 
     metrics = sorted(registry.metrics.values(), key=lambda known: not known.default)
     print_table(
@@ -56,6 +58,9 @@ def _print_lists(registry: Registry) -> None:
         words=4,
     )
     print_lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
+    said = {one.name: summed_up(one.name) for one in metrics if one.source != TRIVIAL_SOURCE}
+    print_limits(said)
+    print_lines([""])
     formats = [(name, known.summary) for name, known in FORMATS.items()]
     print_table(("format", "what it is"), formats, words=2)
 
@@ -63,12 +68,15 @@ def _print_lists(registry: Registry) -> None:
 def _as_json(registry: Registry, name: str | None) -> str:
     import msgspec
 
+    from grice.metrics.limits import explained
+
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
     rows = [
         {
             **{field: getattr(metric, field) for field in metric.__struct_fields__},
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
+            "does_not_see": explained(metric.name),
         }
         for metric in metrics
     ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from grice.errors import InputError
-from grice.evaluation.measures import measured
+from grice.evaluation.measures import measured, paired_difference
 from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
 from grice.stats import compare_correlations, correlation
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from grice.evaluation.rows import Kind
     from grice.evaluation.workshop import Workshop
+    from grice.stats.estimate import Estimate
 
 __all__ = ["Aspect", "learned", "rows"]
 
-MEASURES = ("spearman", "pearson")
+MEASURES: tuple[Literal["spearman", "pearson"], ...] = ("spearman", "pearson")
 METRIC = "coherence"
 FLOORS = ("mean_user_words", "mean_adjacent_cosine", "mean_cosine_to_user", "turn_count")
 RECIPE = "recipes/coherence/work/ablation_values.json"
@@ -112,7 +113,7 @@ def _over_all(
     shop: Workshop,
     name: str,
     aspect: Aspect,
-    measure: str,
+    measure: Literal["pearson", "spearman"],
     columns: Mapping[str, Sequence[float | None]],
 ) -> Iterator[Row]:
     rated = shop.rated(name)
@@ -120,15 +121,30 @@ def _over_all(
     for column, values in columns.items():
         if all(value is None for value in values):
             continue
+        compared = column == METRIC and printed is not None
+        difference = _difference(shop, name, aspect, measure, columns) if compared else None
         yield Row(
             row=f"{column} {aspect.called}",
             measure=measure,
             found=measured(measure, values, rated, aspect.name),
             kind=_kind(column),
             published=None if column in FLOORS else printed,
-            beside="DEAM" if column == METRIC and printed is not None else "",
+            beside="DEAM" if compared else "",
+            difference=difference,
             signature=_signature(shop, column, name),
         )
+
+
+def _difference(
+    shop: Workshop,
+    name: str,
+    aspect: Aspect,
+    measure: Literal["pearson", "spearman"],
+    columns: Mapping[str, Sequence[float | None]],
+) -> Estimate:
+    """Return how far ours is above DEAM's released scores on the same conversations."""
+    ours, theirs = columns[METRIC], columns["DEAM"]
+    return paired_difference(measure, ours, theirs, shop.rated(name), aspect.name)
 
 
 def _above(

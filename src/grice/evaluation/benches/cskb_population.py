@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
-from grice.evaluation.triples import AREAS, OF_ACCENT, SCORERS, TripleRows, area, read_triples
+from grice.evaluation.triples import (
+    AREAS,
+    OF_ACCENT,
+    SCORERS,
+    TripleRows,
+    area,
+    models_of,
+    read_triples,
+)
 from grice.knowledge.compatibility import scorer_names
 
 if TYPE_CHECKING:
@@ -46,8 +54,9 @@ def measure(shop: Workshop) -> Iterator[Row]:
     others = [name for name in scorer_names() if name in SCORERS]
     for name in ("compatibility", *FLOORS, *others):
         scores = SCORERS[name](rows, shop.models(), shop.folder)
+        stamp = "|".join([name, *(shop.models().stamp(one) for one in models_of(name))])
         for part, suffix in PARTS.items():
-            yield from _areas(name, scores, rows, part, suffix)
+            yield from _areas(name, scores, rows, part, suffix, stamp)
     for part, suffix in PARTS.items():
         for name, value in _published(part).items():
             yield Row(
@@ -61,7 +70,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
 
 
 def _areas(
-    name: str, scores: list[float], rows: TripleRows, part: str, suffix: str
+    name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, stamp: str
 ) -> Iterator[Row]:
     row = name if name in ("compatibility", *FLOORS) else f"compatibility, scorer {name}"
     kept = [i for i, one in enumerate(rows.triples) if part == ALL or one.relation in OF_ACCENT]
@@ -78,7 +87,7 @@ def _areas(
             kind="floor" if name in FLOORS else "ours",
             published=printed,
             beside=PRINTED[name] if printed is not None else "",
-            signature=f"{name}|on:cskb_population:{part}|measure:{title}",
+            signature=f"{stamp}|on:cskb_population:{part}|measure:{title}",
         )
 
 

@@ -17,6 +17,7 @@ from grice.evaluation.rated_replies import (
     printed_rows,
     test_row,
 )
+from grice.evaluation.replication import Verdict, verdict_on
 from grice.evaluation.rows import Row
 from grice.evaluation.workshop import Left
 from grice.stats import compare_correlations
@@ -46,6 +47,13 @@ WAYS = {"relevance": BOTH[:1], "relevance+engagement": BOTH}
 ANCHORS = "anchors"
 NO_SYSTEM = ("cosine with", "one judge")
 """Beginnings of the rows of that bench that are floors and ceilings."""
+OUTCOMES: dict[Verdict, str] = {
+    "beside: above": "sets above the best published figure",
+    "beside: level": "sets level with the best published figure",
+    "beside: below": "sets below the best published figure",
+}
+ROUNDING = 0.0005
+"""Best figures are printed with three decimals."""
 OWN = ("predictive_engagement_dd",)
 """Measured in rows of their own."""
 RELEVANCE, MEAN = "record:released.ctx_ruber_unref", "MLP BERT(mean) + Ctx_RUBER"
@@ -129,14 +137,14 @@ def _behind(shop: Workshop, desk: Workshop, way: str, metrics: tuple[str, ...]) 
 def _other_sets(
     shop: Workshop, kind: str = "", ways: Mapping[str, tuple[str, ...]] = WAYS
 ) -> Iterator[Row]:
-    """Yield our figures on the other rated sets of replies, and on how many the best is reached.
+    """Yield our figures on the other rated sets of replies, and how many stand how to the best.
 
     Args:
         shop: Scores the replies.
         kind: What is added to the names of the rows.
         ways: The metrics whose mean is taken, by the beginning of the rows.
     """
-    reached: dict[str, list[bool]] = {name: [] for name in ways}
+    verdicts: dict[str, list[Verdict]] = {name: [] for name in ways}
     for on, system, best in _best_published(shop):
         name, _, aspect = on.partition(":")
         for way, metrics in ways.items():
@@ -144,7 +152,12 @@ def _other_sets(
             if all(value is None for value in values):
                 continue  # a file of scores may hold none of this set
             found = measured("spearman", values, shop.rated(name), aspect)
-            reached[way].append(found.value >= best)
+            verdicts[way].append(
+                verdict_on(
+                    best, found.value, (found.low, found.high), computed="another method",
+                    rounding=ROUNDING,
+                )
+            )  # fmt: skip
             warned = "; ".join(filter(None, (shop.trained(metric, on) for metric in metrics)))
             signature = "+".join(shop.grader(metric)[1][metric] for metric in metrics)
             yield Row(
@@ -154,20 +167,23 @@ def _other_sets(
                 kind="ours",
                 published=best,
                 beside=f"{system}, the best published",
+                rounding=ROUNDING,
                 why=warned,
                 signature=f"{signature}|on:{shop.rated(name).stamp}",
             )
-    for way, each in reached.items():
-        if not each:
-            continue
-        bare = Estimate(float(sum(each)), None, None, 0.95, len(each), "a count has no interval")
-        yield Row(
-            row=f"{way}{kind}, other rated sets",
-            measure="sets at the best published figure",
-            found=bare,
-            kind="ours",
-            why="sets of single replies at hand for which a figure of a metric is published",
-        )
+    for way, each in verdicts.items():
+        for verdict, outcome in OUTCOMES.items() if each else ():
+            yield Row(
+                row=f"{way}{kind}, other rated sets",
+                measure=outcome,
+                found=_count(each.count(verdict), len(each)),
+                kind="ours",
+                why="sets of single replies at hand for which a figure of a metric is published",
+            )
+
+
+def _count(count: int, n: int) -> Estimate:
+    return Estimate(float(count), None, None, 0.95, n, "a count has no interval")
 
 
 def _best_published(shop: Workshop) -> Iterator[tuple[str, str, float]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.evaluation.benches._research import research, scored
-from grice.evaluation.convai import read_chats, split_of
+from grice.evaluation.convai import pairs_of, read_chats, split_of
 from grice.evaluation.rated_replies import SETS, floor_rows, our_rows, printed_rows, test_row
 from grice.evaluation.rows import Row
 from grice.evaluation.unseen import aggregated, by_conversation, by_features, by_head, transferred
@@ -39,6 +39,8 @@ PENALTY = Penalty(scalars=1e-3, vectors=0.1)
 
 CONVERSATIONS = {0: 1690, 1: 21, 2: 81, 3: 47, 4: 147, 5: 63}
 """Table 3.1: conversations by engagement."""
+PAIRS = {0: 10122, 1: 45, 2: 238, 3: 444, 4: 1492, 5: 783}
+"""Table 3.1: pairs by engagement of their conversation."""
 SPLIT = {"train": (6222, 1562), "valid": (2121, 575), "test": (2062, 582)}
 """Table 3.4: pairs of label 0 and 1."""
 PRINTED = {"published": 0.76}
@@ -103,6 +105,9 @@ def _counts(chats: list[Chat]) -> Iterator[Row]:
     for rating, printed in CONVERSATIONS.items():
         count = sum(chat.published == rating for chat in chats)
         yield _count(f"table 3.1: rated {rating}", "conversations", count, printed)
+        rated = [chat for chat in chats if chat.published == rating]
+        pairs = sum(len(pairs_of(chat, "published")) for chat in rated)
+        yield _count(f"table 3.1: rated {rating}", "pairs", pairs, PAIRS[rating])
         right = sum(chat.corrected == rating for chat in chats)
         yield Row(
             row=f"corrected: rated {rating}",

@@ -1,0 +1,230 @@
+"""What a metric does not see, in sentences that follow from recorded figures.
+
+The figures are in ``data/limits.json``, made from the runs of benches that compare metrics with
+trivial baselines (``python docs/generate.py``): each metric against each baseline on the same
+items, with the 95 % interval of the paired difference. Nothing here is typed by hand, and a metric
+that no bench has compared is *not measured*.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from statistics import median
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = [
+    "ALIKE", "FILE", "NOT_MEASURED", "Comparison", "Limits", "Recorded", "explained", "recorded",
+    "summed_up",
+]  # fmt: skip
+
+FILE = "limits.json"
+NOT_MEASURED = "not measured"
+TRIVIAL = "a trivial baseline itself"
+AREA = "AUC"
+"""The measure of how a metric tells turns that people marked from others; 0.5 is chance."""
+CHANCE = 0.5
+ALIKE = 0.8
+"""From this Spearman correlation on, by the median set, a metric is said to rank as a baseline."""
+
+
+class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A metric beside one trivial baseline on the same items.
+
+    Attributes:
+        on: The rated set with its aspect, or what people marked.
+        measure: ``AUC`` of what people marked, or ``spearman`` with their ratings.
+        value: The metric's figure.
+        low: Lower bound of its 95 % interval.
+        high: Upper bound.
+        n: Number of items.
+        baseline: The trivial baseline.
+        of_baseline: Its figure.
+        gap: The metric's figure less that of the baseline, with the bounds of the 95 % interval.
+        alike: Spearman correlation of the two scores, if it was measured.
+        command: What measures it again.
+    """
+
+    on: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    n: int
+    baseline: str
+    of_baseline: float
+    gap: tuple[float, float, float]
+    alike: float | None = None
+    command: str = ""
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the metric is surely below the baseline."""
+        return self.gap[2] < 0
+
+    @property
+    def is_above(self) -> bool:
+        """Whether it is surely above."""
+        return self.gap[1] > 0
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What was measured of a metric.
+
+    Attributes:
+        signature: What exactly was computed.
+        comparisons: With every trivial baseline, by what they were compared on.
+    """
+
+    signature: str
+    comparisons: tuple[Comparison, ...]
+
+    def marked(self) -> list[Comparison]:
+        """Return for each thing people marked the comparison with the best trivial baseline."""
+        return _best(one for one in self.comparisons if one.measure == AREA)
+
+    def rated(self) -> dict[str, list[Comparison]]:
+        """Return the comparisons on rated sets by baseline."""
+        found: dict[str, list[Comparison]] = {}
+        for one in self.comparisons:
+            if one.measure != AREA:
+                found.setdefault(one.baseline, []).append(one)
+        return found
+
+
+def _best(comparisons: Iterable[Comparison]) -> list[Comparison]:
+    found: dict[str, Comparison] = {}
+    for one in comparisons:
+        if one.on not in found or one.of_baseline > found[one.on].of_baseline:
+            found[one.on] = one
+    return list(found.values())
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """The content of the file: limits by metric, and the baselines they are held against."""
+
+    metrics: dict[str, Limits]
+    baselines: tuple[str, ...]
+
+
+@cache
+def recorded() -> Recorded:
+    """Return what ships."""
+    data = (resources.files("grice") / "data" / FILE).read_bytes()
+    return msgspec.json.decode(data, type=Recorded)
+
+
+def summed_up(metric: str, known: Recorded | None = None) -> str:
+    """Return in one line what a metric does not see.
+
+    Args:
+        metric: Its name.
+        known: What was measured; by default what ships.
+    """
+    known = known or recorded()
+    limits = known.metrics.get(metric)
+    if limits is None:
+        return TRIVIAL if metric in known.baselines else NOT_MEASURED
+    parts = []
+    blind = [one.on for one in limits.marked() if one.low <= CHANCE]
+    if blind:
+        parts.append(f"near or below chance for {', '.join(blind)}")
+    for baseline, each in limits.rated().items():
+        if _ranks_alike(each):
+            parts.append(f"ranks as {baseline} does")
+            continue
+        behind = sum(not one.is_above for one in each)
+        if behind:
+            parts.append(f"not above {baseline} on {behind} of {len(each)} rated sets")
+    return "; ".join(parts) or "no limit found by what was measured"
+
+
+def explained(metric: str, known: Recorded | None = None, *, signature: str = "") -> list[str]:
+    """Return what a metric does not see, sentence by sentence, with figures.
+
+    Args:
+        metric: Its name.
+        known: What was measured; by default what ships.
+        signature: How it is computed here, whole or from its beginning on; that it was measured in
+            another way is said.
+    """
+    known = known or recorded()
+    limits = known.metrics.get(metric)
+    if limits is None:
+        if metric in known.baselines:
+            return ["A trivial baseline itself: other metrics are held against it."]
+        return ["Not measured: no recorded bench has held it against trivial baselines."]
+    said = [*_of_marked(limits.marked())]
+    for baseline, each in limits.rated().items():
+        said += _of_rated(baseline, each)
+    if not said:
+        said.append("No limit found by what was measured.")
+    if signature and not limits.signature.startswith(signature):
+        said.append(f"Measured with other settings or another version: {limits.signature}.")
+    commands = dict.fromkeys(one.command for one in limits.comparisons if one.command)
+    if commands:
+        said.append(f"Measured by {' and '.join(f'`{one}`' for one in commands)}.")
+    return said
+
+
+def _of_marked(marked: Sequence[Comparison]) -> list[str]:
+    kinds: tuple[tuple[str, Callable[[Comparison], bool]], ...] = (
+        ("Below chance, so that turns with it score higher, for", lambda one: one.high < CHANCE),
+        ("Near chance for", lambda one: one.low <= CHANCE <= one.high),
+    )
+    said = []
+    for words, is_so in kinds:
+        found = [f"{one.on} (AUC {_bounded(one)})" for one in marked if is_so(one)]
+        if found:
+            said.append(f"{words} {', '.join(found)}.")
+    seen = [one for one in marked if one.low > CHANCE and not one.is_above]
+    if seen:
+        found = [f"{one.on} ({_against(one)})" for one in seen]
+        said.append(f"Above chance, but not above a trivial baseline, for {', '.join(found)}.")
+    return said
+
+
+def _of_rated(baseline: str, each: Sequence[Comparison]) -> list[str]:
+    said = []
+    if _ranks_alike(each):
+        known = [one.alike for one in each if one.alike is not None]
+        said.append(
+            f"Ranks as the trivial baseline {baseline} does: Spearman between the two "
+            f"{min(known):.2f} to {max(known):.2f} on {_sets(len(known))}."
+        )
+    below = [f"{one.on} ({_against(one)})" for one in each if one.is_below]
+    level = [one.on for one in each if not one.is_below and not one.is_above]
+    for words, found in (("Below", below), ("Level with", level)):
+        if found:
+            said.append(
+                f"{words} the trivial baseline {baseline} on {len(found)} of {_sets(len(each))}: "
+                f"{', '.join(found)}."
+            )
+    return said
+
+
+def _ranks_alike(each: Sequence[Comparison]) -> bool:
+    known = [one.alike for one in each if one.alike is not None]
+    return bool(known) and median(known) >= ALIKE
+
+
+def _sets(count: int) -> str:
+    return f"{count} rated set{'s' * (count != 1)}"
+
+
+def _against(one: Comparison) -> str:
+    name = AREA if one.measure == AREA else one.measure.capitalize()
+    gap, low, high = one.gap
+    return (
+        f"{name} {one.value:.2f} against {one.of_baseline:.2f} of {one.baseline}, difference "
+        f"{gap:.2f} [{low:.2f}, {high:.2f}]"
+    )
+
+
+def _bounded(one: Comparison) -> str:
+    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
