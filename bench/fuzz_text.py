@@ -124,12 +124,11 @@ def main() -> int:
         try:
             reader.read(before, text)
         except Exception as error:  # noqa: BLE001 - whatever comes is what is looked for
-            place = traceback.extract_tb(sys.exc_info()[2])[-1]
-            kind = f"{type(error).__name__} in {place.name}"
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            kind = f"{type(error).__name__} in {place.name}, line {place.lineno}"
             failures[kind] += 1
             if failures[kind] <= SHOWN:
-                print(f"{type(error).__name__}: {error} in {place.name}, {Path(place.filename).name}:"
-                      f"{place.lineno}\n  before: {before[:300]!r}\n  text: {text[:300]!r}")  # fmt: skip
+                print(f"{kind}: {error}\n  before: {before[:300]!r}\n  text: {text[:300]!r}")
     rate = count / (time.monotonic() - start)
     order = "shuffled" if arguments.shuffle else "as they are"
     print(f"{count:,} texts, {order}: {failures.total():,} failures ({dict(failures)}); "
