@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.errors import GriceError, MetricError, did_you_mean
 from grice.records import Judgement, Score
-from grice.scoring.items import in_place, responses, utterances
+from grice.scoring.items import in_place, in_text, responses, utterances
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -102,6 +102,7 @@ class LoadedMetric:
         return judgement
 
     def _score(self, conversation: Conversation, turn: int | None, judgement: Judgement) -> Score:
+        judgement = in_text(judgement, conversation)
         return Score(
             conversation.id,
             turn,
