@@ -76,12 +76,12 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """One turn to judge, with the turns before it.
+    """One turn to judge, with the turns before it; their texts come without tags (``<br>``).
 
     Attributes:
         conversation: Id of the conversation.
         turn: Index of the judged turn in the conversation.
-        text: Text of the judged turn.
+        text: Text of the judged turn; spans of evidence are offsets into it.
         speaker: Speaker of the judged turn.
         history: The turns said before it, oldest first.
         positions: Index in the conversation of each turn of ``history``.

@@ -245,7 +245,7 @@ def test_the_command_judges_a_metric_beside_the_floors(tmp_path, capsys, monkeyp
     assert rows["log_length"]["spearman"]["value"] > 0.9
     assert rows["log_length"]["kendall"]["value"] > 0.7
     assert rows["log_length"]["versus"]["low"] > 0
-    assert rows["log_length"]["signature"] == "log_length:1"
+    assert rows["log_length"]["signature"] == "log_length:2"
     assert "<svg" in html.read_text()
 
 

@@ -123,3 +123,21 @@ def test_what_came_before_is_of_the_same_person():
     )
     assert (others["isAfter"], own["isAfter"]) == (False, True)
     assert others["HinderedBy"]
+
+
+@pytest.mark.parametrize("text", ["please", "Then?", "too", "!", ""])
+def test_an_event_of_no_word_is_cut_off(text):
+    event = read(text)
+    assert not event.words
+    assert is_cut_off(event)
+    assert is_unsound(event, text)
+
+
+@pytest.mark.parametrize(
+    "reply", ["We aim to please.", "Classic. I love Nancy Allen in that one. Please. Then. "]
+)
+def test_a_clause_of_no_word_is_left_out(reply):
+    extractor = open_extractor(open_bundle("extraction"), Sentences())
+    (found,) = extractor.extract([Exchange(("Great! Good work.",), reply)], least=0.0)
+    assert found.own > 0
+    assert all(triple.head and triple.tail for triple in found.triples)

@@ -75,7 +75,7 @@ def wrong_turn(responses):
 @pytest.mark.parametrize(
     ("judge", "rule"),
     [
-        (forgetful, "judgements for 1 items"),
+        (forgetful, "judgements for 1 item"),
         (too_large, "value 2.0 outside 0 to 1"),
         (not_a_number, "value nan outside 0 to 1"),
         (silent_abstention, "abstained without a reason"),

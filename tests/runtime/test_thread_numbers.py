@@ -110,9 +110,7 @@ def test_what_was_said_before_is_counted_by_who_said_it():
     assert found[:, 1].tolist() == pytest.approx([0, 1, 5 / 6, 0])
 
 
-@pytest.mark.parametrize(
-    "text", ["So do I. Give me 5 out of 5.", "<b>So do I.</b> <i>Yes.</i>", "So do I. So do I."]
-)
+@pytest.mark.parametrize("text", ["So do I. Give me 5 out of 5.", "So do I. So do I."])
 def test_what_is_not_said_to_the_other_speaker_is_counted(text):
     assert again_numbers("a", ["So do I."])[0, 2] == 0
     assert again_numbers("a", [text])[0, 2] > 0.2

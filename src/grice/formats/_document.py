@@ -36,7 +36,8 @@ the first line that comes.
   comes again in one input gets a number: `x`, `x#2`, `x#3`; both records are kept.
 - **Other fields** of a record or a turn are kept unchanged in its `meta`. A field `meta` is poured
   into it, unless a name stands in both; then it stays a field of its own.
-- **Text** is kept as it came. Where a format says so, white space around a turn is left out.
+- **Text** is kept as it came. Where a format says so, white space around a turn is left out. Tags
+  (`<br>`, `<p class="x">`) are spaces to every metric; evidence points into the text with them.
 """
 
 

@@ -94,7 +94,12 @@ def carrying_words(event: Event) -> frozenset[str]:
 
 
 def is_cut_off(event: Event) -> bool:
-    """Say whether an event lacks what its verb asks for: "all I need", "what did you get"."""
+    """Say whether an event lacks what its verb asks for: "all I need", "what did you get".
+
+    One of which no word was read ("!") lacks everything.
+    """
+    if not event.words:
+        return True
     subject, *rest = event.words
     return isinstance(subject, Mention) and len(rest) == 1 and rest[0] in _INCOMPLETE
 
@@ -108,8 +113,10 @@ def is_unsound(event: Event, text: str) -> bool:
         event: As it was read.
         text: What it was read from.
     """
+    if not carrying_words(event):
+        return True
     subject, *rest = event.words
-    if not carrying_words(event) or rest[:1] == ["not"]:
+    if rest[:1] == ["not"]:
         return True
     if _RUN_TOGETHER.search(event.text(event.subject)):
         return True

@@ -39,7 +39,7 @@ SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 
 @metric(
     "log_length",
-    version="1",
+    version="2",
     summary="How long is the reply? (a floor, not a quality)",
     judges="response",
     source=SOURCE,
@@ -55,7 +55,7 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
 
 @metric(
     "cosine_last_turn",
-    version="1",
+    version="2",
     summary="How alike are the reply and the turn before it? (a floor, not a quality)",
     judges="response",
     models={"encoder": "bundle:encoder"},
@@ -93,7 +93,7 @@ def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
 
 @metric(
     "overlap_last_turn",
-    version="1",
+    version="2",
     summary="How many words of the reply stand in the turn before it? (a floor, not a quality)",
     judges="response",
     source=SOURCE,
@@ -120,7 +120,7 @@ def _words(text: str) -> list[str]:
 
 @metric(
     "mean_adjacent_cosine",
-    version="1",
+    version="2",
     summary="How alike are neighbouring turns? (a floor, not a quality)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
@@ -139,7 +139,7 @@ def mean_adjacent_cosine(
 
 @metric(
     "mean_cosine_to_user",
-    version="1",
+    version="2",
     summary="How alike are system turns and the user turn before them? (a floor, not a quality)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
@@ -181,7 +181,7 @@ def _mean_cosines(
 
 @metric(
     "mean_user_words",
-    version="1",
+    version="2",
     summary="How long are the user's turns? (a floor, not a quality)",
     judges="conversation",
     source=SOURCE,
@@ -199,7 +199,7 @@ def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
 
 @metric(
     "mean_system_words",
-    version="1",
+    version="2",
     summary="How long are the system's turns? (a floor, not a quality)",
     judges="conversation",
     source=SOURCE,
@@ -214,7 +214,7 @@ def mean_system_words(conversations: Sequence[Conversation]) -> list[Judgement]:
 
 @metric(
     "distinct_words",
-    version="1",
+    version="2",
     summary="How many of the system's words are new ones? (a floor, not a quality)",
     judges="conversation",
     source=SOURCE,

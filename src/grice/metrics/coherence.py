@@ -29,7 +29,7 @@ LEAST = 1e-6
 
 @metric(
     "coherence",
-    version="4",
+    version="5",
     summary="Does the conversation hang together?",
     judges="conversation",
     models={"model": "bundle:coherence"},

@@ -60,7 +60,7 @@ MODELS = {
 
 @metric(
     "commonsense",
-    version="4",
+    version="5",
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models=MODELS,

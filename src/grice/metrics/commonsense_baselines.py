@@ -21,7 +21,7 @@ def _with_extractor(name: str, reference: str, summary: str, source: str) -> Met
     return msgspec.structs.replace(
         whole.commonsense,
         name=name,
-        version="2",
+        version="3",
         summary=summary,
         source=f"A baseline: {source} ACCENT (Ghazarian et al., Findings of ACL 2023).",
         default=False,

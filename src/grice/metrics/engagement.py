@@ -36,7 +36,7 @@ class Judge(Protocol):
 
 @metric(
     "engagement",
-    version="1",
+    version="2",
     summary="Would a person want to go on talking after this reply?",
     judges="response",
     models={"model": "bundle:engagement"},

@@ -47,7 +47,7 @@ EXAMPLE = Example(["What do you do for a living?", "I teach maths at a school."]
 def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
     @metric(
         name,
-        version="1",
+        version="2",
         summary=f"Would someone answer that {asked}? (a baseline, {name.replace('fed_', 'FED-')})",
         judges="response",
         models=MODELS,

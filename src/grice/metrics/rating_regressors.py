@@ -29,7 +29,7 @@ EXAMPLE = Example(["What do you do for a living?", "I teach maths at a school."]
 def _declared(name: str, summary: str, reference: str) -> Metric:
     @metric(
         name,
-        version="1",
+        version="2",
         summary=f"{summary} (a baseline)",
         judges="response",
         models={"model": reference},

@@ -26,7 +26,7 @@ NOTICEABLE = 0.005
 
 @metric(
     "relevance",
-    version="2",
+    version="3",
     summary="Does this reply answer what was said?",
     judges="response",
     models={"model": "bundle:relevance"},
@@ -49,8 +49,8 @@ def relevance(
     A reply whose words are odd in their place, dropped, bent or out of order, loses a little by the
     judgement of a small language model of dialogue. A negation is not noticed (``grice sanity``).
 
-    Sentences that were said before or ask for a good mark are not read, nor is markup: the score
-    is multiplied by the share of the reply's words that are left.
+    Sentences that were said before or ask for a good mark are not read: the score is multiplied by
+    the share of the reply's words that are left.
 
     Args:
         history: How many turns before the reply are read.

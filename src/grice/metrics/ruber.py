@@ -108,7 +108,7 @@ def blend(unreferenced: Sequence[float], against: Sequence[float], how: Blend) -
 
 @metric(
     "referenced",
-    version="1",
+    version="2",
     summary="How alike are the reply and the references that people wrote?",
     judges="response",
     models={"encoder": "bundle:encoder"},

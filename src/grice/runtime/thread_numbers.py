@@ -329,8 +329,7 @@ def again_numbers(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
     """Return what of each turn counts for nothing, shape ``(turns, AGAIN)``, shares of its words.
 
     Sentences that its speaker said before, word for word, and that another said before, of three
-    words or more; and what asks whoever judges for a good mark, is markup, or is said twice in the
-    turn.
+    words or more; and what asks whoever judges for a good mark, or is said twice in the turn.
     """
     found = np.zeros((len(texts), AGAIN), np.float32)
     known: dict[tuple[str, ...], set[str]] = {}

@@ -1,4 +1,8 @@
-"""What is judged: the replies of a conversation, each with what was said before it."""
+"""What is judged: the replies of a conversation, each with what was said before it.
+
+This is where text loses its tags (:mod:`grice.text.markup`), for all metrics alike, and where the
+places that a metric points at are put back into the text as it came.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,14 @@ from grice.records import (
     TripleEvidence,
     TurnEvidence,
 )
+from grice.text.markup import plain_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from grice.records import Evidence, Judgement, Span
+    from grice.records import Evidence, Judgement, Span, Turn
 
-__all__ = ["Utterances", "in_place", "responses", "utterances"]
+__all__ = ["Utterances", "in_place", "in_text", "responses", "utterances"]
 
 TURN = re.compile(r"\bturn (\d+)\b")
 
@@ -29,16 +34,17 @@ INSTRUCTIONS = frozenset({"system", "developer", "tool", "function"})
 
 
 def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
-    """Return the replies to judge, in order.
+    """Return the replies to judge, in order, their texts without tags.
 
     Args:
         conversation: Its ``targets`` are judged, or every turn if it names none.
         speakers: Judge only turns of these speakers or roles; empty means all.
     """
-    wanted = conversation.targets
+    wanted = None if conversation.targets is None else frozenset(conversation.targets)
+    turns = tuple(map(_plain, conversation.turns))
     spoken: list[int] = []
     items = []
-    for index, turn in enumerate(conversation.turns):
+    for index, turn in enumerate(turns):
         if turn.role in INSTRUCTIONS:
             continue
         is_target = wanted is None or index in wanted
@@ -49,13 +55,22 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
                     index,
                     turn.text,
                     turn.speaker,
-                    tuple(conversation.turns[i] for i in spoken[-READ_BACK:]),
+                    tuple(turns[i] for i in spoken[-READ_BACK:]),
                     tuple(spoken[-READ_BACK:]),
                     turn.references,
                 )
             )
         spoken.append(index)
     return items
+
+
+def _plain(turn: Turn) -> Turn:
+    """Return a turn whose texts have no tags."""
+    text = plain_text(turn.text).text
+    references = tuple(plain_text(one).text for one in turn.references)
+    if text == turn.text and references == turn.references:
+        return turn
+    return replace(turn, text=text, references=references)
 
 
 READ_BACK = 64
@@ -75,12 +90,11 @@ class Utterances(NamedTuple):
 
 
 def utterances(conversation: Conversation) -> Utterances:
-    """Return what was said in a conversation, and where it stands there."""
-    turns = conversation.turns
-    left = tuple(i for i, turn in enumerate(turns) if turn.role not in INSTRUCTIONS)
-    if len(left) == len(turns):
+    """Return what was said in a conversation, without tags, and where it stands there."""
+    left = tuple(i for i, turn in enumerate(conversation.turns) if turn.role not in INSTRUCTIONS)
+    said = tuple(_plain(conversation.turns[i]) for i in left)
+    if said == conversation.turns:
         return Utterances(conversation, left)
-    said = tuple(turns[i] for i in left)
     return Utterances(Conversation(conversation.id, said, None, conversation.meta), left)
 
 
@@ -103,21 +117,40 @@ def in_place(judgement: Judgement, positions: Sequence[int]) -> Judgement:
 
 
 def _evidence_in_place(evidence: Evidence, positions: Sequence[int]) -> Evidence:
+    if isinstance(evidence, TurnEvidence):
+        return replace(evidence, turn=_at(evidence.turn, positions))
+    return _with_spans(evidence, lambda span: replace(span, turn=_at(span.turn, positions)))
+
+
+def in_text(judgement: Judgement, conversation: Conversation) -> Judgement:
+    """Return a judgement whose spans are places in the turns as they came.
+
+    Args:
+        judgement: Of the conversation without tags; its spans count the turns as it has them.
+        conversation: As it came.
+    """
+
+    def move(span: Span) -> Span:
+        # A metric may be anyone's code: a turn that is not there has no text.
+        if not 0 <= span.turn < len(conversation.turns):
+            return span
+        plain = plain_text(conversation.turns[span.turn].text)
+        return replace(span, start=plain.original(span.start), end=plain.original(span.end))
+
+    evidence = tuple(_with_spans(one, move) for one in judgement.evidence)
+    return judgement if evidence == judgement.evidence else replace(judgement, evidence=evidence)
+
+
+def _with_spans(evidence: Evidence, move: Callable[[Span], Span]) -> Evidence:
     match evidence:
-        case TurnEvidence(turn=turn):
-            return replace(evidence, turn=_at(turn, positions))
-        case FeatureEvidence(span=span):
-            return replace(evidence, span=_span_in_place(span, positions))
+        case FeatureEvidence(span=span) if span is not None:
+            return replace(evidence, span=move(span))
         case TripleEvidence(triple=triple):
-            spans = {
-                name: _span_in_place(getattr(triple, name), positions)
-                for name in ("head_span", "tail_span")
-            }
-            return replace(evidence, triple=replace(triple, **spans))
-
-
-def _span_in_place(span: Span | None, positions: Sequence[int]) -> Span | None:
-    return span and replace(span, turn=_at(span.turn, positions))
+            head, tail = triple.head_span, triple.tail_span
+            moved = replace(triple, head_span=head and move(head), tail_span=tail and move(tail))
+            return replace(evidence, triple=moved)
+        case _:
+            return evidence
 
 
 def _at(turn: int, positions: Sequence[int]) -> int:

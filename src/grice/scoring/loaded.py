@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import GriceError, MetricError, did_you_mean
+from grice.errors import MetricError, counted, did_you_mean
 from grice.records import Judgement, Score
-from grice.scoring.items import in_place, responses, utterances
+from grice.scoring.isolation import Failure, answers
+from grice.scoring.items import in_place, in_text, responses, utterances
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -59,21 +60,20 @@ class LoadedMetric:
     def judge(self, items: Sequence[Any]) -> list[Judgement]:
         """Return one judgement per response or conversation, in order.
 
-        An item on which the metric breaks is ``failed`` with the reason; the others keep
-        their values.
+        An item on which the metric breaks, or to which it gives a value outside of its range, is
+        ``failed`` with the reason; the others keep their values. A metric that breaks is asked
+        again a few times only: see :func:`grice.scoring.isolation.answers`.
         """
-        if not items:
-            return []
-        try:
-            judgements = [*self.metric.function(items, **self._arguments)]
-            if len(judgements) != len(items):
-                raise MetricError(f"{len(judgements)} judgements for {len(items)} items")
-            return [self._checked(judgement) for judgement in judgements]
-        except Exception as error:  # noqa: BLE001 - a metric may be anyone's code
-            if len(items) == 1:
-                return [Judgement(None, "failed", _reason(error))]
-            half = len(items) // 2
-            return self.judge(items[:half]) + self.judge(items[half:])
+        return [
+            _failed(one) if isinstance(one, Failure) else self._checked(one)
+            for one in answers(self._asked, items)
+        ]
+
+    def _asked(self, items: Sequence[Any]) -> list[Judgement]:
+        judgements = [*self.metric.function(items, **self._arguments)]
+        if len(judgements) != len(items):
+            raise MetricError(f"{len(judgements)} judgements for {counted(len(items), 'item')}")
+        return judgements
 
     def score(
         self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
@@ -98,10 +98,12 @@ class LoadedMetric:
         if judgement.status == "failed":
             return judgement
         if value is None or math.isnan(value) or not metric.low <= value <= metric.high:
-            raise MetricError(f"value {value} outside {metric.low:g} to {metric.high:g}")
+            reason = f"value {value} outside {metric.low:g} to {metric.high:g}"
+            return Judgement(None, "failed", reason)
         return judgement
 
     def _score(self, conversation: Conversation, turn: int | None, judgement: Judgement) -> Score:
+        judgement = in_text(judgement, conversation)
         return Score(
             conversation.id,
             turn,
@@ -149,5 +151,6 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     return LoadedMetric(metric, "|".join(parts), {**values, **opened}, bundles)
 
 
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"
+def _failed(failure: Failure) -> Judgement:
+    together = f" (judged together with {counted(failure.others, 'other')})"
+    return Judgement(None, "failed", failure.reason + (together if failure.others else ""))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from grice.metrics.page import metric_page
 from grice.records import (
@@ -28,7 +29,7 @@ from grice.scoring.loaded import LoadedMetric, load_metric
 from grice.scoring.models import Models
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from grice.metrics.declaration import Metric
     from grice.records import Evidence
@@ -59,8 +60,9 @@ def check_metric(metric: Metric, options: Mapping[str, object] | None = None) ->
 
     Checked are: the worked example; a value in the stated range, the neutral value where it
     abstains, none and a reason where it fails; the same bits again, in any order and any batch;
-    odd texts (empty, hostile, other scripts, very long) without a failure; evidence that points
-    into the text; scores that survive JSON; a documentation page.
+    odd texts (empty, hostile, other scripts, very long) without a failure; tags between words that
+    change no score; evidence that points into the text; scores that survive JSON; a documentation
+    page.
 
     Args:
         metric: The declared metric.
@@ -76,6 +78,7 @@ def check_metric(metric: Metric, options: Mapping[str, object] | None = None) ->
         for conversation, scores in zip(conversations, groups, strict=True):
             for score in scores:
                 _check_score(metric, conversation, score)
+        _check_tags(loaded, conversations[: len(_EVERYDAY)])
         _check_independence(load_metric(metric, fresh, options or {}), conversations, groups)
         assert loaded.judge([]) == [], "no items must give no judgements"
         assert metric.summary in metric_page(metric), "the page must hold the summary"
@@ -135,6 +138,21 @@ def _check_independence(
             f"{conversation.id}: another score alone than in a batch"
         )
     assert loaded.score(conversations) == expected, "another score the second time"
+
+
+def _check_tags(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> None:
+    tagged = [
+        replace(one, turns=tuple(replace(turn, text=turn.text.replace(" ", "<br>"))
+                                 for turn in one.turns))
+        for one in conversations
+    ]  # fmt: skip
+    groups = zip(tagged, loaded.score(conversations), loaded.score(tagged), strict=True)
+    for conversation, plain, scores in groups:
+        for one, other in zip(plain, scores, strict=True):
+            _check_score(loaded.metric, conversation, other)
+            assert (one.value, one.status) == (other.value, other.status), (
+                f"{conversation.id} #{one.turn}: another score with tags between the words"
+            )
 
 
 def _conversations(talks: tuple[tuple[str, ...], ...], name: str) -> Iterator[Conversation]:

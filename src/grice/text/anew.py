@@ -19,17 +19,16 @@ MARKS = re.compile(
 ASKING = re.compile(
     r"\b(?:give|rate|score|grade|mark|award|deserves?)\s+(?:this|it|me|my|us|the|a|an|full|top)\b"
 )
-TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 FEW = 2
 """Sentences of so many words ("Yes.", "Thank you.") may be said again."""
 
 
 def said_anew(reply: str, earlier: Iterable[str]) -> str:
-    """Return a reply without what it only repeats, without asking for marks, without markup.
+    """Return a reply without what it only repeats and without asking for marks.
 
     Left out are sentences of three words or more that stood in an earlier turn or earlier in the
-    reply, sentences that ask whoever judges for a good mark, and tags. Case and punctuation do
-    not count.
+    reply, and sentences that ask whoever judges for a good mark. Case and punctuation do not
+    count.
 
     >>> said_anew("I love tea. I love tea! Do you?", ["Hello."])
     'I love tea. Do you?'
@@ -43,7 +42,7 @@ def said_anew(reply: str, earlier: Iterable[str]) -> str:
 def _said_anew(reply: str, earlier: tuple[str, ...]) -> str:
     known = set().union(*map(_sentences_said, earlier))
     kept: list[str] = []
-    for sentence in _sentences(TAG.sub(" ", reply)):
+    for sentence in _sentences(reply):
         words = _words(sentence)
         again = len(words) > FEW and words in known
         known.add(words)
@@ -53,7 +52,7 @@ def _said_anew(reply: str, earlier: tuple[str, ...]) -> str:
 
 
 class Anew(NamedTuple):
-    """What is read of a reply, and the share of its words that this is."""
+    """What is read of a reply, and the share of its words that this is, 0 to 1."""
 
     text: str
     share: float

@@ -1,0 +1,58 @@
+"""Text without the tags of web pages, and the way back to the text as it came.
+
+A tag parts words as a space does. Metrics are given the text without tags (see
+:mod:`grice.scoring.items`), so that markup changes no score; evidence points into the text with
+them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+__all__ = ["PlainText", "plain_text"]
+
+TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+
+
+class PlainText(NamedTuple):
+    """A text with one space in place of each tag.
+
+    Attributes:
+        text: The text.
+        blanks: Offset in ``text`` of each space that stands for a tag, in order.
+        shifts: How many characters more the original has behind none, one, two, … of them.
+    """
+
+    text: str
+    blanks: tuple[int, ...]
+    shifts: tuple[int, ...]
+
+    def original(self, offset: int) -> int:
+        """Return the offset in the text as it came of the boundary at an offset of ``text``.
+
+        The boundary behind the space of a tag is that behind the tag.
+
+        >>> plain = plain_text("tea<br>please")
+        >>> plain.text, plain.original(4)
+        ('tea please', 7)
+        """
+        return offset + self.shifts[bisect_left(self.blanks, offset)]
+
+
+@lru_cache(maxsize=4096)  # a turn stands in the history of many replies
+def plain_text(text: str) -> PlainText:
+    """Return a text without its tags; anything else between angle brackets is kept.
+
+    >>> plain_text("<b>2 < 3</b>").text
+    ' 2 < 3 '
+    """
+    if "<" not in text:
+        return PlainText(text, (), (0,))
+    tags = [found.span() for found in TAG.finditer(text)]
+    shifts = tuple(accumulate((end - start - 1 for start, end in tags), initial=0))
+    blanks = tuple(start - shift for (start, _), shift in zip(tags, shifts, strict=False))
+    return PlainText(TAG.sub(" ", text), blanks, shifts)

@@ -1,0 +1,124 @@
+"""A metric that fails is asked again a few times, and loses as little as that allows."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grice.errors import ModelError
+from grice.metrics import Example, metric
+from grice.records import Conversation, Judgement, Turn
+from grice.scoring.isolation import CALLS, Failure, answers
+from grice.scoring.loaded import LoadedMetric
+
+
+class Counting:
+    """Squares numbers but for some, and counts how often it is asked."""
+
+    def __init__(self, bad):
+        self.bad = frozenset(bad)
+        self.calls = []
+
+    def __call__(self, items):
+        self.calls.append(len(items))
+        if self.bad.intersection(items):
+            raise ValueError("odd one")
+        return [item**2 for item in items]
+
+
+def test_what_does_not_fail_is_asked_once():
+    ask = Counting([])
+    assert answers(ask, range(1000)) == [item**2 for item in range(1000)]
+    assert ask.calls == [1000]
+    assert answers(ask, []) == []
+    assert ask.calls == [1000]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 1000, 100_000])
+def test_what_always_fails_is_asked_four_times_at_most(count):
+    ask = Counting(range(count))
+    found = answers(ask, range(count))
+    assert len(ask.calls) <= 4
+    assert {one.reason for one in found} == {"ValueError: odd one"}
+    assert found[-1].others == 0
+    if count > 3:
+        assert found[1].others == count - 1
+
+
+@pytest.mark.parametrize("bad", [{0}, {511}, {1023}, {0, 511, 1023}, {1, 2, 700, 701, 702}])
+def test_few_items_that_fail_cost_no_other(bad):
+    ask = Counting(bad)
+    found = answers(ask, range(1024))
+    assert len(ask.calls) <= CALLS
+    assert {i for i, one in enumerate(found) if isinstance(one, Failure)} == bad
+    assert all(found[i].others == 0 for i in bad)
+
+
+def test_one_item_that_fails_is_found_by_halves():
+    ask = Counting({700})
+    answers(ask, range(1024))
+    assert len(ask.calls) <= 2 + 2 * 10
+
+
+def test_what_fails_once_only_loses_nothing():
+    state = []
+
+    def ask(items):
+        if not state:
+            state.append("failed")
+            raise TimeoutError
+        return list(items)
+
+    assert answers(ask, range(100)) == list(range(100))
+
+
+@given(st.sets(st.integers(0, 299)), st.integers(1, 300))
+def test_calls_are_bounded_and_answers_are_right(bad, count):
+    ask = Counting(bad)
+    found = answers(ask, range(count))
+    assert len(ask.calls) <= CALLS
+    for item, one in enumerate(found):
+        if isinstance(one, Failure):
+            assert item in bad or one.others > 0
+        else:
+            assert one == item**2
+
+
+def judged(function, texts):
+    declared = metric("trial", version="1", summary="Trial.", judges="response", source="none",
+                      example=Example(["a", "b"], 0.0, 1.0))(function)  # fmt: skip
+    talks = [Conversation(str(i), (Turn("A", text),)) for i, text in enumerate(texts)]
+    return [scores[0] for scores in LoadedMetric(declared, "trial", {}).score(talks)]
+
+
+def test_a_failed_score_says_how_many_were_judged_with_it():
+    def broken(responses):
+        raise ModelError("the endpoint does not answer")
+
+    scores = judged(broken, ["a"] * 10)
+    assert {score.status for score in scores} == {"failed"}
+    assert scores[0].reason == "the endpoint does not answer"
+    assert scores[1].reason == "the endpoint does not answer (judged together with 9 others)"
+
+
+def test_a_value_outside_the_range_fails_alone_and_is_not_asked_for_again():
+    calls = []
+
+    def wild(responses):
+        calls.append(len(responses))
+        return [Judgement(float(response.text)) for response in responses]
+
+    scores = judged(wild, ["0.5", "1.5", "nan", "1"])
+    assert [score.status for score in scores] == ["ok", "failed", "failed", "ok"]
+    assert scores[1].reason == "value 1.5 outside 0 to 1"
+    assert calls == [4]
+
+
+def test_too_few_judgements_fail():
+    def forgetful(responses):
+        return [Judgement(0.5) for response in responses if response.text != "x"]
+
+    scores = judged(forgetful, ["a", "x", "b"])
+    assert [score.status for score in scores] == ["ok", "failed", "ok"]
+    assert scores[1].reason == "0 judgements for 1 item"
