@@ -1,25 +1,19 @@
-"""Write what is generated in the documentation: metric pages, formats, output in the README.
+"""Write what is generated in the documentation: metric pages, formats, the output of commands.
 
-A test holds the pages up to date. The README's output is real but not compared: the last digit of
-a score may differ between machines.
+Tests hold all of it up to date; see :mod:`console` for what the output of a command may differ by.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
+
+import console
 
 from grice.formats import document
 from grice.metrics.page import metric_page
 from grice.metrics.registry import find_metrics
 
 HERE = Path(__file__).parent
-README = HERE.parent / "README.md"
-SHOWN = re.compile(r"(?<=```\n)(\$ grice (?P<words>[^\n]*)\n).*?(?=```)", re.DOTALL)
 
 
 def pages() -> dict[Path, str]:
@@ -32,29 +26,13 @@ def pages() -> dict[Path, str]:
     return {**metrics, HERE / "formats.md": document()}
 
 
-def readme() -> str:
-    """Return the README with fresh output behind every ``$ grice`` line."""
-    return SHOWN.sub(lambda m: m[1] + output(m["words"]), README.read_text("utf-8"))
-
-
-def output(words: str) -> str:
-    """Return what a command prints at 80 columns."""
-    done = subprocess.run(
-        [sys.executable, "-m", "grice", *shlex.split(words)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=README.parent,
-        env={**os.environ, "COLUMNS": "80"},
-    )
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
-
-
 def main() -> None:
     """Write the pages."""
-    for path, content in {**pages(), README: readme()}.items():
+    for path, content in pages().items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(content, "utf-8")
+    for path in console.shown_pages():
+        path.write_text(console.refreshed(path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":
