@@ -41,6 +41,7 @@ RUNS = 1000
 LEAST = 250
 """With fewer runs the table is left as it is."""
 RESAMPLES = 600
+CUT = "cut off at 0 and 1"
 BOOTSTRAPS = ("percentile", "bca")
 """Rows that end so are run a quarter as often as the others."""
 
@@ -224,6 +225,27 @@ def mean_rows() -> Iterator[Row]:
     for groups in (8, 20, 60):
         for interval in ("hall", "student"):
             yield clustered_mean_row(groups, interval, skewed=True)
+    for way in ("hall, bounds", f"hall, {CUT}"):
+        for n in (3, 5, 10, 20, 50):
+            yield bounded_mean_row(n, way, often=0.5)
+            yield bounded_mean_row(n, way, often=0.8)
+            yield bounded_mean_row(n, way, often=0.95)
+            yield bounded_mean_row(n, way, often=None)
+
+
+def bounded_mean_row(n: int, way: str, *, often: float | None) -> Row:
+    """Return the mean of hits and misses, or of scores most of which are low (Beta(0.5, 4))."""
+
+    def draw(rng: Generator) -> Estimate:
+        values = rng.beta(0.5, 4, n) if often is None else (rng.random(n) < often).astype(float)
+        if way == "hall, bounds":
+            return stats.mean(values, bounds=(0, 1))
+        found = stats.mean(values)
+        return Estimate(found.value, max(0.0, found.low or 0.0), min(1.0, found.high or 0.0), 0.95,
+                        n, found.method)  # fmt: skip
+
+    shape = "low scores" if often is None else f"share {often}"
+    return Row(f"mean of 0 to 1, {shape}, n {n}, {way}", often or 0.5 / 4.5, draw)
 
 
 def mean_row(n: int, interval: str, *, skewed: bool) -> Row:
@@ -542,7 +564,8 @@ def marked(name: str) -> str:
     elif method == "jackknife":
         default = not rank and not name.startswith("mean") and "calibrate" not in name
     else:
-        default = method not in ("student", "percentile", "bca", "Zou", "items as independent")
+        others = ("student", "percentile", "bca", "Zou", "items as independent", CUT)
+        default = method not in others
         default = (default or "within" in name) and "williams" not in name
     return name + DEFAULT * default
 

@@ -1,77 +1,139 @@
-"""Runs the commands of a page anew and writes what they print behind them.
+"""Runs the commands that pages show, and writes what they print behind them.
 
-    python docs/console.py docs/knowledge.md
-
-A page names its input files (a line ``FILE:`` in backticks above a block) and shows commands as
-``$ grice …`` in blocks; they run in order, in one empty folder. A published file that a command
-names is taken from GRICE_DATA; where that is not set, the block stays as it is. A test holds such
-pages up to date, numbers aside: the last digit of a score may differ between machines.
+A block of the kind ``console`` holds commands, ``$ grice …``, and what they print at 80 columns;
+the blocks of a page run in order, in one folder that holds ``examples/`` and what the page names
+as a file (a line ``FILE:`` in backticks above a block). A published file that a command names is
+taken from GRICE_DATA; where that is not set, the block stays as it is. ``make docs`` writes all
+pages anew, and a test holds them up to date by :func:`drift`.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shlex
 import shutil
-import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from grice.cli import main as grice
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-BLOCK = re.compile(r"(?<=^```console\n)\$ .*?(?=^```)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*\n", re.MULTILINE)
 PUBLISHED = {"deco_train.jsonl": "accent_deco/deco_train.jsonl"}
+STATED = {"COLUMNS": "80", "GRICE_CACHE": "cache", "SOURCE_DATE_EPOCH": "1767225600"}
 FAILED = 2
+
+TOLERANCE = 0.02
+"""What a figure may differ by from one processor to another; counts and hashes may not."""
+NUMBER = re.compile(r"(?<![\w@.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w.]*\w)")
+RULE = re.compile("─+")
+
+
+def shown_pages() -> list[Path]:
+    """Return the pages that show what commands print."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [page for page in pages if BLOCK.search(page.read_text("utf-8"))]
 
 
 def refreshed(page: str) -> str:
     """Return a page with fresh output behind every command."""
     with TemporaryDirectory() as folder:
+        shutil.copytree(ROOT / "examples", Path(folder) / "examples")
         for name, content in FILE.findall(page):
             (Path(folder) / name).write_text(content, "utf-8")
-        stated = {"COLUMNS": "80", "GRICE_CACHE": "cache", "SOURCE_DATE_EPOCH": "1767225600"}
-        with patch.dict(os.environ, stated), chdir(folder):
+        with patch.dict(os.environ, STATED), chdir(folder):
             return BLOCK.sub(lambda block: run(block[0]), page)
 
 
 def run(block: str) -> str:
-    """Return the commands of a block, each with what it prints at 80 columns."""
+    """Return the commands of a block, each with what it prints."""
     shown = []
-    for line in block.splitlines():
-        if not line.startswith("$ grice "):
-            continue
-        words = shlex.split(line.removeprefix("$ grice "))
+    for command in COMMAND.findall(block):
+        words = shlex.split(re.sub(r"\\\n>?", " ", command.removeprefix("$ ")))
         for name in PUBLISHED.keys() & set(words):
             if not os.environ.get("GRICE_DATA"):
                 return block
             shutil.copy(Path(os.environ["GRICE_DATA"]) / PUBLISHED[name], name)
-        out, err = StringIO(), StringIO()
-        with redirect_stdout(out), redirect_stderr(err):
-            status = grice(words)
-        if status >= FAILED:
-            raise SystemExit(f"{line}\n{err.getvalue()}")
-        lines = (one.rstrip() for one in out.getvalue().splitlines())
-        shown += [line, *(one for one in lines if one)]
-    return "\n".join(shown) + "\n"
+        shown += [command, *output(words)]
+    return "".join(shown)
 
 
-def without_numbers(page: str) -> str:
-    """Return a page whose numbers and hashes are all alike, and its blanks too."""
-    plain = re.sub(r"[-+]?\d[\d.,]*", "0", re.sub(r"@[0-9a-f]{8}", "@", page))
-    return " ".join(re.sub("─+", "─", plain).split())
+def output(words: list[str]) -> Iterator[str]:
+    """Yield the lines that a command prints, from the first to the last that is not blank."""
+    if words[0] != "grice":
+        raise SystemExit(f"{shlex.join(words)}: only grice runs here; use another kind of block")
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = grice(words[1:])
+    if status >= FAILED:
+        raise SystemExit(f"{shlex.join(words)}\n{err.getvalue()}")
+    text = "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
+    yield from (f"{line}\n" for line in text.splitlines())
 
 
-def main() -> None:
-    """Write the named pages anew."""
-    for name in sys.argv[1:]:
-        path = Path(name)
-        path.write_text(refreshed(path.read_text("utf-8")), "utf-8")
+def drift(shown: str, fresh: str) -> list[str]:
+    """Return how the output on a page differs from fresh output, a line each; none if it does not.
+
+    Words, counts and hashes must agree, figures within :data:`TOLERANCE`. Where lines break, and
+    in which order entries stand, may differ: figures that are nearly equal decide it.
+    """
+    changed: list[str] = []
+    for old, new in zip(outputs(shown), outputs(fresh), strict=True):
+        if plain(old) != plain(new):
+            old, new = by_words(old), by_words(new)
+        if plain(old) != plain(new):
+            lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+            changed += [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+        else:
+            pairs = zip(NUMBER.findall(old), NUMBER.findall(new), strict=True)
+            changed += [f"{a} is now {b}" for a, b in pairs if not alike(a, b)]
+    return changed
 
 
-if __name__ == "__main__":
-    main()
+def outputs(page: str) -> list[str]:
+    """Return what stands behind each command of a page."""
+    return [part for block in BLOCK.findall(page) for part in COMMAND.split(block)[1:]]
+
+
+def plain(text: str) -> list[str]:
+    """Return the words of a text with one sign for every number and every rule."""
+    return RULE.sub("─", NUMBER.sub("#", text)).split()
+
+
+def by_words(text: str) -> str:
+    """Return a text with its entries in the order of their words.
+
+    An entry is a line and those below it that are indented further, which are entries themselves.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    entries: list[list[str]] = []
+    for line in lines:
+        if not entries or indent(line) <= indent(entries[-1][0]):
+            entries.append([])
+        entries[-1].append(line)
+    sorted_inside = ["\n".join([first, by_words("\n".join(rest))]) for first, *rest in entries]
+    return "\n".join(sorted(sorted_inside, key=plain)).strip("\n")
+
+
+def indent(line: str) -> int:
+    """Return how many blanks a line begins with."""
+    return len(line) - len(line.lstrip())
+
+
+def alike(one: str, other: str) -> bool:
+    """Return whether two numbers as printed are the same within the tolerance."""
+    if "." not in one + other:
+        return one == other
+    first, second = (float(number.replace(",", "")) for number in (one, other))
+    return abs(first - second) <= TOLERANCE

@@ -1,19 +1,15 @@
-"""Write what is generated: metric pages, formats, output in the README, the limits of metrics.
+"""Write what is generated: metric pages, formats, the output of commands, the limits of metrics.
 
-What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the
-benches in ``docs/results``. A test holds the pages up to date. The README's output is real but not compared: the last digit of
-a score may differ between machines.
+What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the benches
+in ``docs/results``. Tests hold all of it up to date; see :mod:`console` for what the output of a
+command may differ by.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
+import console
 import msgspec
 
 from grice.evaluation.limits import limits_of
@@ -24,9 +20,7 @@ from grice.metrics.page import metric_page
 from grice.metrics.registry import find_metrics
 
 HERE = Path(__file__).parent
-README = HERE.parent / "README.md"
 LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
-SHOWN = re.compile(r"(?<=```\n)(\$ grice (?P<words>[^\n]*)\n).*?(?=```)", re.DOTALL)
 
 
 def pages() -> dict[Path, str]:
@@ -47,29 +41,13 @@ def _lines(known: Recorded) -> str:
     return text.replace('{"on":', '\n{"on":') + "\n"
 
 
-def readme() -> str:
-    """Return the README with fresh output behind every ``$ grice`` line."""
-    return SHOWN.sub(lambda m: m[1] + output(m["words"]), README.read_text("utf-8"))
-
-
-def output(words: str) -> str:
-    """Return what a command prints at 80 columns."""
-    done = subprocess.run(
-        [sys.executable, "-m", "grice", *shlex.split(words)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=README.parent,
-        env={**os.environ, "COLUMNS": "80"},
-    )
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
-
-
 def main() -> None:
     """Write the pages."""
-    for path, content in {**pages(), README: readme()}.items():
+    for path, content in pages().items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(content, "utf-8")
+    for path in console.shown_pages():
+        path.write_text(console.refreshed(path.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
+import importlib
+import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,16 +23,95 @@ from grice.testing import check_metric
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def generated_pages():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.pages()
+def tool(name):
+    """A module of docs/, which is no package."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+console = tool("console")
+generated_pages = tool("generate").pages
 
 
 @pytest.mark.parametrize("path", generated_pages(), ids=lambda path: path.name)
 def test_generated_pages_are_current(path):
     assert path.read_text("utf-8") == generated_pages()[path], "run make docs"
+
+
+@pytest.mark.parametrize("path", console.shown_pages(), ids=lambda path: path.name)
+def test_pages_show_what_their_commands_print(path, monkeypatch):
+    # The rates over DECO are no test's business: they take a minute, and change with every model.
+    monkeypatch.delenv("GRICE_DATA", raising=False)
+    page = path.read_text("utf-8")
+    assert not console.drift(page, console.refreshed(page)), "run make docs"
+
+
+def test_every_command_with_output_is_run():
+    pages = [DOCS.parent / "README.md", *DOCS.glob("*.md")]
+    shown = {
+        path: len(re.findall(r"^\$ ", path.read_text("utf-8"), re.MULTILINE)) for path in pages
+    }
+    run = {path: len(console.outputs(path.read_text("utf-8"))) for path in pages}
+    assert shown == run
+    assert run[DOCS.parent / "README.md"] >= 2
+
+
+SHOWN = """
+```console
+$ grice score \\
+>   talks.jsonl
+7 conversations, 83 turns
+ metric         mean   95 % interval   ok
+ ────────────────────────────────────────
+ relevance     0.582   0.505 – 0.663   76
+relevance:2|history:4|model:relevance@7b236e8c+encoder@a214a4fc
+lowest
+ 0.370 a #1  Hello
+       words moved it most (-0.16)
+ 0.371 b #2  Hello.
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0.582   0.505", "0.584   0.521"),  # another processor
+        (" 0.371 b #2  Hello.\n", " 0.371 b #2\n    Hello.\n"),  # broken elsewhere
+        ("─" * 40, "─" * 41),
+    ],
+)
+def test_output_may_differ_as_processors_and_lines_do(old, new):
+    assert SHOWN.replace(old, new) != SHOWN
+    assert not console.drift(SHOWN, SHOWN.replace(old, new))
+
+
+def test_entries_of_nearly_equal_figures_may_change_places():
+    first, second = (
+        " 0.370 a #1  Hello\n       words moved it most (-0.16)\n",
+        " 0.371 b #2  Hello.\n",
+    )
+    assert not console.drift(SHOWN, SHOWN.replace(first + second, second + first))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("0.582", "0.612", "0.582 is now 0.612"),
+        ("76", "75", "76 is now 75"),
+        ("history:4", "history:3", "4 is now 3"),
+        ("words moved", "length moved", "+       length moved it most (-0.16)"),
+        ("@7b236e8c", "@7b236e8d", "encoder@a214a4fc"),
+        ("lowest\n", "", "-lowest"),
+        ("(-0.16)", "(+0.16)", "-0.16 is now +0.16"),
+    ],
+)
+def test_output_may_not_differ_otherwise(old, new, said):
+    found = console.drift(SHOWN, SHOWN.replace(old, new))
+    assert any(said in line for line in found), found
 
 
 @pytest.mark.parametrize(
@@ -63,3 +144,33 @@ def test_every_command_has_a_help_text(command, capsys):
     help_text = capsys.readouterr().out
     assert "usage: grice" in help_text
     assert f"grice {command}" in (DOCS.parent / "README.md").read_text("utf-8")
+
+
+RECORDED = {
+    "deco": [
+        ("commonsense, fit by qwen2.5-coder-1.5b-instruct, share 0.8", "({value} [{low}, {high}],"),
+        ("cosine_last_turn", "cosine with the turn before {value})"),
+        ("fit by qwen2.5-coder-1.5b-instruct alone", "language model alone has {value} and"),
+    ],
+    "conture": [
+        ("commonsense, fit by qwen2.5-coder-1.5b-instruct, share 0.8", "({value} [{low}, {high}],"),
+        ("cosine_last_turn", "the cosine {value})"),
+        ("fit by qwen2.5-coder-1.5b-instruct alone", "and {value}."),
+    ],
+    "dailydialog-relevance": [
+        ("relevance, qwen2.5-coder-1.5b generated", "(Spearman {value} for"),
+        ("relevance generated", "for {value}), and"),
+        ("relevance, qwen2.5-coder-1.5b human-written", "not at all ({value} for"),
+        ("relevance human-written", "for {value};"),
+    ],
+}
+
+
+@pytest.mark.parametrize("bench", RECORDED)
+def test_the_figures_about_language_models_are_those_recorded(bench):
+    page = " ".join((DOCS / "language-models.md").read_text("utf-8").split())
+    record = json.loads((DOCS / "results" / f"{bench}.json").read_text("utf-8"))
+    figures = {one["row"]: one for one in record["figures"] if one["measure"].strip() == "spearman"}
+    for row, said in RECORDED[bench]:
+        numbers = {key: f"{figures[row][key]:.3f}" for key in ("value", "low", "high")}
+        assert said.format(**numbers) in page, row

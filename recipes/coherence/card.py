@@ -238,7 +238,10 @@ def _write(
         "name": "coherence",
         "kind": "thread-head",
         "version": "4",
-        "summary": "Does a conversation hang together? Small networks on frozen turn vectors.",
+        "summary": (
+            "Does a conversation hang together? Small networks on frozen vectors of turns and of "
+            "their words."
+        ),
         "licence": "CC-BY-SA-4.0",
         "encoder": "encoder",
         "inputs": "a conversation: who says what, any number of turns",

@@ -206,8 +206,8 @@ def main() -> None:
 
 
 SUMMARY = (
-    "Does a response answer what was said before it, and is it well said? A small network on "
-    "frozen vectors, and how odd a language model finds its words."
+    "Does a response answer what was said before it? A small network on frozen vectors, and how "
+    "odd a language model finds its words."
 )
 
 

@@ -59,7 +59,7 @@ FACTS = {
     "name": "engagement",
     "kind": "reply-head",
     "version": "1",
-    "summary": "Would a person call this reply engaging? Countable features and frozen vectors.",
+    "summary": "Would a person call this reply engaging?",
     "licence": "Apache-2.0",
     "encoder": "encoder",
     "inputs": "left: the turn before; right: the reply",
@@ -179,7 +179,7 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
     figures = WORK / "figures.jsonl"
     lines = figures.read_text().splitlines() if figures.exists() and not research else []
     quality = [json.loads(line) for line in lines]
-    facts = {**FACTS, "name": folder.name}
+    facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {way}."}
     if research:
         facts["licence"] = "none: research only, not to be passed on"
     save_head(folder, head, facts, training, {"reads": way}, quality)

@@ -331,7 +331,7 @@ def _quality(figures: list[dict[str, Any]], shipped: str) -> Iterator[dict[str, 
             **numbers,
             "n": figure["n"],
             "command": EVALUATE,
-            "note": f"this is {shipped}; {beside}",
+            "note": beside,
         }
 
 

@@ -240,3 +240,12 @@ def test_texts_of_other_conversations_are_refused(pair, tmp_path):
     chats.write_text('{"id": "elsewhere", "turns": [{"speaker": "A", "text": "Hi"}]}\n', "utf-8")
     with pytest.raises(InputError, match="none of the conversations that moved is in it"):
         compare(*pair, texts=str(chats))
+
+
+def test_of_three_conversations_no_interval_leaves_the_scale(tmp_path):
+    before = [line(f"c{i}", 0, value) for i, value in enumerate((0.0, 0.1, 1.0))]
+    after = [line(f"c{i}", 0, value) for i, value in enumerate((0.9, 0.0, 1.0))]
+    files = write(tmp_path / "a.jsonl", before), write(tmp_path / "b.jsonl", after)
+    [found] = compare(*files).metrics
+    for one, least in ((found.baseline, 0), (found.other, 0), (found.comparison.difference, -1)):
+        assert least <= one.low <= one.value <= one.high <= 1

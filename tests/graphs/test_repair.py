@@ -70,6 +70,24 @@ def test_texts_whose_words_are_all_in_the_graph_get_facts_between_them(graph, ed
     ).ok
 
 
+def test_only_one_edit_is_called_the_smallest_repair():
+    one = repair_graph(GOOD.replace("causes", "cause"), BELIEF, ARGUMENT)
+    assert (len(one.edits), one.smallest) == (1, True)
+    graph = (
+        "(criminal entrapment; causes; arrests)(arrests; has context; helpful)"
+        "(criminal entrapment; causes; setting up innocent people)"
+        "(setting up innocent people; has context; not helpful)"
+    )
+    texts = (
+        "Entrapment is helpful.",
+        "Criminal entrapment leads to arrests but it sets up otherwise innocent people.",
+    )
+    two = repair_graph(graph, *texts)
+    # A phrase in the place of another one is a single edit that makes the graph valid too.
+    assert check_graph(graph.replace("setting up innocent people", "entrapment"), *texts).ok
+    assert (len(two.edits), two.smallest) == (2, False)
+
+
 def test_what_is_not_repaired_says_why():
     long = "".join(f"(n{i}; causes; n{i + 1})" for i in range(60))
     repair = repair_graph(long, BELIEF, ARGUMENT)

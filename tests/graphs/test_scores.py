@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import networkx
 import pytest
 from hypothesis import given, settings
@@ -235,3 +236,14 @@ def test_a_gold_graph_of_thousands_of_facts_is_refused_by_name():
     sample = Sample("big", "zoos", "cages", "support", (many,))
     with pytest.raises(InputError, match=r"'big' has 10,000 facts"):
         score_sample(sample, Prediction("big", "support", "(a; is a; b)"), gate="none")
+
+
+def test_of_three_samples_every_interval_lies_between_0_and_1_and_none_is_certain():
+    right = Prediction("1", "support", GOLD)
+    samples = [ZOO, msgspec.structs.replace(ZOO, id="2", belief="Zoos should be closed.")]
+    samples.append(msgspec.structs.replace(ZOO, id="3", stance="counter"))
+    answers = [msgspec.structs.replace(right, id=sample.id) for sample in samples]
+    for row in score_table(samples, answers):
+        for measure, found in row.measures.items():
+            assert 0 <= found.low <= found.value <= found.high <= 1, (row.name, measure)
+            assert found.high - found.low > 0.2, (row.name, measure)

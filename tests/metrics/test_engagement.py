@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import grice
 from grice.metrics.engagement import engagement
+from grice.metrics.page import metric_page
 from grice.records import FeatureEvidence, Response, Turn
+from grice.runtime.bundle import open_bundle
 from grice.runtime.replies import Part, Weighed
 
 
@@ -80,3 +83,21 @@ def test_a_reply_that_only_repeats_is_not_engaging():
     judgement = judge("I teach maths.", "What else do you do?", "I teach maths!")
     assert (judgement.status, judgement.value) == ("ok", 0.0)
     assert judgement.reason == "it says nothing that was not said before"
+
+
+def test_what_ships_reads_the_length_alone_and_the_page_says_so():
+    card = open_bundle("engagement").card
+    assert card.settings["reads"] == "length alone"
+    assert card.summary.endswith("It reads length alone.")
+    page = metric_page(engagement)
+    assert card.summary in page
+    assert "log characters, Spearman 0.730" in page  # what length alone gives, beside each figure
+    histories = "Hi there, how are you?", "What do you think of the war in Spain?"
+    replies = "I like big red dogs", "We saw old wet cats", "Why are you so sad"
+    with grice.load("engagement") as grader:
+        values = [
+            next(score.value for score in grader.score([before, reply]) if score.turn == 1)
+            for before in histories
+            for reply in replies
+        ]
+    assert max(values) - min(values) < 0.002  # five short words, whatever they say

@@ -338,5 +338,4 @@ def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
     talks.append(Conversation("low", (Turn("A", "x" * 2),)))
     fragile_summary = run(talks, scorer, NoSink(RUN)).metrics[0]
     assert fragile_summary.mean > 0.8
-    assert fragile_summary.high == 1.0
-    assert 0.0 <= fragile_summary.low < fragile_summary.mean
+    assert 0 < fragile_summary.low < fragile_summary.mean < fragile_summary.high < 1

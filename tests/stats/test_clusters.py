@@ -8,9 +8,10 @@ from statistics import stdev
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from grice.stats import ClusteredMean
-from grice.stats.clusters import student_quantile
+from grice.stats.clusters import student_quantile, wilson_interval
 
 # Two-sided 95 % quantiles of Student's t (any statistical table).
 TABLE = {
@@ -32,8 +33,8 @@ def test_student_quantile_agrees_with_the_table(freedom, expected):
     assert student_quantile(0.975, freedom) == pytest.approx(expected, rel=6e-3)
 
 
-def collect(clusters):
-    mean = ClusteredMean()
+def collect(clusters, bounds=None):
+    mean = ClusteredMean(bounds)
     for cluster in clusters:
         mean.add(cluster)
     return mean.interval()
@@ -124,3 +125,67 @@ def test_more_confidence_is_wider():
         mean.add([value])
     widths = [mean.interval(level).high for level in (0.8, 0.9, 0.95, 0.99)]
     assert all(a < b for a, b in pairwise(widths))
+
+
+RATES = st.lists(
+    st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), min_size=1, max_size=5),
+    min_size=2,
+    max_size=8,
+)
+
+
+@given(RATES, st.sampled_from([0.5, 0.8, 0.95, 0.999]))
+def test_the_interval_of_values_between_bounds_stays_there(clusters, level):
+    mean = ClusteredMean((0, 1))
+    for cluster in clusters:
+        mean.add(cluster)
+    interval = mean.interval(level)
+    assert 0 <= interval.low <= interval.high <= 1
+    assert interval.low <= interval.mean + 1e-12
+    assert interval.mean <= interval.high + 1e-12
+
+
+@given(RATES)
+def test_bounds_are_moved_and_stretched_with_the_values(clusters):
+    near = collect(clusters, (0, 1))
+    far = collect([[4 * value - 3 for value in cluster] for cluster in clusters], (-3, 1))
+    assert far == pytest.approx([4 * bound - 3 for bound in near], abs=1e-6)
+
+
+def test_bounds_that_are_far_away_change_nothing():
+    clusters = [[0.5], [0.52], [0.49], [0.51, 0.5], [0.53]]
+    assert collect(clusters, (0, 1)) == collect(clusters)
+
+
+def test_where_every_value_lies_at_a_bound_a_cluster_counts_as_one_item():
+    three = collect([[1.0], [1.0, 1.0], [1.0] * 3], (0, 1))
+    assert three.high == 1
+    assert three.low == pytest.approx(wilson_interval(1.0, 36 / 14)[0])
+    assert three.low < 0.5 < collect([[1.0]] * 12, (0, 1)).low
+
+
+@pytest.mark.parametrize("n", [3, 5, 10, 20])
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
+def test_a_share_of_few_items_is_covered_as_often_as_is_said(n, share):
+    held = 0.0
+    for hits in range(n + 1):
+        interval = collect([[1.0]] * hits + [[0.0]] * (n - hits), (0, 1))
+        if interval.low <= share <= interval.high:
+            held += math.comb(n, hits) * share**hits * (1 - share) ** (n - hits)
+    assert held >= 0.93  # cut off at 0 and 1, Student's holds it in 0.15 to 0.92
+
+
+def test_a_bound_that_is_infinite_leaves_the_other_one():
+    low = collect([[0.1], [3.0]], (0, math.inf)).low
+    assert low == 0
+    assert collect([[0.1], [3.0]]).low < 0
+
+
+def test_values_of_another_scale_have_no_bounds():
+    assert collect([[2.0], [4.0]], (0, 1)) == collect([[2.0], [4.0]])
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 7), (3, 10), (9, 10), (40, 1000)])
+def test_wilsons_interval_is_scipys(hits, n):
+    expected = binomtest(hits, n).proportion_ci(method="wilson")
+    assert wilson_interval(hits / n, n) == pytest.approx((expected.low, expected.high))

@@ -263,3 +263,38 @@ def test_power_counts_conversations():
     ):
         with pytest.raises(InputError, match=message):
             stats.items_needed(a, b, **options)
+
+
+@pytest.mark.parametrize("interval", ["hall", "student", "jackknife", "percentile", "bca"])
+@pytest.mark.parametrize("values", [[1, 1, 0], [1, 1, 1], [0.2, 0.9, 0.1, 1.0]])
+def test_a_mean_and_a_difference_stay_within_the_bounds(interval, values):
+    found = stats.mean(values, interval=interval, bounds=(0, 1))
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    other = [1 - value for value in values]
+    compared = stats.compare_systems({"a": values, "b": other}, interval=interval, bounds=(0, 1))
+    gap = compared.comparisons[0].difference
+    assert -1 <= gap.low <= gap.value <= gap.high <= 1
+
+
+def test_a_mean_between_bounds_is_that_of_the_streaming_one():
+    values, groups = [1, 1, 0, 1, 1], ["a", "a", "b", "c", "c"]
+    streamed = stats.ClusteredMean((0, 1))
+    for cluster in ([1, 1], [0], [1, 1]):
+        streamed.add(cluster)
+    found = stats.mean(values, groups=groups, bounds=(0, 1))
+    assert (found.value, found.low, found.high) == pytest.approx(streamed.interval())
+    assert "Wilson's where that leaves 0 to 1" in found.method
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "message"),
+    [
+        ([0.5, 1.5], (0, 1), r"bounds=\(0, 1\): 1.5 lies beyond them"),
+        ([0.5, 0.6], (1, 0), "the least possible value and a greater one"),
+    ],
+)
+def test_bounds_that_the_values_break_are_refused(values, bounds, message):
+    with pytest.raises(InputError, match=message):
+        stats.mean(values, bounds=bounds)
+    with pytest.raises(InputError, match=message):
+        stats.compare_systems({"a": values, "b": values}, bounds=bounds)

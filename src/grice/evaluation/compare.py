@@ -9,7 +9,15 @@ import numpy as np
 
 from grice.errors import InputError, counted
 from grice.evaluation.evidence import EvidenceChange, evidence_changes
-from grice.evaluation.scores import STATUSES, Ids, MetricScores, ScoreSet, read_rows, read_scores
+from grice.evaluation.scores import (
+    STATUSES,
+    Ids,
+    MetricScores,
+    ScoreSet,
+    metric_range,
+    read_rows,
+    read_scores,
+)
 from grice.formats import read
 from grice.records import Conversation, Score
 from grice.stats.comparison import Comparison, holm, verdict
@@ -169,7 +177,7 @@ def compare(
             "ids and indices in both"
         )
     tests = {
-        name: _test(join, level, seed)
+        name: _test(name, join, level, seed)
         for name, join in joins.items()
         if len(np.unique(join.conversations)) > 1
     }
@@ -231,11 +239,14 @@ def _join(first: MetricScores, second: MetricScores) -> _Joined:
     return _Joined(items, first.conversations[a], first.values[a], second.values[b])
 
 
-def _test(join: _Joined, level: float, seed: int) -> tuple[Estimate, Estimate, Comparison]:
+def _test(
+    name: str, join: _Joined, level: float, seed: int
+) -> tuple[Estimate, Estimate, Comparison]:  # fmt: skip
     found = compare_systems(
         {BASELINE: join.baseline, OTHER: join.other},
         groups=join.conversations,
         baseline=BASELINE,
+        bounds=metric_range(name, join.baseline, join.other),
         level=level,
         seed=seed,
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from grice.errors import InputError, counted, did_you_mean
-from grice.evaluation.scores import read_score_groups
+from grice.evaluation.scores import metric_range, read_score_groups
 from grice.evaluation.shares import share
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW
@@ -140,8 +140,8 @@ class Scored(Protocol):
 class _Tally:
     """One metric, conversation by conversation: a few numbers each."""
 
-    def __init__(self, bars: Iterable[float]) -> None:
-        self.mean = ClusteredMean()
+    def __init__(self, metric: str, bars: Iterable[float]) -> None:
+        self.mean = ClusteredMean(metric_range(metric))
         self.sizes = array("q")
         self.below = {bar: array("q") for bar in bars}
         self.statuses: dict[Status, int] = {"ok": 0, "abstained": 0, "failed": 0}
@@ -193,7 +193,7 @@ def _checked(groups: Iterable[Sequence[Scored]], rules: Rules, where: str) -> Ga
         for metric in dict.fromkeys(score.metric for score in group):
             if metric not in tallies:
                 bars = {bar.below for bar in rules.share_below if bar.metric == metric}
-                tallies[metric] = _Tally(bars)
+                tallies[metric] = _Tally(metric, bars)
             tallies[metric].add(score for score in group if score.metric == metric)
     if not tallies:
         raise InputError(f"{where}: there is no score in it")

@@ -265,12 +265,12 @@ def _card(loaded: LoadedMetric, items: _Items, bars: Bars, seed: int) -> HealthC
         "ceiling": _end(items, values, metric.high, metric.low, metric.high, bars),
         "floor": _end(items, values, metric.low, metric.low, metric.high, bars),
     }
-    known = mean(items.known, groups=items.known_in) if items.known else None
+    known = mean(items.known, groups=items.known_in, bounds=(-1, 1)) if items.known else None
     card = HealthCard(
         metric.name,
         (),
         (),
-        mean(values, groups=groups) if judged.any() else None,
+        mean(values, groups=groups, bounds=(metric.low, metric.high)) if judged.any() else None,
         _bias(values, np.array(items.lengths), groups, seed),
         _bias(values, np.array(items.positions), groups, seed),
         ends["ceiling"],

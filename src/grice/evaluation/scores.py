@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.stats.clusters import Bounds
+
 __all__ = [
     "STATUSES",
     "TURN_BITS",
@@ -34,6 +36,7 @@ __all__ = [
     "MetricScores",
     "ScoreLine",
     "ScoreSet",
+    "metric_range",
     "read_rows",
     "read_score_groups",
     "read_score_lines",
@@ -206,6 +209,20 @@ def read_score_lines(file: str) -> Iterator[tuple[int, ScoreLine]]:
             problem = 'a score with status "ok" needs a value, found null'
             raise RecordError(problem, file=_name(file), line=number, field="value")
         yield number, line
+
+
+def metric_range(name: str, *columns: NDArray[np.float64]) -> Bounds | None:
+    """Return the least and the greatest value of a metric.
+
+    None if the metric is not installed here, or if a file has values of another scale.
+    """
+    from grice.metrics.registry import find_metrics
+
+    metric = find_metrics().metrics.get(name)
+    if metric is None:
+        return None
+    inside = all(((metric.low <= one) & (one <= metric.high)).all() for one in columns)
+    return (metric.low, metric.high) if inside else None
 
 
 def read_score_groups(file: str) -> Iterator[list[ScoreLine]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grice.stats.clusters import student_quantile
+from grice.stats.clusters import student_quantile, wilson_interval
 from grice.stats.estimate import FEW, Estimate
 
 if TYPE_CHECKING:
@@ -47,13 +47,6 @@ def share(hits: Sequence[float], sizes: Sequence[int], *, level: float = 0.95) -
         effective = min(float(n), value * (1 - value) / variance) * shrink
     else:
         effective = n**2 / float((items**2).sum())
-    low, high = _wilson(value, effective, normal)
+    low, high = wilson_interval(value, effective, level)
     note = f"fewer than {FEW} conversations: the interval is a rough guide" if units < FEW else None
     return Estimate(value, low, high, level, n, "share, Wilson's interval", units, note)
-
-
-def _wilson(value: float, n: float, normal: float) -> tuple[float, float]:
-    centre = (value + normal**2 / (2 * n)) / (1 + normal**2 / n)
-    spread = value * (1 - value) / n + normal**2 / (4 * n**2)
-    half = normal * spread**0.5 / (1 + normal**2 / n)
-    return max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half))

@@ -215,7 +215,7 @@ def leaks(samples: Sequence[Sample]) -> list[Leak]:
     beliefs = [one.belief.lower() for one in known]
     return [
         Leak(rule, mean([float(a == b) for a, b in zip(said, stances, strict=True)],
-                        groups=beliefs))
+                        groups=beliefs, bounds=(0, 1)))
         for rule, said in guesses.items()
     ]  # fmt: skip
 
@@ -245,7 +245,7 @@ def by_shape(
     return {
         name: {
             measure: mean([scored[one.id].values[measure] for one in part],
-                          groups=[one.belief.lower() for one in part])
+                          groups=[one.belief.lower() for one in part], bounds=(0, 1))
             for measure in _measures(scored)
         }
         for name, part in parts.items()

@@ -49,7 +49,8 @@ def bert_likeness(
 
     def alike(predicted: str, gold: str) -> float:
         if (predicted, gold) not in known:
-            known[predicted, gold] = float(scorer.score([predicted], [gold])[2][0])
+            f1 = float(scorer.score([predicted], [gold])[2][0])
+            known[predicted, gold] = min(1.0, max(0.0, f1))  # rounding may lead beyond 1
         return known[predicted, gold]
 
     return alike

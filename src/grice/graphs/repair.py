@@ -1,4 +1,4 @@
-"""The smallest edits that make a graph valid.
+"""Few edits that make a graph valid.
 
 Only form is repaired. An added fact links concepts by ``has context``, the least that can be
 said; whether it is true is for a person to judge.
@@ -67,15 +67,17 @@ class Repair(msgspec.Struct, frozen=True):
         edits: The changes in order; none if the graph was valid.
         verdict: What is wrong with the graph as it came.
         reason: Why there is no proposal.
-        smallest: Whether every shorter chain of edits was tried; beyond two or three edits
-            only the likeliest are followed up.
     """
 
     graph: str | None
     edits: tuple[Edit, ...]
     verdict: Verdict
     reason: str | None = None
-    smallest: bool = True
+
+    @property
+    def smallest(self) -> bool:
+        """Whether fewer edits cannot do, which is certain of one edit alone."""
+        return self.graph is not None and len(self.edits) < 2
 
 
 class _Task(NamedTuple):
@@ -87,11 +89,12 @@ class _Task(NamedTuple):
 def repair_graph(
     text: str, belief: str, argument: str, *, rules: RuleSet = "released"
 ) -> Repair:  # fmt: skip
-    """Return a valid graph as few edits away as the known kinds of edits allow.
+    """Return a valid graph a few edits away.
 
-    Every edit answers the first broken rule, and proposals are tried in the order of their
-    number of edits, at most six. After each edit the 50 graphs with the fewest failures are
-    followed up; ``smallest`` says whether a shorter chain could have been passed over.
+    Every edit answers the first broken rule with what is spelt most alike, and proposals are
+    tried in the order of their number of edits, at most six. After each edit the 50 graphs with
+    the fewest failures are followed up. Other edits might need fewer steps: one concept renamed
+    to a phrase that has nothing to do with it can mend two rules at once.
     """
     verdict = check_graph(text, belief, argument, rules=rules)
     if verdict.ok:
@@ -107,7 +110,6 @@ def repair_graph(
         return Repair(written, first, verdict)
     layer: list[tuple[Graph, tuple[Edit, ...], Verdict]] = [(graph, first, found)]
     seen = {graph}
-    smallest = True
     for _ in range(MOST_EDITS):
         following: list[tuple[Graph, tuple[Edit, ...], Verdict]] = []
         for state, edits, broken in layer:
@@ -117,11 +119,10 @@ def repair_graph(
                 seen.add(changed)
                 found = _verdict(changed, task)
                 if found.ok:
-                    return Repair(write_graph(changed), (*edits, edit), verdict, smallest=smallest)
+                    return Repair(write_graph(changed), (*edits, edit), verdict)
                 following.append((changed, (*edits, edit), found))
         following.sort(key=lambda one: len(one[2].failures))
         layer = following[:WIDTH]
-        smallest = smallest and len(following) <= WIDTH
     return Repair(None, (), verdict, f"none found within {MOST_EDITS} edits{_short_of(task)}")
 
 

@@ -282,7 +282,7 @@ def _row(
 
     beliefs = [sample.belief.lower() for sample in samples]
     measures = {
-        measure: mean([score.values[measure] for score in scores], groups=beliefs)
+        measure: mean([score.values[measure] for score in scores], groups=beliefs, bounds=(0, 1))
         for measure in scores[0].values
     }
     return Row(name, measures, missing, sum(not score.exact for score in scores))

@@ -89,10 +89,10 @@ def _bundle(card: Card) -> Iterator[str]:
         yield f"- Made by: `{card.training.command}`"
     if card.quality:
         yield ""
-        yield "| measured on | measure | value | 95 % interval | n |"
-        yield "|---|---|---|---|---|"
+        yield "| measured on | measure | value | 95 % interval | n | beside it |"
+        yield "|---|---|---|---|---|---|"
         for quality in card.quality:
             yield (
                 f"| {quality.on} | {quality.measure} | {quality.value:.3f} | "
-                f"{quality.low:.3f} to {quality.high:.3f} | {quality.n} |"
+                f"{quality.low:.3f} to {quality.high:.3f} | {quality.n} | {quality.note} |"
             )

@@ -125,8 +125,9 @@ def blend(unreferenced: Sequence[float], against: Sequence[float], how: Blend) -
 def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
     """Return the cosine with the nearest reference, over vectors pooled by mean.
 
-    A good reply may say something else than every reference: where the two were compared, this
-    score followed people less than ``relevance``. A reply without references abstains.
+    A good reply may say something else than every reference, and then scores low. A reply without
+    references abstains; on rated replies that have some, this score follows people no less than
+    ``relevance`` does (``grice meta-eval referenced relevance --on dailydialog_gupta``).
     """
     judged = [response for response in responses if not _nothing_to_judge(response)]
     texts = [text for one in judged for text in (one.text, *one.references)]

@@ -85,7 +85,10 @@ class SummaryBuilder:
 
     def __init__(self, metrics: Sequence[LoadedMetric]) -> None:
         self._metrics = metrics
-        self._means = {loaded.metric.name: ClusteredMean() for loaded in metrics}
+        self._means = {
+            loaded.metric.name: ClusteredMean((loaded.metric.low, loaded.metric.high))
+            for loaded in metrics
+        }
         self._counts: dict[str, Counter[Status]] = {
             loaded.metric.name: Counter() for loaded in metrics
         }
@@ -129,10 +132,6 @@ class SummaryBuilder:
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:
         name = loaded.metric.name
         interval = self._means[name].interval()
-        if interval and interval.low is not None and interval.high is not None:
-            # A mean cannot leave the metric's range, so neither need its interval.
-            low, high = max(interval.low, loaded.metric.low), min(interval.high, loaded.metric.high)
-            interval = interval._replace(low=low, high=high)
         ordered = sorted(self._lowest[name], key=lambda entry: (-entry[0], -entry[1]))
         return MetricSummary(
             name,

@@ -9,13 +9,26 @@ from __future__ import annotations
 import math
 from operator import add
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ClusteredMean", "Interval", "Moments", "mean_interval", "student_quantile"]
+__all__ = [
+    "Bounds",
+    "ClusteredMean",
+    "Interval",
+    "Moments",
+    "mean_interval",
+    "student_quantile",
+    "wilson_interval",
+]
 
+Bounds: TypeAlias = tuple[float, float]
+"""The least and the greatest value that is possible; infinite where there is none."""
+
+ROUNDING = 1e-12
+"""What sums may miss a bound by, as a part of the range."""
 STRETCH = 2.0
 """How much wider than Student's a side may become; of few clusters the cubic makes it endless."""
 
@@ -70,7 +83,18 @@ class Moments(NamedTuple):
     nnnn: float = 0.0
 
 
-def mean_interval(moments: Moments, level: float = 0.95) -> Interval:
+class _Spread(NamedTuple):
+    """What an interval is made of: the mean, its variance, Student's quantile, the skewness."""
+
+    mean: float
+    variance: float
+    quantile: float
+    skewness: float
+
+
+def mean_interval(
+    moments: Moments, level: float = 0.95, *, origin: float = 0.0, bounds: Bounds | None = None
+) -> Interval:
     """Return the mean of at least one value and its interval.
 
     Student's interval for a ratio of cluster sums to cluster sizes (Cochran, *Sampling
@@ -84,30 +108,103 @@ def mean_interval(moments: Moments, level: float = 0.95) -> Interval:
 
     With equal clusters and no skewness it is Student's own interval.
 
+    Of values between two bounds, an interval that would reach beyond one, or that would have no
+    width because all values lie at one, is Wilson's instead, for as many independent items as
+    would vary like these clusters (:func:`wilson_interval`). It lies within the bounds, and holds
+    the mean where an interval that is cut off at a bound often does not (``bench/coverage.md``).
+
     Args:
         moments: The sums.
         level: Confidence level.
+        origin: What was taken off each value before it was summed.
+        bounds: The least and the greatest possible value.
     """
+    if moments.clusters < 2:
+        return Interval(moments.s / moments.values + origin, None, None)
+    spread = _spread(moments, level)
+    low, high = _hall(spread, moments.clusters)
+    low, high = low + origin, high + origin
+    mean = spread.mean + origin
+    if bounds is None:
+        return Interval(mean, low, high)
+    least, most = bounds
+    if math.isfinite(most - least) and not _possible(mean, low, high, bounds):
+        low, high = _bounded(spread._replace(mean=mean), moments, level, bounds)
+    return Interval(mean, max(low, least), min(high, most))
+
+
+def _spread(moments: Moments, level: float) -> _Spread:
     units, n = moments.clusters, moments.values
     mean = moments.s / n
-    if units < 2:
-        return Interval(mean, None, None)
     # Squares and cubes of what each cluster's sum has beyond its share of the mean.
     square = moments.ss - 2 * mean * moments.sn + mean**2 * moments.nn
     sized = moments.ssn - 2 * mean * moments.snn + mean**2 * moments.nnn
     cube = moments.sss - mean * (3 * moments.ssn - mean * (3 * moments.snn - mean * moments.nnn))
-    spread = square * (1 - 2 / units) + 2 * sized / n
-    if not (spread > 0 and square > 0):
-        return Interval(mean, mean, mean)
-    error = math.sqrt(units / (units - 1) * spread) / n
+    raised = square * (1 - 2 / units) + 2 * sized / n
+    if not (raised > 0 and square > 0):
+        return _Spread(mean, 0.0, 0.0, 0.0)
     # Of three or four clusters nothing is known of how skewed they are. The skewness of a small
     # sample is too small; the factor that mends it for normal ones makes few clusters too wide.
     skewness = cube / units / (square / units) ** 1.5 if units > 4 else 0.0
     if units >= 10:
         skewness *= math.sqrt(units * (units - 1)) / (units - 2)
-    tail = student_quantile(0.5 + level / 2, _freedom(moments, mean))
-    low, high = (mean - error * _unskewed(t, skewness / math.sqrt(units)) for t in (tail, -tail))
-    return Interval(mean, min(low, mean), max(high, mean))
+    quantile = student_quantile(0.5 + level / 2, _freedom(moments, mean))
+    return _Spread(mean, units / (units - 1) * raised / n**2, quantile, skewness)
+
+
+def _hall(spread: _Spread, units: int) -> tuple[float, float]:
+    """Return the interval that skewed values ask for, wherever it reaches."""
+    error, skewness = math.sqrt(spread.variance), spread.skewness / math.sqrt(units)
+    low, high = (
+        spread.mean - error * _unskewed(t, skewness) for t in (spread.quantile, -spread.quantile)
+    )
+    return min(low, spread.mean), max(high, spread.mean)
+
+
+def _possible(mean: float, low: float, high: float, bounds: Bounds) -> bool:
+    least, most = bounds
+    return least <= low and high <= most and not _at_a_bound(mean, bounds)
+
+
+def _at_a_bound(mean: float, bounds: Bounds) -> bool:
+    """Return whether all values lie at a bound: their mean misses it by rounding at most."""
+    least, most = bounds
+    return min(mean - least, most - mean) <= ROUNDING * (most - least)
+
+
+def _bounded(
+    spread: _Spread, moments: Moments, level: float, bounds: Bounds
+) -> tuple[float, float]:  # fmt: skip
+    """Return Wilson's interval, stretched from 0 and 1 to the bounds."""
+    least, most = bounds
+    width = most - least
+    place = min(1.0, max(0.0, (spread.mean - least) / width))
+    if _at_a_bound(spread.mean, bounds) or not spread.variance:
+        # Where no spread is to be seen, one cluster counts as one item.
+        effective = moments.values**2 / moments.nn
+    else:
+        # Few clusters make the variance itself uncertain: Student's quantile, not the normal one.
+        normal = NormalDist().inv_cdf(0.5 + level / 2)
+        effective = place * (1 - place) * width**2 / spread.variance
+        effective *= (normal / spread.quantile) ** 2
+    low, high = wilson_interval(place, effective, level)
+    return min(spread.mean, least + width * low), max(spread.mean, least + width * high)
+
+
+def wilson_interval(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's interval (1927) of a share of independent items, within 0 and 1.
+
+    Args:
+        share: The share.
+        n: The number of items; of clustered ones the effective number, which need not be whole
+            (Korn and Graubard 1998).
+        level: Confidence level.
+    """
+    normal = NormalDist().inv_cdf(0.5 + level / 2)
+    centre = (share + normal**2 / (2 * n)) / (1 + normal**2 / n)
+    spread = share * (1 - share) / n + normal**2 / (4 * n**2)
+    half = normal * spread**0.5 / (1 + normal**2 / n)
+    return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
 def _freedom(moments: Moments, mean: float) -> float:
@@ -141,18 +238,20 @@ def _unskewed(t: float, skewness: float) -> float:
 class ClusteredMean:
     """Collects values cluster by cluster in constant memory.
 
-    The interval is that of :func:`mean_interval`.
+    The interval is that of :func:`mean_interval`: it lies within ``bounds``, the least and the
+    greatest possible value, unless a value lies beyond them.
 
-    >>> mean = ClusteredMean()
+    >>> mean = ClusteredMean(bounds=(0, 1))
     >>> for cluster in ([0.1, 0.2], [0.4], [0.3, 0.5, 0.4]):
     ...     mean.add(cluster)
     >>> interval = mean.interval()
     >>> print(f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
-    0.317 [-0.289, 0.923]
+    0.317 [0.045, 0.819]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds | None = None) -> None:
         self._moments = Moments()
+        self._bounds = bounds
         # Powers of sums lose digits if the mean is far from zero: the first value is taken off.
         self._origin = 0.0
 
@@ -173,6 +272,8 @@ class ClusteredMean:
             return
         if not self.count:
             self._origin = cluster[0]
+        if self._bounds and not self._bounds[0] <= min(cluster) <= max(cluster) <= self._bounds[1]:
+            self._bounds = None
         cluster = [value - self._origin for value in cluster]
         n, s = len(cluster), math.fsum(cluster)
         added = Moments(
@@ -185,10 +286,7 @@ class ClusteredMean:
         """Return the mean and its interval at ``level``; None if nothing was added."""
         if not self.count:
             return None
-        mean, low, high = mean_interval(self._moments, level)
-        if low is None or high is None:
-            return Interval(mean + self._origin, None, None)
-        return Interval(mean + self._origin, low + self._origin, high + self._origin)
+        return mean_interval(self._moments, level, origin=self._origin, bounds=self._bounds)
 
 
 def student_quantile(probability: float, freedom: float) -> float:

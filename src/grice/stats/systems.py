@@ -12,7 +12,7 @@ import numpy as np
 
 from grice.errors import InputError, did_you_mean
 from grice.stats import weighted
-from grice.stats.clusters import Moments, mean_interval
+from grice.stats.clusters import Bounds, Moments, mean_interval
 from grice.stats.comparison import (
     Comparison,
     Correction,
@@ -76,6 +76,7 @@ def mean(
     *,
     groups: Groups | None = None,
     interval: MeanInterval = "hall",
+    bounds: Bounds | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -84,6 +85,8 @@ def mean(
 
     >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
     '5.500, 95 % [3.334, 7.666], n 10'
+    >>> str(mean([1, 1, 0], bounds=(0, 1)))
+    '0.667, 95 % [0.044, 0.989], n 3; fewer than 10 items: the interval is a rough guide'
 
     Args:
         values: One value per item; None or NaN where there is none.
@@ -91,28 +94,55 @@ def mean(
         interval: ``hall``: Student's t with corrections for skewed values and for few or uneven
             conversations (:func:`~grice.stats.clusters.mean_interval`); ``student`` without them;
             ``jackknife``, ``percentile`` or ``bca``.
+        bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
+            interval lies within them. Where that of ``hall`` would not, it is Wilson's.
         level: Confidence level.
         resamples: How many bootstrap resamples.
         seed: Seed of the draws.
 
     Raises:
-        InputError: If there is no value.
+        InputError: If there is no value, or one beyond the bounds.
     """
     check_level(level)
     columns, codes, _ = _complete({"values": values}, groups, least=1)
+    _check_bounds(columns, bounds)
     n = len(columns)
     if interval == "jackknife" or interval == "percentile" or interval == "bca":
         drawn = resample(
             weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
         )  # fmt: skip
-        return estimate(drawn, level=level, what="mean")
+        return _cut(estimate(drawn, level=level, what="mean"), bounds)
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
-    return _mean_of(columns[:, 0], codes, interval, level, "mean")
+    return _mean_of(columns[:, 0], codes, interval, bounds, level, "mean")
+
+
+def _check_bounds(columns: Floats, bounds: Bounds | None) -> None:
+    if bounds is None:
+        return
+    least, most = bounds
+    if not least < most:
+        raise InputError(f"bounds={bounds}: the least possible value and a greater one are needed")
+    beyond = columns[(columns < least) | (columns > most)]
+    if len(beyond):
+        raise InputError(f"bounds={bounds}: {float(beyond[0]):g} lies beyond them")
+
+
+def _cut(found: Estimate, bounds: Bounds | None) -> Estimate:
+    """Return the estimate with an interval that ends at the bounds."""
+    if bounds is None or found.low is None or found.high is None:
+        return found
+    low, high = max(found.low, bounds[0]), min(found.high, bounds[1])
+    return msgspec.structs.replace(found, low=low, high=high)
 
 
 def _mean_of(
-    values: Floats, codes: Integers | None, interval: str, level: float, what: str
+    values: Floats,
+    codes: Integers | None,
+    interval: str,
+    bounds: Bounds | None,
+    level: float,
+    what: str,
 ) -> Estimate:
     """Return a mean with an interval by formula."""
     value, n = float(values.mean()), len(values)
@@ -126,13 +156,15 @@ def _mean_of(
     note = f"fewer than {FEW} {unit}: the interval is a rough guide" if units < FEW else None
     if interval == "hall":
         what += " corrected for skewness (Hall)"
-        _, low, high = mean_interval(_moments(values - value, codes), level)
-        assert low is not None
-        assert high is not None
-        return Estimate(value, value + low, value + high, level, n, what, clusters, note)
+        if bounds is not None:
+            what += f", Wilson's where that leaves {bounds[0]:g} to {bounds[1]:g}"
+        moments = _moments(values - value, codes)
+        _, low, high = mean_interval(moments, level, origin=value, bounds=bounds)
+        return Estimate(value, low, high, level, n, what, clusters, note)
     error = clustered_error(values, codes)[1]
     half = float(scipy_module("special").stdtrit(units - 1, 0.5 + level / 2)) * error
-    return Estimate(value, value - half, value + half, level, n, what, clusters, note)
+    found = Estimate(value, value - half, value + half, level, n, what, clusters, note)
+    return _cut(found, bounds)
 
 
 def _moments(values: Floats, codes: Integers | None) -> Moments:
@@ -152,6 +184,7 @@ def compare_systems(
     baseline: str | None = None,
     correction: Correction = "holm",
     interval: MeanInterval = "hall",
+    bounds: Bounds | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     permutations: int | None = None,
@@ -168,22 +201,27 @@ def compare_systems(
         baseline: Compare each system with this one alone.
         correction: ``holm``, ``benjamini-hochberg`` or ``none``.
         interval: As in :func:`mean`; a bootstrap draws the same resamples for all systems.
+        bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
         level: Confidence level; one less it is the level of the tests.
         resamples: How many bootstrap resamples.
         permutations: How many swaps; by default as many as the correction asks for.
         seed: Seed of draws and swaps.
 
     Raises:
-        InputError: If there are fewer than two systems or two complete items.
+        InputError: If there are fewer than two systems or two complete items, or a value lies
+            beyond the bounds.
     """
     check_level(level)
     names = list(scores)
     pairs = pairs_of(names, baseline)
     columns, codes, total = _complete(scores, groups)
+    _check_bounds(columns, bounds)
     n = len(columns)
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
-    each, between = _estimates(columns, codes, pairs, interval, level, resamples, seed)
+    each, between = _estimates(
+        columns, codes, pairs, interval, bounds, level, resamples, seed
+    )  # fmt: skip
     means = dict(zip(names, each, strict=True))
     swaps = permutations or permutations_needed(len(pairs), level)
     p_values, how = swapped_means(columns, codes, pairs, permutations=swaps, seed=seed)
@@ -216,16 +254,19 @@ def _estimates(
     codes: Integers | None,
     pairs: Sequence[tuple[int, int]],
     interval: MeanInterval,
+    bounds: Bounds | None,
     level: float,
     resamples: int,
     seed: int,
 ) -> tuple[list[Estimate], list[Estimate]]:
     """Return the mean of each column and the mean difference of each pair."""
     what = "difference of means"
+    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     if interval == "hall" or interval == "student":
-        means = [_mean_of(column, codes, interval, level, "mean") for column in columns.T]
+        means = [_mean_of(column, codes, interval, bounds, level, "mean") for column in columns.T]
         gaps = [
-            _mean_of(columns[:, a] - columns[:, b], codes, interval, level, what) for a, b in pairs
+            _mean_of(columns[:, a] - columns[:, b], codes, interval, apart, level, what)
+            for a, b in pairs
         ]
         return means, gaps
     drawn = resample(
@@ -238,8 +279,11 @@ def _estimates(
     )
     between = differences(drawn, pairs)
     return (
-        [estimate(drawn, i, level=level, what="mean") for i in range(columns.shape[1])],
-        [estimate(between, i, level=level, what=what) for i in range(len(pairs))],
+        [
+            _cut(estimate(drawn, i, level=level, what="mean"), bounds)
+            for i in range(columns.shape[1])
+        ],
+        [_cut(estimate(between, i, level=level, what=what), apart) for i in range(len(pairs))],
     )
 
 

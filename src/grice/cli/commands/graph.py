@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         ("score", "a system's graphs against gold graphs, with the empty baselines below"),
         (
             "repair",
-            "the smallest edits that make a broken graph valid; exit status 1 if one stays so",
+            "a few edits that make a broken graph valid; exit status 1 if one stays so",
         ),
         ("draw", "one graph as SVG, or all on one page that answers to the pointer"),
         ("stats", "sizes, relations, order, and how far form gives the stance away"),
@@ -321,7 +321,9 @@ def _repair(arguments: argparse.Namespace) -> int:
         elif found.graph is None:
             print_lines([f"{sample.id}: not repaired: {found.reason}"], style="bold red")
         elif found.edits:
-            print_lines([f"{sample.id}: {', '.join(found.verdict.broken)}"], style="bold")
+            broken = ", ".join(found.verdict.broken)
+            edits = "" if found.smallest else f" ({len(found.edits)} edits; fewer might do)"
+            print_lines([f"{sample.id}: {broken}{edits}"], style="bold")
             print_lines([_edit(edit) for edit in found.edits], indent=2)
             print_lines([found.graph], indent=2)
     if not arguments.json:

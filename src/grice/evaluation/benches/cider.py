@@ -229,7 +229,7 @@ def _rows(
 
 def _over_folds(values: Sequence[float]) -> Estimate:
     """Return the mean of folds with Student's interval over them."""
-    return mean(values, interval="student")
+    return mean(values, interval="student", bounds=(0, 1))
 
 
 def _research(cider: Cider, folds: Mapping[int, _Fold], shipped: TripletModels) -> Iterator[Row]:

@@ -1,0 +1,232 @@
+"""Lines of the package by room, and from where each module is reached.
+
+    python bench/reach.py [--json] [--list]
+
+A module is put into the first class that reaches it, over imports at the top of files and inside
+functions, those for type checkers left out:
+
+    score      `grice score`, `grice explain`, and the public names of `import grice`
+    commands   any other command but `grice bench`; the pytest plugin; `grice.testing`
+    bench      `grice bench` alone
+    nothing    no command: what the documentation, recipes, benches and tests import directly
+
+What is found while the program runs counts as well: modules of a package that a registry goes
+through, and names that a package hands on when they are first used. A registry that is not known
+here ends the script, so that none is overlooked. Imports say what can be reached, which is more
+than a run loads: the column `loaded` counts the modules that are in memory after `grice score`
+and `grice explain` with the default metrics.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import grimp
+
+import grice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(grice.__file__).parent
+COMMANDS = "grice.cli.commands"
+CLASSES = ("score", "commands", "bench", "nothing")
+OTHER_DOORS = ("grice.pytest_plugin", "grice.testing")
+
+REGISTRIES = {
+    "grice.metrics.registry": r"grice\.metrics\.(?!declaration|page|registry|unjudged)\w+",
+    "grice.formats._registry": r"grice\.formats\.[^_]\w+",
+    "grice.perturb.registry": r"grice\.perturb\.[^_]\w+",
+    "grice.evaluation.rows": r"grice\.evaluation\.benches\.\w+",
+    "grice.knowledge.compatibility": r"grice\.knowledge\.compatibility_\w+",
+}
+"""Which modules each registry finds by going through a package; the commands are roots."""
+NO_REGISTRIES = ("grice.cli", "grice.metrics.registry")
+"""Use ``iter_modules`` for commands, or ``import_module`` of what is listed above."""
+
+LOAD = """
+import contextlib, io, json, sys
+from grice.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    main(["score", "examples/charity.txt", "--no-cache"])
+    main(["explain", "I lost my keys.", "Then you could not drive home.", "--no-cache"])
+print(json.dumps(sorted(name for name in sys.modules if name.partition(".")[0] == "grice")))
+"""
+
+
+def imports() -> dict[str, set[str]]:
+    """Return what each module imports, or lets be imported."""
+    graph = grimp.build_graph("grice", exclude_type_checking_imports=True, cache_dir=None)
+    found = {
+        name: set(graph.find_modules_directly_imported_by(name)) for name in sorted(graph.modules)
+    }
+    check_registries(found)
+    for registry, pattern in REGISTRIES.items():
+        found[registry] |= {name for name in found if re.fullmatch(pattern, name)}
+    for name in found:
+        found[name] |= handed_on(name, found)
+        # To import a module is to run the packages that it lies in.
+        parent = name.rpartition(".")[0]
+        if parent and parent != "grice":
+            found[name].add(parent)
+    # The commands are roots of their own.
+    found["grice.cli"] -= {name for name in found if name.startswith(f"{COMMANDS}.")}
+    return found
+
+
+def check_registries(modules: Iterable[str]) -> None:
+    """End if a module goes through a package and is not among the registries."""
+    for name in modules:
+        uses = "iter_modules(" in path_of(name).read_text("utf-8")
+        if uses and name not in REGISTRIES and name not in NO_REGISTRIES:
+            raise SystemExit(f"{name} goes through a package: say in REGISTRIES what it finds")
+
+
+def handed_on(name: str, modules: Mapping[str, object]) -> set[str]:
+    """Return the homes of the names that a module takes from a package that hands them on."""
+    homes: set[str] = set()
+    for node in ast.walk(without_types(ast.parse(path_of(name).read_text("utf-8")))):
+        if not isinstance(node, ast.ImportFrom) or node.module not in modules or node.level:
+            continue
+        table = getattr(import_module(node.module), "_HOMES", {})
+        for alias in node.names:
+            home = str(table.get(alias.name, ""))
+            homes |= {one for one in (home, f"{node.module}.{home}") if one in modules}
+    return homes
+
+
+def without_types(tree: ast.Module) -> ast.Module:
+    """Return the code without what only type checkers read."""
+
+    class Cut(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            checked = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+            return None if checked else self.generic_visit(node)
+
+    cut: ast.Module = Cut().visit(tree)
+    return cut
+
+
+def reached(roots: Iterable[str], edges: Mapping[str, set[str]]) -> set[str]:
+    """Return the roots and all that they lead to."""
+    seen: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += edges[name]
+    return seen
+
+
+def classes(edges: Mapping[str, set[str]]) -> dict[str, str]:
+    """Return the class of each module."""
+    commands = {name for name in edges if name.startswith(f"{COMMANDS}.")}
+    scoring = {f"{COMMANDS}.score", f"{COMMANDS}.explain"}
+    public = {str(home) for home in grice._HOMES.values()}
+    ways = {
+        "score": {"grice", "grice.__main__", *scoring, *public},
+        "commands": {*commands - {f"{COMMANDS}.bench"}, *OTHER_DOORS},
+        "bench": {f"{COMMANDS}.bench"},
+    }
+    found = dict.fromkeys(edges, "nothing")
+    for way in reversed(ways):
+        found |= dict.fromkeys(reached(ways[way], edges), way)
+    return found
+
+
+def path_of(name: str) -> Path:
+    """Return the file of a module."""
+    place = PACKAGE.joinpath(*name.split(".")[1:])
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
+
+def lines_of(name: str) -> int:
+    """Return the number of lines of a module."""
+    return len(path_of(name).read_text("utf-8").splitlines())
+
+
+def room_of(name: str) -> str:
+    """Return the room of a module: the folder, or ``(top)`` for files beside the folders."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and (PACKAGE / parts[1]).is_dir() else "(top)"
+
+
+def loaded() -> set[str]:
+    """Return the modules in memory after a run of ``grice score`` and ``grice explain``."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def users_of(name: str, outside: Mapping[str, list[str]]) -> list[str]:
+    """Return which parts of the repository beside the package name a module."""
+    pattern = re.compile(rf"\b{re.escape(name)}\b|from {name.rpartition('.')[0]} import [^\n]*\b"
+                         rf"{name.rpartition('.')[2]}\b")  # fmt: skip
+    return [part for part, texts in outside.items() if any(map(pattern.search, texts))]
+
+
+def texts_outside() -> Iterator[tuple[str, list[str]]]:
+    """Yield the texts of each part of the repository beside the package."""
+    for part in ("docs", "recipes", "bench", "tests"):
+        files = [*(ROOT / part).rglob("*.py"), *(ROOT / part).rglob("*.md")]
+        yield part, [file.read_text("utf-8") for file in files if file != Path(__file__)]
+
+
+def table(found: Mapping[str, str], memory: set[str]) -> list[dict[str, str | int]]:
+    """Return a row per room and one of all."""
+    sums: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(COLUMNS, 0))
+    for name, way in found.items():
+        for room in (room_of(name), "all"):
+            size = lines_of(name)
+            sums[room]["files"] += 1
+            sums[room]["lines"] += size
+            sums[room][way] += size
+            sums[room]["loaded"] += size * (name in memory)
+    rooms = sorted(sums.keys() - {"all"}, key=lambda room: -sums[room]["lines"])
+    return [{"room": room, **sums[room]} for room in (*rooms, "all")]
+
+
+COLUMNS = ("files", "lines", *CLASSES, "loaded")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+    parser.add_argument("--list", action="store_true", help="the modules of each class as well")
+    arguments = parser.parse_args()
+    found, memory, outside = classes(imports()), loaded(), dict(texts_outside())
+    rows = table(found, memory)
+    modules = [
+        {"module": name, "class": way, "lines": lines_of(name), "loaded": name in memory,
+         **({"named in": users_of(name, outside)} if way == "nothing" else {})}
+        for name, way in sorted(found.items())
+    ]  # fmt: skip
+    if arguments.json:
+        print(json.dumps({"rooms": rows, "modules": modules}, indent=1))
+        return
+    print(f"{'room':12}" + "".join(f"{column:>10}" for column in COLUMNS))
+    for row in rows:
+        print(f"{row['room']:12}" + "".join(f"{row[column]:>10,}" for column in COLUMNS))
+    for way in CLASSES:
+        some = [one for one in modules if one["class"] == way and one["lines"]]
+        if way in ("bench", "nothing") or arguments.list:
+            print(f"\n{way} ({sum(one['lines'] for one in some):,} lines)")
+            for one in some:
+                named = f"  named in {', '.join(one['named in'])}" if one.get("named in") else ""
+                print(f"  {one['lines']:>5} {one['module']}{named}")
+
+
+if __name__ == "__main__":
+    main()
