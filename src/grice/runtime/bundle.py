@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from grice.errors import BundleError, did_you_mean
+from grice.files import write_text
 from grice.records import Json
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def write_card(
     tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
     tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
     tables.append("[files]\n" + _pairs({f'"{name}"': file_sha256(folder / name) for name in files}))
-    (folder / "card.toml").write_text("\n".join(tables), "utf-8")
+    write_text(folder / "card.toml", "\n".join(tables))
 
 
 def _pairs(table: Mapping[str, CardValue]) -> str:
