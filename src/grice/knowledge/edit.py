@@ -14,7 +14,7 @@ import msgspec
 
 from grice.errors import InputError, OutputError, RecordError, why
 from grice.files import cannot_write, replacing
-from grice.knowledge.file import Change, KnowledgeFile
+from grice.knowledge.file import Change, KnowledgeFile, connect
 from grice.knowledge.layout import create_tables, mark_all, remark, state
 from grice.records import Triple
 
@@ -447,8 +447,10 @@ def drop_vectors(path: Path) -> None:
     """Drop the kept vectors of a file; they are computed anew when they are needed.
 
     Raises:
+        BundleError: If it is not a file of knowledge.
         OutputError: If it cannot be written.
     """
+    connect(path).close()
     try:
         with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
             connection.execute("DELETE FROM vectors")

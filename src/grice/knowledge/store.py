@@ -9,6 +9,7 @@ from disk.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from functools import cached_property
@@ -349,15 +350,19 @@ def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
 
 def _read_only(path: Path) -> sqlite3.Connection:
     # immutable: the file is part of the package, perhaps on a read-only disk, and never changes.
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
-        connection = sqlite3.connect(
-            f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1",
-            uri=True,
-            check_same_thread=False,
-        )
-        connection.execute("SELECT count(*) FROM relations")
+        connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        defined = connection.execute(
+            "SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        ).fetchall()
     except sqlite3.Error as error:
         raise BundleError(f"{path}: not a store of triples: {error}") from error
+    # A view or a computed column would be run when it is read, and might never end.
+    for kind, sql in defined:
+        if kind not in ("table", "index") or re.search(r"\bVIRTUAL\b|\bAS\b", sql, re.I):
+            connection.close()
+            raise BundleError(f"{path}: not a store of triples: it defines more than tables")
     return connection
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import GriceError, MetricError, did_you_mean
+from grice.errors import GriceError, MetricError, ModelError, did_you_mean
 from grice.records import Judgement, Score
 from grice.scoring.items import in_place, responses, utterances
 
@@ -126,7 +126,8 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
 
     Raises:
         MetricError: For an unknown option or a value of the wrong type.
-        ModelError: For a model that cannot be opened.
+        ModelError: For a model that answers something else than the metric asks.
+        BundleError: For a model that is missing or damaged.
     """
     known = {option.name: option for option in metric.options}
     for name in options:
@@ -138,6 +139,8 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
         for name, option in known.items()
     }
     references = {name: str(options.get(name, ref)) for name, ref in metric.models.items()}
+    for name, reference in references.items():
+        _check_kind(metric, name, reference, models)
     opened = {name: models.open(reference) for name, reference in references.items()}
     parts = [f"{metric.name}:{metric.version}"]
     parts += [f"{name}:{value}" for name, value in values.items()]
@@ -147,6 +150,19 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     used = dict.fromkeys(one for name in references.values() for one in models.beneath(name))
     bundles = tuple(models.bundle(one) for one in used)
     return LoadedMetric(metric, "|".join(parts), {**values, **opened}, bundles)
+
+
+def _check_kind(metric: Metric, parameter: str, reference: str, models: Models) -> None:
+    """Refuse a model of another kind, which might well give plausible numbers."""
+    default = metric.models[parameter]
+    if reference == default:
+        return
+    wanted = metric.accepts.get(parameter) or (models.answers(default),)
+    if (answered := models.answers(reference)) not in wanted:
+        raise ModelError(
+            f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
+            f"{' or '.join(wanted)} is needed, such as {default}"
+        )
 
 
 def _reason(error: Exception) -> str:
