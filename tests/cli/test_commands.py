@@ -10,8 +10,10 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -126,6 +128,50 @@ def test_standard_input_and_gzip(chat, tmp_path):
         check=True,
     )
     assert len(done.stdout.splitlines()) == 5
+
+
+def test_a_device_as_an_output_stays_one(chat, tmp_path, capsys):
+    null = tmp_path / "null"
+    try:
+        os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except (AttributeError, OSError):
+        pytest.skip("device nodes can be made by root alone")
+    words = ["score", str(chat), "-m", "log_length", "-o", str(null), "--report", str(null)]
+    assert main(words) == 0
+    assert null.is_char_device()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat.jsonl", "null"]
+    assert "log_length" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["pipe", "pipe.gz"])
+def test_a_pipe_as_an_output_is_written_through(chat, tmp_path, name):
+    pipe, came = tmp_path / name, []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: came.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    assert main(["score", str(chat), "-m", "log_length", "-o", str(pipe)]) == 0
+    reader.join(30)
+    text = gzip.decompress(came[0]) if name.endswith(".gz") else came[0]
+    assert len(scores_in(text.decode())) == 5
+    assert pipe.is_fifo()
+
+
+def test_a_full_device_is_named(chat, capsys):
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("this system has no /dev/full")
+    assert main(["score", str(chat), "-m", "log_length", "-o", "/dev/full"]) == 2
+    assert capsys.readouterr().err.startswith("grice: /dev/full: cannot be written: No space left")
+
+
+def test_standard_output_by_its_path_is_standard_output(chat, tmp_path):
+    command = [sys.executable, "-m", "grice", "score", str(chat), "-m", "log_length", "-o"]
+    plain, by_path = (
+        subprocess.run([*command, out], capture_output=True, check=True).stdout
+        for out in ("-", "/dev/stdout")
+    )
+    assert plain == by_path
+    assert len(scores_in(plain.decode())) == 5
 
 
 def test_broken_records_are_skipped_counted_and_change_the_status(chat, capsys):
@@ -457,7 +503,9 @@ def test_a_place_that_cannot_be_written_is_no_fault_of_grice(tmp_path, capsys):
     source.write_text('{"id": "d", "utterances": "A: Hi. B: Hi.", "triplets": []}\n')
     nowhere = tmp_path / "nowhere" / "out.jsonl"
     assert main(["triplets", "convert", str(source), "-o", str(nowhere)]) == 2
-    assert capsys.readouterr().err == f"grice: {nowhere}: No such file or directory\n"
+    assert capsys.readouterr().err.startswith(
+        f"grice: {nowhere}: cannot be written: there is no folder"
+    )
 
 
 def helps(*words):

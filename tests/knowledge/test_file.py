@@ -521,7 +521,7 @@ def test_a_full_disk_leaves_what_was_there(path, monkeypatch):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(OutputError, match=r"new\.kb: cannot be written: unable to open"):
+    with pytest.raises(OutputError, match=r"new\.kb: cannot be written: there is no folder"):
         build(tmp_path / "no" / "new.kb", (), load_schema("atomic2020"), ANN)
 
 

@@ -131,7 +131,7 @@ def test_files_that_do_not_belong_together_are_refused(build, write_card):
 
 def test_a_file_that_is_no_store_is_refused(build, write_card):
     folder = build(KNOWN)
-    (folder / "triples.sqlite").write_bytes(b"not a database" * 100)
+    (folder / "triples.sqlite").write_bytes(b"SQLite format 3\0" + b"no data base" * 100)
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(BundleError, match="not a store of triples"):
         open_store(open_bundle(folder))

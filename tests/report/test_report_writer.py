@@ -356,7 +356,7 @@ def test_a_failing_write_keeps_the_old_report(tmp_path, talk, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("grice.report.writer.write_page", full)
-    with pytest.raises(OutputError, match=r"r\.html: the report cannot be written: No space left"):
+    with pytest.raises(OutputError, match=r"r\.html: cannot be written: No space left"):
         writer.close(summary(RELEVANCE, COHERENCE))
     assert path.read_text() == "the report before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.html"]
@@ -414,7 +414,7 @@ def test_metrics_must_be_named_once_and_summed_up(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(OutputError, match=r"nowhere/r\.html: the report cannot be written"):
+    with pytest.raises(OutputError, match=r"nowhere/r\.html: cannot be written"):
         ReportWriter(tmp_path / "nowhere" / "r.html", title="t", metrics=[RELEVANCE])
 
 

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import random
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
 
 from grice.runtime import memo as memo_module
 from grice.runtime.embedded import Hidden
-from grice.runtime.memo import Memo, MemoEncoder, MemoSpanTagger
+from grice.runtime.memo import Memo, MemoEncoder, MemoSpanTagger, cache_files
 from grice.runtime.protocols import TaggedSpan
 
 
@@ -88,7 +90,7 @@ def test_spans_come_back_as_they_were():
 
 
 def test_a_damaged_cache_is_left_out_with_a_warning(counting, tmp_path):
-    (tmp_path / "answers.sqlite").write_bytes(b"this is no database" * 100)
+    (tmp_path / memo_module.FILE).write_bytes(b"this is no database" * 100)
     with pytest.warns(UserWarning, match="the cache cannot be used and is left out"):
         memo = Memo(tmp_path)
     assert MemoEncoder(counting, memo).encode(["hello"])[0][0] == 5
@@ -105,7 +107,7 @@ def test_a_cache_that_breaks_on_the_way_costs_no_answer(counting, tmp_path):
     memo = Memo(tmp_path)
     encoder = MemoEncoder(counting, memo)
     encoder.encode(["a"])
-    with sqlite3.connect(tmp_path / "answers.sqlite") as other:
+    with sqlite3.connect(tmp_path / memo_module.FILE) as other:
         other.execute("DROP TABLE answers")
     with pytest.warns(UserWarning, match="left out"):
         assert encoder.encode(["a", "bb"])[1][0] == 2
@@ -120,3 +122,64 @@ def test_a_cache_that_has_grown_too_large_starts_anew(counting, tmp_path, monkey
     MemoEncoder(counting, memo).encode(["a"])
     memo.close()
     assert counting.asked == ["a", "a"]
+
+
+def entries(folder):
+    with closing(sqlite3.connect(folder / memo_module.FILE)) as connection:
+        return connection.execute("SELECT rowid, key, value FROM answers").fetchall()
+
+
+def rewrite(folder, column, rowid, value):
+    with closing(sqlite3.connect(folder / memo_module.FILE)) as connection, connection:
+        connection.execute(f"UPDATE answers SET {column} = ? WHERE rowid = ?", (value, rowid))
+
+
+def test_no_flipped_bit_reaches_an_answer(counting, tmp_path):
+    texts = [f"text {'x' * i}" for i in range(60)]
+    memo = Memo(tmp_path)
+    expected = MemoEncoder(counting, memo).encode(texts)
+    memo.close()
+    rng = random.Random(5)
+    for rowid, key, value in entries(tmp_path):
+        column, whole = ("key", key) if rowid % 5 == 0 else ("value", value)
+        flipped = bytearray(whole)
+        flipped[rng.randrange(len(flipped))] ^= 1 << rng.randrange(8)
+        rewrite(tmp_path, column, rowid, bytes(flipped))
+    counting.asked.clear()
+    memo = Memo(tmp_path)
+    assert np.array_equal(MemoEncoder(counting, memo).encode(texts), expected)
+    assert sorted(counting.asked) == sorted(texts)
+    counting.asked.clear()
+    assert np.array_equal(MemoEncoder(counting, memo).encode(texts), expected)
+    assert counting.asked == []
+    memo.close()
+
+
+@pytest.mark.parametrize("value", [None, 7, "text", b"", b"abc"])
+def test_an_entry_that_is_no_answer_is_computed_again(counting, tmp_path, value):
+    memo = Memo(tmp_path)
+    encoder = MemoEncoder(counting, memo)
+    encoder.encode(["a"])
+    rewrite(tmp_path, "value", 1, value)
+    assert encoder.encode(["a"])[0][0] == 1
+    assert counting.asked == ["a", "a"]
+    memo.close()
+
+
+def test_an_answer_under_the_key_of_another_is_not_given(counting, tmp_path):
+    memo = Memo(tmp_path)
+    encoder = MemoEncoder(counting, memo)
+    encoder.encode(["a", "bb"])
+    (_, _, first), (rowid, _, _) = entries(tmp_path)
+    rewrite(tmp_path, "value", rowid, first)
+    assert [vector[0] for vector in encoder.encode(["a", "bb"])] == [1, 2]
+    memo.close()
+
+
+def test_a_cache_of_an_earlier_layout_is_not_used_and_can_be_cleared(counting, tmp_path):
+    old = tmp_path / "answers.sqlite"
+    old.write_bytes(b"of another layout")
+    memo = Memo(tmp_path)
+    assert MemoEncoder(counting, memo).encode(["a"])[0][0] == 1
+    memo.close()
+    assert old in cache_files(tmp_path)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -229,6 +231,77 @@ def test_two_runs_do_not_write_one_file(tmp_path, records, scorer):
 def test_an_output_in_an_impossible_place_is_named(tmp_path):
     with pytest.raises(OutputError, match=r"nowhere.*cannot be written"):
         ScoreFile(tmp_path / "nowhere" / "out.jsonl", RUN, resume=True)
+
+
+PLANTED = ["symbolic link", "hard link", "pipe", "folder"]
+
+
+def plant(kind, path, victim):
+    {
+        "symbolic link": lambda: path.symlink_to(victim),
+        "hard link": lambda: path.hardlink_to(victim),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+    }[kind]()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes are those of POSIX")
+@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("name", ["out.jsonl.partial", "out.jsonl.state"])
+def test_nothing_is_reached_through_what_somebody_planted(tmp_path, records, scorer, kind, name):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    plant(kind, tmp_path / name, victim)
+    with pytest.raises(OutputError, match="is a link or no regular file"):
+        score_to(tmp_path / "out.jsonl", records, scorer)
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are those of POSIX")
+def test_a_state_that_becomes_a_link_on_the_way_is_replaced_not_followed(tmp_path, records, scorer):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+
+    class Planting:
+        def add(self, conversation, scores):
+            (tmp_path / "out.jsonl.state").unlink(missing_ok=True)
+            (tmp_path / "out.jsonl.state").symlink_to(victim)
+
+    score_to(tmp_path / "out.jsonl", records, scorer, Planting())
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are those of POSIX")
+def test_a_link_stands_for_its_file_and_a_killed_run_goes_on_there(tmp_path, records, scorer):
+    whole, link = tmp_path / "whole.jsonl", tmp_path / "link.jsonl"
+    score_to(whole, records, scorer)
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "target.jsonl"
+    link.symlink_to(target)
+    with pytest.raises(KilledError):
+        score_to(link, records, scorer, KillAfter(400))
+    assert (tmp_path / "real" / "target.jsonl.partial").exists()
+    score_to(link, records, scorer)
+    assert link.is_symlink()
+    assert target.read_bytes() == whole.read_bytes()
+    assert [path.name for path in (tmp_path / "real").iterdir()] == ["target.jsonl"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_replaced_file_of_scores_stays_private(tmp_path, records, scorer):
+    path = tmp_path / "out.jsonl"
+    path.touch(0o600)
+    with pytest.raises(KilledError):
+        score_to(path, records, scorer, KillAfter(400))
+    assert (tmp_path / "out.jsonl.partial").stat().st_mode & 0o777 == 0o600
+    score_to(path, records, scorer)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_device_keeps_no_unfinished_file():
+    with pytest.raises(OutputError, match="keeps no unfinished file"):
+        ScoreFile(Path(os.devnull), RUN, resume=True)
 
 
 def test_one_broken_reply_costs_no_other(scorer):

@@ -1,14 +1,12 @@
-"""What self-contained pages are made of: templates, their files, and what a browser may run."""
+"""Templates of self-contained pages, and their files; see :mod:`grice.pages`."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from importlib import resources
 
 import jinja2
 
-__all__ = ["asset", "environment", "source_hash"]
+__all__ = ["asset", "environment"]
 
 
 def environment(package: str) -> jinja2.Environment:
@@ -30,8 +28,3 @@ def asset(package: str, name: str) -> str:
     """Return the text of a file in the folder ``assets`` of a package."""
     text = (resources.files(package) / "assets" / name).read_text(encoding="utf-8")
     return text.replace("\r\n", "\n")
-
-
-def source_hash(text: str) -> str:
-    """Return the source expression by which a content security policy allows ``text``."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

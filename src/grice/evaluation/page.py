@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.evaluation.forest import Forest, forest
-from grice.evaluation.html import asset, environment, source_hash
+from grice.evaluation.html import asset, environment
 from grice.evaluation.scatter import Scatter, scatter
 from grice.evaluation.trained import worst_mark
+from grice.pages import head
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,8 +92,7 @@ def as_html(
             command=command,
             made=made,
             shared=shared,
-            style=style,
-            style_hash=source_hash(style),
+            head=head(title, style=style),
             sections=[_shown(block) for block in blocks],
             damaged=[_pairs(block) for block in damaged],
             signatures=_signatures(blocks, damaged),

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import InputError, OutputError, why
+from grice.errors import InputError
 from grice.evaluation.bench import Figure
 from grice.evaluation.replication import VERDICTS, legend
 from grice.evaluation.wins import Win
+from grice.files import make_folder, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,11 +87,8 @@ def write_run(run: Run, folder: Path) -> None:
     Raises:
         OutputError: If it cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{run.bench}.json").write_bytes(_lines(run))
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {why(error)}") from error
+    make_folder(folder)
+    write_bytes(folder / f"{run.bench}.json", _lines(run))
 
 
 def _lines(run: Run) -> bytes:

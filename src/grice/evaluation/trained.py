@@ -16,6 +16,7 @@ import msgspec
 
 from grice.errors import BundleError, InputError
 from grice.evaluation.overlap import Fingerprint, Overlap, fingerprint, overlap
+from grice.files import write_bytes, write_text
 from grice.runtime.bundle import Bundle, file_sha256, open_bundle, shipped_bundles
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def record_selection(folder: Path, texts: Iterable[str]) -> Fingerprint:
 
 def _record(folder: Path, texts: Iterable[str], file: str, key: str) -> Fingerprint:
     made = fingerprint(texts)
-    (folder / file).write_bytes(made.to_bytes())
+    write_bytes(folder / file, made.to_bytes())
     card = folder / "card.toml"
     stated = {key: file, f"{key}_sha256": file_sha256(folder / file)}
     lines = [
@@ -199,5 +200,5 @@ def _record(folder: Path, texts: Iterable[str], file: str, key: str) -> Fingerpr
         raise BundleError(f"{card}: there is no table [training] to state the texts in")
     place = lines.index("[training]") + 1
     lines[place:place] = [f'{name} = "{value}"' for name, value in stated.items()]
-    card.write_text("\n".join(lines), "utf-8")
+    write_text(card, "\n".join(lines))
     return made

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
+from grice.files import write_bytes, writing
 from grice.graphs.candidates import origin, place_in
 from grice.graphs.wording import relation_names
 
@@ -100,12 +101,13 @@ class Cases:
 
     def save(self, folder: Path) -> None:
         """Write the cases, vectors in whole steps of one byte."""
-        (folder / "cases.json").write_bytes(msgspec.json.encode(self.cases) + b"\n")
+        write_bytes(folder / "cases.json", msgspec.json.encode(self.cases) + b"\n")
         packed = {
             name: np.rint(part * STEPS).astype(np.int8)
             for name, part in (("texts", self._texts), ("concepts", np.concatenate(self._concepts)))
         }
-        np.savez_compressed(folder / "cases.npz", allow_pickle=False, **packed)
+        with writing(folder / "cases.npz") as file:
+            np.savez_compressed(file, allow_pickle=False, **packed)
 
     def nearest(
         self, belief: Array, argument: Array, stance: str, count: int

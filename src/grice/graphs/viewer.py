@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError
 from grice.graphs.check import check_graph
+from grice.graphs.drawing import STYLE as PICTURE
 from grice.graphs.drawing import draw_graph
 from grice.graphs.reader import read_graph
+from grice.pages import head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,9 +79,8 @@ def graph_page(graphs: Iterable[Shown]) -> str:
             "</section>"
         )
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Explanation graphs'
-        f'</title><meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>'
-        '<body><h1>Explanation graphs</h1><p class="key">Dashed red frames: external concepts, '
+        head("Explanation graphs", style=STYLE, script=SCRIPT, pictures=[PICTURE])
+        + '<body><h1>Explanation graphs</h1><p class="key">Dashed red frames: external concepts, '
         "which stand in neither text. Point at a concept, or tab to it, to see its facts; click "
         'or Enter keeps them.</p><label>Find <input id="find" type="search"></label>'
         + "".join(parts)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import InputError, OutputError, RecordError, why
-from grice.knowledge.file import Change, KnowledgeFile
+from grice.files import cannot_write, replacing
+from grice.knowledge.file import Change, KnowledgeFile, connect
 from grice.knowledge.layout import create_tables, mark_all, remark, state
 from grice.records import Triple
 
@@ -121,15 +122,16 @@ def build(
     Raises:
         OutputError: If there is a file already, or it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         if path.exists() and not replace:
             raise OutputError(
                 f"{path}: is there already; add to it with grice kb add --to {path} --from FILE, "
                 "or give --replace to make it anew"
             )
-        temporary.unlink(missing_ok=True)
-        with closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+        with (
+            replacing(path) as temporary,
+            closing(sqlite3.connect(temporary, isolation_level=None)) as connection,
+        ):
             # Nobody reads the file before it is whole, so no journal has to make it so.
             connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
@@ -139,16 +141,11 @@ def build(
             built = _fill(connection, files, by)
             mark_all(connection)
             connection.execute("COMMIT")
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
-        temporary.replace(path)
-    except (OSError, sqlite3.Error) as error:
-        raise OutputError(f"{path}: cannot be written: {why(error)}") from error
+    except sqlite3.Error as error:
+        raise cannot_write(path, error) from error
     finally:
         for file in files:
             file.close()
-        if temporary.parent.is_dir():
-            temporary.unlink(missing_ok=True)
     return built
 
 
@@ -450,8 +447,10 @@ def drop_vectors(path: Path) -> None:
     """Drop the kept vectors of a file; they are computed anew when they are needed.
 
     Raises:
+        BundleError: If it is not a file of knowledge.
         OutputError: If it cannot be written.
     """
+    connect(path).close()
     try:
         with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
             connection.execute("DELETE FROM vectors")

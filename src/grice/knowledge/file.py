@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError, did_you_mean
-from grice.knowledge.layout import content, open_checked
+from grice.knowledge.layout import check_objects, content, open_checked
 from grice.knowledge.lookup import NearHead, encoded, nearest_rows
 from grice.knowledge.schema import Schema, load_schema, schema_names
 from grice.knowledge.store import like
@@ -351,7 +351,7 @@ def connect(path: Path) -> sqlite3.Connection:
     """Return a connection that reads a file.
 
     Raises:
-        BundleError: If there is no such file.
+        BundleError: If there is no such file, or it defines what no file of knowledge has.
     """
     if path.is_dir():
         raise BundleError(f"{path}: a folder, not a file of knowledge")
@@ -363,7 +363,13 @@ def connect(path: Path) -> sqlite3.Connection:
         with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=10)) as writing:
             writing.execute("SELECT count(*) FROM sqlite_master").fetchone()
     uri = f"file:{quote(str(path.resolve()))}?mode=ro"
-    return sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+    connection = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+    try:
+        check_objects(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _from_here(base: str, path: Path) -> str:

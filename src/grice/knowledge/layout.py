@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +25,7 @@ __all__ = [
     "APPLICATION",
     "VERSION",
     "check",
+    "check_objects",
     "content",
     "create_tables",
     "mark_all",
@@ -72,6 +74,12 @@ CREATE TABLE vectors (
 """
 
 
+WORDS = """CREATE VIRTUAL TABLE words USING fts5(\
+text, content='texts', content_rowid='id', tokenize='porter unicode61')"""
+
+INDEX_TABLES = {f"words_{part}" for part in ("config", "content", "data", "docsize", "idx")}
+
+
 def create_tables(connection: sqlite3.Connection) -> None:
     """Make an empty file; words are indexed where this SQLite can."""
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -80,10 +88,39 @@ def create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX texts_by_case ON texts (text COLLATE NOCASE)")
     # An SQLite without full-text search: words are then looked for one text at a time.
     with suppress(sqlite3.OperationalError):
-        connection.execute(
-            "CREATE VIRTUAL TABLE words USING fts5("
-            "text, content='texts', content_rowid='id', tokenize='porter unicode61')"
-        )
+        connection.execute(WORDS)
+
+
+@cache
+def _objects() -> frozenset[tuple[str, str, str | None]]:
+    """Return type, name and definition of all that an empty file holds."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        create_tables(connection)
+        return frozenset(connection.execute("SELECT type, name, sql FROM sqlite_master"))
+
+
+def check_objects(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file that defines anything else than what grice makes.
+
+    A view or a computed column would be run when it is read, and might never end. What is no file
+    of this layout at all is left to :func:`open_checked`.
+
+    Raises:
+        BundleError: If there is such a thing.
+    """
+    with suppress(sqlite3.Error):
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if (application, version) != (APPLICATION, VERSION):
+            return
+        for row in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+            # How the index of words lies in tables of its own is SQLite's business.
+            ours = row in _objects() or row == ("table", "words", WORDS)
+            if not ours and not (row[0] == "table" and row[1] in INDEX_TABLES):
+                raise BundleError(
+                    f"{path}: changed by something other than grice: it defines the {row[0]} "
+                    f"{row[1]!r}, which no file of knowledge has"
+                )
 
 
 def open_checked(path: Path, connection: sqlite3.Connection, whole: str = "") -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError, InputError, did_you_mean
+from grice.files import writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
 from grice.runtime.heads import Mlp, sigmoid, softmax
@@ -88,16 +89,17 @@ class Bilinear:
 
     def save(self, path: Path) -> None:
         """Write the maps as half-precision arrays, which :meth:`load` reads back."""
-        np.savez_compressed(
-            path,
-            allow_pickle=False,
-            head=self._head.astype(np.float16),
-            tail=self._tail.astype(np.float16),
-            cosine=self.cosine,
-            scale=self.scale,
-            bias=self.bias,
-            shared=np.int64(self._shared),
-        )
+        with writing(path) as file:
+            np.savez_compressed(
+                file,
+                allow_pickle=False,
+                head=self._head.astype(np.float16),
+                tail=self._tail.astype(np.float16),
+                cosine=self.cosine,
+                scale=self.scale,
+                bias=self.bias,
+                shared=np.int64(self._shared),
+            )
 
     def __call__(self, head: Array, tail: Array) -> Array:
         """Return scores of shape ``(n, relations)`` for vectors of shape ``(n, dimensions)``.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
+from grice.files import write_bytes
 from grice.knowledge.search import concepts
 from grice.runtime.heads import Mlp
 
@@ -149,7 +150,7 @@ def write_edges(path: Path, pairs: set[tuple[str, str]]) -> None:
         after.setdefault(first, []).append(second)
     lines = "".join(f"{word} {' '.join(others)}\n" for word, others in after.items())
     # Without a time, the same words are the same bytes.
-    path.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    write_bytes(path, gzip.compress(lines.encode(), mtime=0))
 
 
 def read_edges(path: Path) -> dict[str, frozenset[str]]:

@@ -9,7 +9,9 @@ from disk.
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -18,6 +20,7 @@ from urllib.parse import quote
 import numpy as np
 
 from grice.errors import BundleError
+from grice.files import replacing, writing
 from grice.knowledge.lookup import NearHead, best_known, encoded, largest
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text
@@ -305,9 +308,6 @@ def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
 
     Repeated triples are written once, with the source that came first.
     """
-    path = folder / "triples.sqlite"
-    path.unlink(missing_ok=True)
-    connection = sqlite3.connect(path)
     numbers: dict[str, dict[str, int]] = {"heads": {}, "relations": {}, "tails": {}, "sources": {}}
 
     def number(table: str, text: str) -> int:
@@ -322,7 +322,10 @@ def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
         )
         for triple in triples
     ]
-    with connection:
+    with (
+        replacing(folder / "triples.sqlite") as temporary,
+        closing(sqlite3.connect(temporary)) as connection,
+    ):
         connection.executescript(TABLES)
         for table, column in (
             ("heads", "text"),
@@ -335,26 +338,31 @@ def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
             )
         connection.executemany("INSERT OR IGNORE INTO triples VALUES (?, ?, ?, ?)", rows)
         connection.execute("CREATE INDEX heads_by_text ON heads (text COLLATE NOCASE)")
-    connection.execute("VACUUM")
-    connection.close()
+        connection.commit()
+        connection.execute("VACUUM")
     having = np.zeros((len(numbers["heads"]), len(numbers["relations"])), np.bool_)
     for head, relation, _, _ in rows:
         having[head, relation] = True
-    np.save(folder / "having.npy", having)
+    with writing(folder / "having.npy") as file:
+        np.save(file, having)
     return tuple(numbers["heads"])
 
 
 def _read_only(path: Path) -> sqlite3.Connection:
     # immutable: the file is part of the package, perhaps on a read-only disk, and never changes.
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
-        connection = sqlite3.connect(
-            f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1",
-            uri=True,
-            check_same_thread=False,
-        )
-        connection.execute("SELECT count(*) FROM relations")
+        connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        defined = connection.execute(
+            "SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        ).fetchall()
     except sqlite3.Error as error:
         raise BundleError(f"{path}: not a store of triples: {error}") from error
+    # A view or a computed column would be run when it is read, and might never end.
+    for kind, sql in defined:
+        if kind not in ("table", "index") or re.search(r"\bVIRTUAL\b|\bAS\b", sql, re.I):
+            connection.close()
+            raise BundleError(f"{path}: not a store of triples: it defines more than tables")
     return connection
 
 

@@ -64,6 +64,7 @@ MODELS = {
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models=MODELS,
+    accepts={"embedder": ("sentence vectors", "word vectors")},
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
     default=True,

@@ -162,6 +162,8 @@ class Metric(msgspec.Struct, frozen=True):
         default: Whether ``grice score`` runs it unless told otherwise.
         example: A worked example.
         description: What it does not say by itself: the function's docstring.
+        accepts: By parameter name, what its model may answer (see :mod:`grice.scoring.models`),
+            where that is more than what the default model does.
     """
 
     name: str
@@ -178,6 +180,7 @@ class Metric(msgspec.Struct, frozen=True):
     default: bool
     example: Example
     description: str
+    accepts: dict[str, tuple[str, ...]] = {}
 
     def flag(self, parameter: str) -> str:
         """Return the command-line option of a parameter, such as ``--relevance-history``."""
@@ -193,6 +196,7 @@ def metric(
     source: str,
     example: Example,
     models: Mapping[str, str] | None = None,
+    accepts: Mapping[str, tuple[str, ...]] | None = None,
     low: float = 0.0,
     high: float = 1.0,
     neutral: float = 0.5,
@@ -214,6 +218,9 @@ def metric(
         for parameter in wanted:
             if parameter not in keywords:
                 raise MetricError(f"{name}: models names {parameter!r}, the function has no such")
+        for parameter in accepts or {}:
+            if parameter not in wanted:
+                raise MetricError(f"{name}: accepts names {parameter!r}, models has no such")
         documented = _argument_help(function)
         options = tuple(
             _option(name, parameter, documented.get(parameter.name, ""))
@@ -223,6 +230,7 @@ def metric(
         return Metric(
             name, version, summary, judges, function, options, wanted, source,
             low, high, neutral, default, example, inspect.getdoc(function) or "",
+            dict(accepts or {}),
         )  # fmt: skip
 
     return declare

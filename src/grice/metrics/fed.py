@@ -51,6 +51,7 @@ def _declared(name: str, asked: str, negative: tuple[str, ...]) -> Metric:
         summary=f"Would someone answer that {asked}? (a baseline, {name.replace('fed_', 'FED-')})",
         judges="response",
         models=MODELS,
+        accepts={"model": ("relevance", "likelihood")},
         source=SOURCE,
         low=-math.inf,
         high=math.inf,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.evaluation.html import asset, environment, source_hash
+from grice.evaluation.html import asset, environment
+from grice.pages import head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,8 +37,7 @@ def difference_page(result: CompareResult) -> str:
         .render(
             result=result,
             panels=list(_panels(result)),
-            style=style,
-            style_hash=source_hash(style),
+            head=head(f"{result.other} against {result.baseline}", style=style),
             width=WIDTH,
         )
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from grice.evaluation.html import asset, environment, source_hash
+from grice.evaluation.html import asset, environment
+from grice.pages import head
 from grice.report.histogram import Drawing, Histogram, decimals, number
 from grice.report.shown import EVIDENCE_LIMIT
 
@@ -120,10 +121,8 @@ def write_page(
         summary=summary,
         shown=shown,
         evidence_limit=EVIDENCE_LIMIT,
-        style=style,
-        style_hash=source_hash(style),
+        head=head(title, style=style, script=script),
         script=script,
-        script_hash=source_hash(script),
         settings=settings,
         index=index,
         chunks=chunks,

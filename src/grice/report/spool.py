@@ -27,11 +27,11 @@ class ChunkSpool:
     """Lines of bytes, written once, then read back; holds at most one chunk in memory.
 
     Args:
-        folder: Where the nameless spool file lives; it is gone when closed or when the process
-            ends.
+        folder: Where the nameless spool file lives, None for where the system keeps such files;
+            it is gone when closed or when the process ends.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close)
         self._sizes = array("Q")
         self._starts = array("Q")

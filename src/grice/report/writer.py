@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from array import array
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grice.errors import MetricError, OutputError, did_you_mean, why
+from grice.errors import MetricError, did_you_mean
+from grice.files import cannot_write, destination, writing
 from grice.report.histogram import Histogram, bin_edges, draw
 from grice.report.index import SPEAKERS, IndexBuilder, Row
 from grice.report.page import Panel, settings, write_page
@@ -34,7 +34,8 @@ KEEP = 20_000
 class ReportWriter:
     """Writes one self-contained HTML file with the scores and what they rest on.
 
-    Conversations go to nameless temporary files beside ``path`` as they come. In memory stay
+    Conversations go to nameless temporary files beside ``path`` as they come, or of a device
+    or a pipe where the system keeps such files. In memory stay
     8 bytes per conversation and metric, and while closing the index of the conversations that
     the page holds. The same input gives the same bytes.
 
@@ -68,11 +69,13 @@ class ReportWriter:
         self._lowest = [array("d") for _ in self._metrics]
         self._speakers: Counter[str] = Counter()
         self._total = 0
+        target = destination(path)
+        self._folder = None if target is None else target.parent
         try:
-            self._conversations = ChunkSpool(path.parent)
-            self._rows = ChunkSpool(path.parent)
+            self._conversations = ChunkSpool(self._folder)
+            self._rows = ChunkSpool(self._folder)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise cannot_write(self._path, error) from error
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores; the page keeps the order of the calls.
@@ -89,7 +92,7 @@ class ReportWriter:
             self._conversations.append(shown_line(conversation, scores, self._signatures))
             self._rows.append(row.line())
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise cannot_write(self._path, error) from error
         self._speakers.update(row.speakers)
         self._total += 1
         for lowest in self._lowest:
@@ -128,14 +131,11 @@ class ReportWriter:
         for name in self._numbers:
             if name not in totals:
                 raise MetricError(f"the summary has no entry for metric {name!r}")
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
         try:
-            self._write(temporary, totals, summary)
-            temporary.replace(self._path)
+            self._write(totals, summary)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise cannot_write(self._path, error) from error
         finally:
-            temporary.unlink(missing_ok=True)
             self.abort()
 
     def abort(self) -> None:
@@ -143,7 +143,7 @@ class ReportWriter:
         self._conversations.close()
         self._rows.close()
 
-    def _write(self, target: Path, totals: dict[str, MetricTotals], summary: Summary) -> None:
+    def _write(self, totals: dict[str, MetricTotals], summary: Summary) -> None:
         kept = self._kept()
         histograms = [
             Histogram(bin_edges(metric.range, *extent))
@@ -158,7 +158,7 @@ class ReportWriter:
         ]
         if kept is not None:
             self._conversations = self._selection(kept)
-        with target.open("wb") as file:
+        with writing(self._path) as file:
             write_page(
                 file,
                 title=self._title,
@@ -186,7 +186,7 @@ class ReportWriter:
         return kept
 
     def _selection(self, kept: set[int]) -> ChunkSpool:
-        chosen = ChunkSpool(self._path.parent)
+        chosen = ChunkSpool(self._folder)
         for place, line in enumerate(self._conversations.lines()):
             if place in kept:
                 chosen.append(line)
@@ -197,9 +197,6 @@ class ReportWriter:
         # Counted first, then by name: the order of equals must not hang on the input's order.
         ranked = sorted(self._speakers.items(), key=lambda entry: (-entry[1], entry[0]))
         return sorted(name for name, _ in ranked[:SPEAKERS])
-
-    def _unwritable(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._path}: the report cannot be written: {why(error)}")
 
 
 def _panel(metric: MetricPanel, totals: MetricTotals, histogram: Histogram) -> Panel:

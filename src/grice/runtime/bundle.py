@@ -1,7 +1,8 @@
 """A bundle: a folder with a model, its tokenizer and a card that says what it is.
 
 The card (``card.toml``) lists every file with its sha256. Opening a bundle compares them, so
-that a changed or half-copied model is refused and never answers quietly with other numbers.
+that a changed or half-copied model is refused and never answers quietly with other numbers. A card
+may come from a stranger: it names files of its own folder and nothing else.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+import zipfile
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from grice.errors import BundleError, did_you_mean
+from grice.errors import BundleError, did_you_mean, why
+from grice.files import write_text
 from grice.records import Json
 
 if TYPE_CHECKING:
@@ -32,6 +35,12 @@ __all__ = [
     "shipped_bundles",
     "write_card",
 ]
+
+MOST_BYTES = 2**20
+"""Length of the longest card that is read; those that ship have some 30 KB."""
+
+STARTS = {".gz": b"\x1f\x8b", ".npy": b"\x93NUMPY", ".sqlite": b"SQLite"}
+"""How files begin, by the end of their name."""
 
 CardValue: TypeAlias = "str | int | float | Sequence[str] | Sequence[int] | Sequence[float]"
 """What a card may state: what JSON and TOML write alike."""
@@ -136,9 +145,8 @@ class Bundle(msgspec.Struct, frozen=True):
         # the digest, and signatures and recorded results stay as they were without it.
         if not name:
             return None
-        path = self.folder / name
-        _check_file(path, expected, self.card.name)
-        return path
+        _check_file(self.folder, name, expected, self.card.name)
+        return self.folder / name
 
 
 def shipped_bundles() -> dict[str, Path]:
@@ -162,23 +170,42 @@ def open_bundle(place: str | Path) -> Bundle:
         folder = shipped[place]
     card = _read_card(folder)
     for name, expected in card.files.items():
-        _check_file(folder / name, expected, card.name)
+        _check_file(folder, name, expected, card.name)
     return Bundle(folder, card, _digest(card))
 
 
 def _read_card(folder: Path) -> Card:
     path = folder / "card.toml"
+    unreadable = f"{path}: the card cannot be read: "
     try:
+        if not path.exists():
+            raise BundleError(f"{folder}: not a bundle, it has no card.toml")
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            raise BundleError(f"{unreadable}no regular file of at most {MOST_BYTES:,} bytes")
         stated = tomllib.loads(path.read_text("utf-8"))
-        return msgspec.convert(stated, Card)
-    except FileNotFoundError:
-        raise BundleError(f"{folder}: not a bundle, it has no card.toml") from None
+        card = msgspec.convert(stated, Card)
+        _digest(card)
+    except RecursionError:
+        raise BundleError(f"{unreadable}its tables are nested too deeply") from None
+    except OSError as error:
+        raise BundleError(unreadable + why(error)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise BundleError(f"{path}: the card cannot be read: {error}") from None
+        raise BundleError(unreadable + str(error)) from None
+    # The name stands in signatures, whose parts a bar divides.
+    if not card.name or not card.name.isprintable() or "|" in card.name:
+        raise BundleError(
+            f"{unreadable}{card.name!r} is no name: printable and without | is needed"
+        )
+    return card
 
 
-def _check_file(path: Path, expected: str, bundle: str) -> None:
+def _check_file(folder: Path, name: str, expected: str, bundle: str) -> None:
     advice = "install grice again, or copy the bundle again from its source"
+    path, inside = folder / name, PurePosixPath(name)
+    if not name or inside.is_absolute() or ".." in inside.parts or "\\" in name or "\0" in name:
+        raise BundleError(f"bundle {bundle!r}: {name!r} is no name of a file in its folder")
+    if path.exists() and not path.is_file():
+        raise BundleError(f"bundle {bundle!r}: {path} is no regular file; {advice}")
     try:
         found = file_sha256(path)
     except FileNotFoundError:
@@ -190,6 +217,16 @@ def _check_file(path: Path, expected: str, bundle: str) -> None:
             f"bundle {bundle!r}: {path} is not the file its card describes "
             f"(sha256 {found[:12]}…, the card says {expected[:12]}…); {advice}"
         )
+    if not _is_what_its_name_says(path):
+        raise BundleError(f"bundle {bundle!r}: {path} is no whole {path.suffix} file; {advice}")
+
+
+def _is_what_its_name_says(path: Path) -> bool:
+    """Return false for what would break only later, when the file is first needed."""
+    if path.suffix == ".npz":
+        return zipfile.is_zipfile(path)
+    with path.open("rb") as file:
+        return file.read(8).startswith(STARTS.get(path.suffix, b""))
 
 
 def write_card(
@@ -214,7 +251,7 @@ def write_card(
     tables = [_pairs(facts), "[training]\n" + _pairs(training), "[settings]\n" + _pairs(settings)]
     tables += ["[[quality]]\n" + _pairs(figure) for figure in quality]
     tables.append("[files]\n" + _pairs({f'"{name}"': file_sha256(folder / name) for name in files}))
-    (folder / "card.toml").write_text("\n".join(tables), "utf-8")
+    write_text(folder / "card.toml", "\n".join(tables))
 
 
 def _pairs(table: Mapping[str, CardValue]) -> str:

@@ -1,7 +1,8 @@
 """What models answered before, kept by content, so that nothing is computed twice.
 
 Answers live in one sqlite file: in a folder that runs share, or in a temporary file that is
-gone at the end of the run. Neither grows the memory of the process.
+gone at the end of the run. Neither grows the memory of the process. Each answer is kept with a
+checksum over itself and its key: one that a disk has changed is dropped and computed again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import sqlite3
 import threading
 import warnings
+import zlib
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
@@ -29,9 +31,14 @@ if TYPE_CHECKING:
 __all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoGenerator", "MemoMisfits", "MemoSpanTagger",
            "cache_files"]  # fmt: skip
 
-FILE = "answers.sqlite"
+FILE = "answers-2.sqlite"
+"""The number is that of the layout: answers without checksums lay in ``answers.sqlite``."""
+
 LIMIT = 2 * 2**30
 """Size in bytes at which a shared file is started anew when it is opened."""
+
+CHECKSUM = 4
+"""Bytes of a CRC-32, which no change of up to 32 neighbouring bits escapes."""
 
 STATES = 256
 """Texts whose token states are held at once: some 10 MB for turns of common length."""
@@ -59,15 +66,23 @@ class Memo:
         self._connection.close()
 
     def recall(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the kept answers among ``keys``."""
+        """Return the kept answers among ``keys``; damaged ones are dropped."""
         query = "SELECT value FROM answers WHERE key = ?"
-        found = {}
+        found, damaged = {}, []
         with self._lock:
             try:
                 for key in keys:
                     row = self._connection.execute(query, (key,)).fetchone()
-                    if row is not None:
-                        found[key] = row[0]
+                    if row is None:
+                        continue
+                    answer = _opened(key, row[0])
+                    if answer is None:
+                        damaged.append((key,))
+                    else:
+                        found[key] = answer
+                if damaged:
+                    with self._connection:
+                        self._connection.executemany("DELETE FROM answers WHERE key = ?", damaged)
             except sqlite3.Error as error:
                 self._give_up(error)
         return found
@@ -75,14 +90,15 @@ class Memo:
     def keep(self, answers: Mapping[bytes, bytes]) -> None:
         """Keep answers for later; the first answer to a key stays."""
         insert = "INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)"
+        rows = [(key, answer + _checksum(key, answer)) for key, answer in answers.items()]
         with self._lock:
             try:
                 with self._connection:
-                    self._connection.executemany(insert, answers.items())
+                    self._connection.executemany(insert, rows)
             except sqlite3.Error as error:
                 self._give_up(error)
                 with self._connection:
-                    self._connection.executemany(insert, answers.items())
+                    self._connection.executemany(insert, rows)
 
     def _give_up(self, error: sqlite3.Error) -> None:
         _warn(error)
@@ -90,13 +106,25 @@ class Memo:
         self._connection = _temporary()
 
 
+def _checksum(key: bytes, answer: bytes) -> bytes:
+    return zlib.crc32(answer, zlib.crc32(key)).to_bytes(CHECKSUM)
+
+
+def _opened(key: bytes, kept: object) -> bytes | None:
+    """Return the answer that was kept under a key; None if either was changed since."""
+    if not isinstance(kept, bytes):
+        return None
+    answer = kept[:-CHECKSUM]
+    return answer if _checksum(key, answer) == kept[-CHECKSUM:] else None
+
+
 def _warn(error: Exception) -> None:
     warnings.warn(f"the cache cannot be used and is left out: {error}", stacklevel=3)
 
 
 def cache_files(folder: Path) -> list[Path]:
-    """Return the files that a shared memo keeps in a folder."""
-    return sorted(folder.glob(f"{FILE}*"))
+    """Return the files that a shared memo keeps in a folder, those of earlier layouts too."""
+    return sorted(folder.glob("answers*.sqlite*"))
 
 
 def _shared(folder: Path) -> sqlite3.Connection:

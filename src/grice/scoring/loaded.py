@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import MetricError, counted, did_you_mean
+from grice.errors import MetricError, ModelError, counted, did_you_mean
 from grice.records import Judgement, Score
 from grice.scoring.isolation import Failure, answers
 from grice.scoring.items import in_place, in_text, responses, utterances
@@ -128,7 +128,8 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
 
     Raises:
         MetricError: For an unknown option or a value of the wrong type.
-        ModelError: For a model that cannot be opened.
+        ModelError: For a model that answers something else than the metric asks.
+        BundleError: For a model that is missing or damaged.
     """
     known = {option.name: option for option in metric.options}
     for name in options:
@@ -140,6 +141,8 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
         for name, option in known.items()
     }
     references = {name: str(options.get(name, ref)) for name, ref in metric.models.items()}
+    for name, reference in references.items():
+        _check_kind(metric, name, reference, models)
     opened = {name: models.open(reference) for name, reference in references.items()}
     parts = [f"{metric.name}:{metric.version}"]
     parts += [f"{name}:{value}" for name, value in values.items()]
@@ -154,3 +157,16 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
 def _failed(failure: Failure) -> Judgement:
     together = f" (judged together with {counted(failure.others, 'other')})"
     return Judgement(None, "failed", failure.reason + (together if failure.others else ""))
+
+
+def _check_kind(metric: Metric, parameter: str, reference: str, models: Models) -> None:
+    """Refuse a model of another kind, which might well give plausible numbers."""
+    default = metric.models[parameter]
+    if reference == default:
+        return
+    wanted = metric.accepts.get(parameter) or (models.answers(default),)
+    if (answered := models.answers(reference)) not in wanted:
+        raise ModelError(
+            f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
+            f"{' or '.join(wanted)} is needed, such as {default}"
+        )

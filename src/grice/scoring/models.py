@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from grice.errors import BundleError, ModelError
+from grice.errors import BundleError, GriceError, ModelError
 from grice.runtime.bundle import Bundle, open_bundle
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from grice.runtime.pairs import PairHead
 
 __all__ = ["Models", "default_workers"]
+
+DEEPEST = 8
+MOST_PARTS = 64
+"""How many models may stand one on another, and together; those that ship are 4 at most."""
 
 
 def default_workers() -> int:
@@ -51,6 +55,7 @@ class Models:
         self._workers = workers
         self._memo = Memo(cache)
         self._bundles: dict[str, Bundle] = {}
+        self._sizes: dict[str, int] = {}
         self._opened: dict[str, object] = {}
         self._pair_heads: dict[str, PairHead] = {}
 
@@ -59,27 +64,75 @@ class Models:
         self._memo.close()
 
     def bundle(self, reference: str) -> Bundle:
-        """Return the checked bundle a reference names."""
-        if reference not in self._bundles:
-            self._bundles[reference] = _find_bundle(reference)
+        """Return the bundle a reference names, checked with those it stands on.
+
+        Raises:
+            ModelError: If the reference cannot be understood.
+            BundleError: If one of them is missing or changed, or it stands on itself.
+        """
+        self._check_parts(reference, ())
         return self._bundles[reference]
+
+    def _check_parts(self, reference: str, above: tuple[str, ...]) -> int:
+        """Return how many models one is, with those it stands on; shared ones count each time."""
+        if reference in above:
+            raise BundleError(f"{reference}: stands on itself: {' → '.join((*above, reference))}")
+        if len(above) > DEEPEST:
+            raise BundleError(f"{above[0]}: stands on more than {DEEPEST} models one on another")
+        if reference not in self._sizes:
+            self._bundles[reference] = found = _find_bundle(reference)
+            parts = (self._check_parts(one, (*above, reference)) for one in _below(found.card))
+            self._sizes[reference] = 1 + sum(parts)
+        if self._sizes[reference] > MOST_PARTS:
+            raise BundleError(f"{reference}: stands on more than {MOST_PARTS} models")
+        return self._sizes[reference]
+
+    def answers(self, reference: str) -> str:
+        """Return what a model answers, such as ``relevance`` or ``knowledge``.
+
+        Raises:
+            ModelError: If this version knows no such kind of model.
+        """
+        bundle = self.bundle(reference)
+        # What was fitted on top of another model answers what that one does.
+        base = bundle.card.settings.get("base")
+        if bundle.card.kind == "reply-head" and base:
+            return self.answers(str(base))
+        return _kind(reference, bundle).answers
 
     def open(self, reference: str) -> object:
         """Return the model a reference names.
 
         Raises:
             ModelError: If the reference cannot be understood or names an unknown kind of model.
-            BundleError: If the bundle is missing or changed.
+            BundleError: If the bundle is missing, changed or damaged.
         """
         if reference not in self._opened:
             bundle = self.bundle(reference)
-            if bundle.card.kind not in _OPENERS:
-                raise ModelError(
-                    f"{reference}: this version opens bundles of kind "
-                    f"{', '.join(sorted(_OPENERS))}, not {bundle.card.kind!r}"
-                )
-            self._opened[reference] = _OPENERS[bundle.card.kind](self, bundle)
+            opened = _kind(reference, bundle).open
+            try:
+                self._opened[reference] = opened(self, bundle)
+            except (GriceError, ImportError, MemoryError):
+                raise
+            except Exception as error:
+                # The files are those of the card, and not what a model of its kind is made of.
+                raise BundleError(
+                    f"{reference}: does not hold what a bundle of kind {bundle.card.kind!r} needs: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
         return self._opened[reference]
+
+    def _part(self, bundle: Bundle, reference: str, *wanted: str) -> object:
+        """Return what a bundle stands on, opened, if it answers what is wanted of it."""
+        self._check_answers(bundle, reference, *wanted)
+        return self.open(reference)
+
+    def _check_answers(self, bundle: Bundle, reference: str, *wanted: str) -> None:
+        if (answered := self.answers(reference)) not in wanted:
+            raise BundleError(
+                f"{bundle.folder}: stands on {reference}, a model of {answered}, where one of "
+                f"{' or '.join(wanted)} is needed"
+            )
 
     def stamp(self, reference: str) -> str:
         """Return name and hash of a model, with those of the models it stands on."""
@@ -93,7 +146,8 @@ class Models:
         return (reference, *(one for found in below for one in self.beneath(found)))
 
     def _encoder_of(self, bundle: Bundle) -> MemoEncoder:
-        return self.open(_encoder(bundle.card.encoder))  # type: ignore[return-value]
+        encoder = self._part(bundle, _encoder(bundle.card.encoder), "sentence vectors")
+        return cast("MemoEncoder", encoder)
 
     def _open_encoder(self, bundle: Bundle) -> object:
         from grice.runtime.embedded import EmbeddedEncoder
@@ -132,13 +186,13 @@ class Models:
     def _open_knowledge_union(self, bundle: Bundle) -> object:
         from grice.knowledge import open_union
 
-        return open_union([self.open(part) for part in _below(bundle.card)])
+        return open_union([self._part(bundle, one, "knowledge") for one in _below(bundle.card)])
 
     def _open_search(self, bundle: Bundle) -> object:
         from grice.knowledge import open_search
 
         (below,) = _below(bundle.card)
-        return open_search(bundle, self.open(below))
+        return open_search(bundle, self._part(bundle, below, "knowledge"))
 
     def _open_pair_head(self, bundle: Bundle) -> PairHead:
         from grice.runtime.pairs import PairHead
@@ -150,13 +204,15 @@ class Models:
 
     def _open_bare_pair_head(self, bundle: Bundle) -> object:
         (below,) = _below(bundle.card)
+        self._check_answers(bundle, below, "relevance")
         return self._open_pair_head(self.bundle(below))
 
     def _open_fluent_pair_head(self, bundle: Bundle) -> object:
         from grice.runtime.oddness import FluentPairHead, Oddness
 
-        _, model = _below(bundle.card)
-        oddness = Oddness(self.bundle(model), self.open(model))  # type: ignore[arg-type]
+        _, below = _below(bundle.card)
+        model = self._part(bundle, below, "likelihood")
+        oddness = Oddness(self.bundle(below), model)  # type: ignore[arg-type]
         return FluentPairHead(bundle, self._open_pair_head(bundle), oddness)
 
     def _open_reply_head(self, bundle: Bundle) -> object:
@@ -172,19 +228,21 @@ class Models:
                 f"{bundle.folder}: it was fitted on {base} {stated}, here that is {found}; run "
                 f"grice train again"
             )
-        return ReplyHead(bundle, self._encoder_of(bundle), self.open(str(base)))  # type: ignore[arg-type]
+        below = self._part(bundle, str(base), "relevance", "engagement")
+        return ReplyHead(bundle, self._encoder_of(bundle), below)  # type: ignore[arg-type]
 
     def _open_extractor(self, bundle: Bundle) -> object:
         from grice.knowledge import open_extractor
 
         # What an extractor reads are the events that a tagger finds.
-        tagger = self.open(_encoder(bundle.card.encoder))
+        tagger = self._part(bundle, _encoder(bundle.card.encoder), "events")
         return open_extractor(bundle, tagger)  # type: ignore[arg-type]
 
     def _open_patterns(self, bundle: Bundle) -> object:
         from grice.knowledge import open_patterns
 
-        return open_patterns(self.open(_encoder(bundle.card.encoder)))  # type: ignore[arg-type]
+        tagger = self._part(bundle, _encoder(bundle.card.encoder), "events")
+        return open_patterns(tagger)  # type: ignore[arg-type]
 
     def _open_regressor(self, bundle: Bundle) -> object:
         from grice.knowledge import open_regressor
@@ -229,7 +287,8 @@ class Models:
         from grice.knowledge import open_file
 
         base = str(bundle.card.settings["base"])
-        return open_file(bundle, self.open(base) if base else None, self._encoder_of(bundle))
+        below = self._part(bundle, base, "knowledge") if base else None
+        return open_file(bundle, below, self._encoder_of(bundle))
 
     def _open_graph_heads(self, bundle: Bundle) -> object:
         from grice.graphs.judges import GraphJudges
@@ -245,35 +304,52 @@ class Models:
         from grice.triplets.evidence import LinkExtractor
 
         (below,) = _below(bundle.card)
-        return LinkExtractor(self.open(below), self.stamp(below))  # type: ignore[arg-type]
+        links = self._part(bundle, below, "links")
+        return LinkExtractor(links, self.stamp(below))  # type: ignore[arg-type]
 
 
-_OPENERS: dict[str, Callable[[Models, Bundle], object]] = {
-    "bare-pair-head": Models._open_bare_pair_head,
-    "context-tagger": Models._open_context,
-    "contrast-head": Models._open_contrast,
-    "encoder": Models._open_encoder,
-    "extractor": Models._open_extractor,
-    "fluent-pair-head": Models._open_fluent_pair_head,
-    "generative-knowledge": Models._open_generative_knowledge,
-    "generator": Models._open_generator,
-    "graph-heads": Models._open_graph_heads,
-    "knowledge": Models._open_knowledge,
-    "knowledge-file": Models._open_knowledge_file,
-    "knowledge-union": Models._open_knowledge_union,
-    "language-model": Models._open_language_model,
-    "link-extractor": Models._open_links,
-    "pair-head": Models._open_pair_head,
-    "pattern-extractor": Models._open_patterns,
-    "rating-regressor": Models._open_regressor,
-    "reply-head": Models._open_reply_head,
-    "search-extractor": Models._open_search,
-    "span-head": Models._open_span_head,
-    "thread-head": Models._open_thread_head,
-    "triple-head": Models._open_triple_head,
-    "triplet-heads": Models._open_triplet_heads,
-    "word-encoder": Models._open_words,
+class _Kind(NamedTuple):
+    """What a kind of bundle answers, and how it is opened."""
+
+    answers: str
+    open: Callable[[Models, Bundle], object]
+
+
+_KINDS = {
+    "bare-pair-head": _Kind("relevance", Models._open_bare_pair_head),
+    "context-tagger": _Kind("places and times", Models._open_context),
+    "contrast-head": _Kind("contrast of sentences", Models._open_contrast),
+    "encoder": _Kind("sentence vectors", Models._open_encoder),
+    "extractor": _Kind("triples of a reply", Models._open_extractor),
+    "fluent-pair-head": _Kind("relevance", Models._open_fluent_pair_head),
+    "generative-knowledge": _Kind("knowledge", Models._open_generative_knowledge),
+    "generator": _Kind("likelihood", Models._open_generator),
+    "graph-heads": _Kind("explanation graphs", Models._open_graph_heads),
+    "knowledge": _Kind("knowledge", Models._open_knowledge),
+    "knowledge-file": _Kind("knowledge", Models._open_knowledge_file),
+    "knowledge-union": _Kind("knowledge", Models._open_knowledge_union),
+    "language-model": _Kind("relevance", Models._open_language_model),
+    "link-extractor": _Kind("triples of a reply", Models._open_links),
+    "pair-head": _Kind("relevance", Models._open_pair_head),
+    "pattern-extractor": _Kind("triples of a reply", Models._open_patterns),
+    "rating-regressor": _Kind("ratings", Models._open_regressor),
+    "reply-head": _Kind("engagement", Models._open_reply_head),
+    "search-extractor": _Kind("triples of a reply", Models._open_search),
+    "span-head": _Kind("events", Models._open_span_head),
+    "thread-head": _Kind("coherence", Models._open_thread_head),
+    "triple-head": _Kind("plausibility of triples", Models._open_triple_head),
+    "triplet-heads": _Kind("links", Models._open_triplet_heads),
+    "word-encoder": _Kind("word vectors", Models._open_words),
 }
+
+
+def _kind(reference: str, bundle: Bundle) -> _Kind:
+    if bundle.card.kind not in _KINDS:
+        raise ModelError(
+            f"{reference}: this version opens bundles of kind {', '.join(_KINDS)}, "
+            f"not {bundle.card.kind!r}"
+        )
+    return _KINDS[bundle.card.kind]
 
 
 def _below(card: Card) -> tuple[str, ...]:

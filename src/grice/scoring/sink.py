@@ -3,7 +3,8 @@
 While a run is under way its lines stand in ``OUT.partial`` and its progress in ``OUT.state``.
 Lines are made durable first and counted in the state afterwards, so that after a kill at any
 moment the state describes lines that are there; what stands behind them is cut off. The
-finished file appears under its own name in one step.
+finished file appears under its own name in one step. Of a link, all of this happens beside the
+file it points to. A device or a pipe is written through, and a run into it starts from the top.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ from __future__ import annotations
 import gzip
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 import msgspec
 
-from grice.errors import InputError, OutputError, why
+from grice.errors import InputError, OutputError
+from grice.files import cannot_write, destination, keep_permissions, open_own, renaming
 from grice.records import Score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 __all__ = ["NoSink", "ScoreFile", "ScoreStream", "Sink", "State", "encode_scores"]
+
+
+KEPT = "what was scored before is kept beside it, and the same command goes on from there"
 
 
 class State(msgspec.Struct, frozen=True):
@@ -72,10 +77,17 @@ def encode_scores(scores: Sequence[Score]) -> bytes:
 
 
 class ScoreStream:
-    """Scores as JSON lines on a stream, such as standard output."""
+    """Scores as JSON lines on a stream, such as standard output.
 
-    def __init__(self, stream: BinaryIO, run: str) -> None:
+    Args:
+        stream: Where to.
+        run: Signatures and whatever else decides the numbers.
+        path: The device or pipe that the stream is; gzipped if its name ends in ``.gz``.
+    """
+
+    def __init__(self, stream: BinaryIO, run: str, path: Path | None = None) -> None:
         self._stream = stream
+        self._path = path
         self.done = State(run)
 
     def replay(self) -> Iterator[Score]:
@@ -84,8 +96,13 @@ class ScoreStream:
 
     def append(self, scores: Sequence[Score], state: State) -> None:  # noqa: ARG002 - no memory
         """Write the scores."""
-        self._stream.write(encode_scores(scores))
-        self._stream.flush()
+        try:
+            self._stream.write(_packed(encode_scores(scores), self._path))
+            self._stream.flush()
+        except OSError as error:
+            if self._path is None:
+                raise
+            raise cannot_write(self._path, error) from error
 
     def finish(self) -> None:
         """Do nothing: every line is out already."""
@@ -125,31 +142,38 @@ class ScoreFile:
 
     Raises:
         InputError: If the unfinished file belongs to another run.
-        OutputError: If the file cannot be written, or another run is writing it.
+        OutputError: If the file cannot be written, is a stream, or another run is writing it.
     """
 
     def __init__(self, path: Path, run: str, *, resume: bool) -> None:
         self.path = path
-        self._partial = path.with_name(path.name + ".partial")
-        self._state = path.with_name(path.name + ".state")
-        self.done = self._unfinished(run) if resume else State(run)
-        self._bytes = self.done.bytes
+        target = destination(path)
+        if target is None:
+            raise OutputError(f"{path}: a device or a pipe keeps no unfinished file")
+        self._target = target
+        self._partial = target.with_name(target.name + ".partial")
+        self._state = target.with_name(target.name + ".state")
         try:
+            self.done = self._unfinished(run) if resume else State(run)
+            self._bytes = self.done.bytes
             # Opened to append: another run may be writing it, and nothing of that must be cut off.
-            self._file = self._partial.open("ab")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            self._file = os.fdopen(open_own(self._partial, flags), "ab")
             if not _locked(self._file):
                 self._file.close()
                 raise OutputError(
                     f"{path}: another run is writing it; wait for its end, or name another output"
                 )
             self._file.truncate(self.done.bytes)
+            keep_permissions(self._partial, target)
         except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {_why(path, error)}") from error
+            raise cannot_write(path, error) from error
 
     def _unfinished(self, run: str) -> State:
         anew = "give --no-resume to start anew"
         try:
-            state = msgspec.json.decode(self._state.read_bytes(), type=State)
+            with os.fdopen(open_own(self._state, os.O_RDONLY), "rb") as file:
+                state = msgspec.json.decode(file.read(), type=State)
             size = self._partial.stat().st_size
         except FileNotFoundError:
             return State(run)
@@ -168,31 +192,34 @@ class ScoreFile:
         """Yield the scores of the earlier run."""
         # The file was cut to the lines that count when it was opened.
         decoder = msgspec.json.Decoder(Score)
-        with (gzip.open if self._gzipped else open)(self._partial, "rb") as lines:
+        with os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as file:
+            lines = gzip.GzipFile(fileobj=file) if _gzipped(self.path) else file
             for line in lines:
                 yield decoder.decode(line)
 
     def append(self, scores: Sequence[Score], state: State) -> None:
         """Make the scores durable, then the state that counts them."""
-        lines = encode_scores(scores)
-        data = gzip.compress(lines, mtime=0) if self._gzipped else lines
+        data = _packed(encode_scores(scores), self.path)
         try:
             self._file.write(data)
             self._file.flush()
             os.fsync(self._file.fileno())
             self._bytes += len(data)
-            self._write_state(msgspec.structs.replace(state, bytes=self._bytes))
+            with renaming(self._state) as fresh:
+                fresh.write_bytes(
+                    msgspec.json.encode(msgspec.structs.replace(state, bytes=self._bytes))
+                )
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise cannot_write(self.path, error, KEPT) from error
 
     def finish(self) -> None:
         """Give the file its name."""
         try:
             self._file.close()
-            self._partial.replace(self.path)
+            self._partial.replace(self._target)
             self._state.unlink(missing_ok=True)
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise cannot_write(self.path, error, KEPT) from error
 
     def close(self) -> None:
         """Leave the file, finished or to be continued."""
@@ -200,14 +227,13 @@ class ScoreFile:
         with suppress(OSError):
             self._file.close()
 
-    @property
-    def _gzipped(self) -> bool:
-        return self.path.suffix == ".gz"
 
-    def _write_state(self, state: State) -> None:
-        fresh = self._state.with_name(self._state.name + ".new")
-        fresh.write_bytes(msgspec.json.encode(state))
-        fresh.replace(self._state)
+def _gzipped(path: Path | None) -> bool:
+    return path is not None and path.suffix == ".gz"
+
+
+def _packed(lines: bytes, path: Path | None) -> bytes:
+    return gzip.compress(lines, mtime=0) if _gzipped(path) else lines
 
 
 def _locked(file: BinaryIO) -> bool:
@@ -223,16 +249,3 @@ def _locked(file: BinaryIO) -> bool:
     except OSError:  # a file system without them
         return True
     return True
-
-
-def _why(path: Path, error: OSError) -> str:
-    if not path.parent.is_dir():
-        return f"there is no folder {path.parent}"
-    return why(error)
-
-
-def _cannot_write(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"{path}: cannot be written: {_why(path, error)}; what was scored before is kept "
-        f"beside it, and the same command goes on from there"
-    )

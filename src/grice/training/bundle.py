@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import OutputError, why
+from grice.errors import OutputError
+from grice.files import make_folder
 from grice.runtime.bundle import write_card
 
 if TYPE_CHECKING:
@@ -51,9 +52,6 @@ def save_head(
         OutputError: If the folder cannot be written or holds something else.
     """
     check_folder(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        scale = head.save(folder)
-        write_card(folder, facts, training, {**settings, **scale}, quality, files=["head.npz"])
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {why(error)}") from error
+    make_folder(folder)
+    scale = head.save(folder)
+    write_card(folder, facts, training, {**settings, **scale}, quality, files=["head.npz"])

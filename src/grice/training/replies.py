@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from grice.files import replacing
 from grice.runtime.heads import Mlp
 from grice.runtime.replies import (
     BLOCKS,
@@ -118,7 +119,8 @@ class Head(NamedTuple):
     def save(self, folder: Path) -> dict[str, list[float]]:
         """Write ``head.npz`` and return the settings that the card must state."""
         weights = self.linear.weights.astype(np.float32)[:, None]
-        Mlp([(weights, np.array([self.linear.bias], np.float32))]).save(folder / "head.npz")
+        with replacing(folder / "head.npz") as temporary:
+            Mlp([(weights, np.array([self.linear.bias], np.float32))]).save(temporary)
         return {
             "centre": [round(one, 6) for one in self.scale.centre],
             "spread": [round(one, 6) for one in self.scale.spread],

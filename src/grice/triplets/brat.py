@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError, RecordError
+from grice.files import make_folder, write_bytes
 from grice.triplets.files import Problem, ReadDialogues, check, known_relations
 from grice.triplets.records import Annotated, Dialogue
 
@@ -152,15 +153,13 @@ def write_brat(folder: Path, dialogues: Iterable[Dialogue]) -> None:
     """Write ``ID.txt`` and ``ID.ann`` of each dialogue into a folder, which is made.
 
     Raises:
-        InputError: If an id cannot name a file, or nothing can be written there.
+        InputError: If an id cannot name a file.
+        OutputError: If nothing can be written there.
     """
     for one in dialogues:
         if not one.id or set(one.id) & set("/\\\0"):
             raise InputError(f"the id {one.id!r} cannot name a file")
         text, annotation = to_brat(one)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{one.id}.txt").write_bytes(text.encode())
-            (folder / f"{one.id}.ann").write_bytes(annotation.encode())
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be written: {error}") from None
+        make_folder(folder)
+        write_bytes(folder / f"{one.id}.txt", text.encode())
+        write_bytes(folder / f"{one.id}.ann", annotation.encode())

@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.knowledge.schema import load_schema
+from grice.pages import head
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,8 +31,9 @@ LANE = 16.0
 COLOURS = {
     "Causal": "#b3261e", "Intentional": "#33567f", "Attribution": "#5b6b1f",
     "Conditional": "#8a5a00", "Temporal": "#5d3f9e", "Spatial": "#00695c", "Social": "#ad1457",
-    "Comparison": "#555555",
+    "Comparison": "#555555", "Other": "#555555",
 }  # fmt: skip
+OTHER = "Other"
 
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:74rem;
 padding:0 1rem;color:#1b1b1b;background:#fff}section{border-top:1px solid #ddd;padding:1rem 0}
@@ -42,7 +44,8 @@ tr[data-link]:focus,tr[data-link]:hover{background:#f3f6fb}.key{color:#555}"""
 
 SVG_STYLE = """text{font:13px monospace;fill:#1b1b1b}.name{font-weight:bold;fill:#555}
 .label{font:11px sans-serif;paint-order:stroke;stroke:#fff;stroke-width:4px}
-.arc{fill:none;stroke-width:1.6}.implicit{stroke-dasharray:5 3}"""
+.arc{fill:none;stroke-width:1.6}.implicit{stroke-dasharray:5 3}
+""" + "".join(f".{name.lower()}{{fill:{colour}}}" for name, colour in COLOURS.items())
 
 SCRIPT = """for(const section of document.querySelectorAll('section')){
 const links=[...section.querySelectorAll('g.link')];
@@ -149,7 +152,8 @@ def _height(link: Link) -> int:
 
 def _arc(number: int, link: Link, ends: Sequence[_Marked], x: float, out: float) -> str:
     relation = load_schema("cider").relations.get(link.relation)
-    colour = COLOURS.get(relation.category if relation else "", "#555555")
+    category = relation.category if relation and relation.category in COLOURS else OTHER
+    colour = COLOURS[category]
     first, last = ends[0].y - 4, ends[1].y - 4
     if abs(first - last) < 1:
         last += 8
@@ -171,8 +175,8 @@ def _arc(number: int, link: Link, ends: Sequence[_Marked], x: float, out: float)
         f'<g class="link" data-link="{number}"><title>{said}</title>{lines}'
         f'<path class="arc{hidden}" stroke="{colour}" d="{path}"/>'
         f'<path class="arc" stroke="{colour}" d="{arrow}"/>'
-        f'<text class="label" x="{out + 3:.1f}" y="{(first + last) / 2 + 4:.1f}" '
-        f'style="fill:{colour}">{number + 1}</text></g>'
+        f'<text class="label {category.lower()}" x="{out + 3:.1f}" '
+        f'y="{(first + last) / 2 + 4:.1f}">{number + 1}</text></g>'
     )
 
 
@@ -197,9 +201,8 @@ def links_page(found: Iterable[tuple[Conversation, Sequence[Link]]]) -> str:
             f"{table if links else '<p>no link is sure enough</p>'}</section>"
         )
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>links</title><style>{STYLE}</style></head><body><h1>Commonsense links</h1>"
+        head("Commonsense links", style=STYLE, script=SCRIPT, pictures=[SVG_STYLE])
+        + "<body><h1>Commonsense links</h1>"
         '<p class="key">An arc runs from head to tail; dashed ones stand between the lines. Point '
         "at a row of the table to see its link alone.</p>"
         + "".join(parts)

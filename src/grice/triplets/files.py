@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 import msgspec
 
 from grice.errors import InputError, RecordError, did_you_mean
+from grice.files import write_bytes
 from grice.knowledge.schema import load_schema
 from grice.triplets.records import Annotated, Dialogue, Item
 
@@ -212,10 +213,13 @@ def dump_dialogue(dialogue: Dialogue) -> str:
 
 
 def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
-    """Write dialogues in the released form; gzipped if the name ends in ``.gz``."""
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "wt", encoding="utf-8") as file:
-        file.writelines(dump_dialogue(one) + "\n" for one in dialogues)
+    """Write dialogues in the released form; gzipped if the name ends in ``.gz``.
+
+    Raises:
+        OutputError: If the file cannot be written.
+    """
+    content = b"".join(dump_dialogue(one).encode() + b"\n" for one in dialogues)
+    write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 class _ItemRow(msgspec.Struct):

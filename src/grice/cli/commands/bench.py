@@ -130,8 +130,8 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
 
 
 def _write_page(folder: Path, page: Path) -> None:
-    from grice.cli._output import write_text
     from grice.evaluation.runs import as_page, read_runs
+    from grice.files import write_text
 
     write_text(page, as_page(read_runs(folder)))
 

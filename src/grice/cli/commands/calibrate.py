@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Fit a map, or apply one."""
     if arguments.apply is not None:
         return _apply(arguments)
-    from grice.cli._output import write_text
     from grice.evaluation.calibrate import calibrate
+    from grice.files import write_text
     from grice.records import to_json
 
     if len(arguments.files) != 2:
@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _apply(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import write_lines
     from grice.evaluation.calibrate import apply, read_calibration
+    from grice.files import write_lines
 
     if len(arguments.files) != 1:
         raise InputError("--apply takes one file of scores, as grice score wrote it")

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
     )
     if arguments.html is not None:
-        from grice.cli._output import write_text
+        from grice.files import write_text
         from grice.report.difference import difference_page
 
         write_text(arguments.html, difference_page(result))

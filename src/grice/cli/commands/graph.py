@@ -368,7 +368,7 @@ def _draw(arguments: argparse.Namespace) -> int:
 
 
 def _write(output: Path | None, text: str) -> int:
-    from grice.cli._output import write_text
+    from grice.files import write_text
 
     if output is None:
         sys.stdout.write(text)

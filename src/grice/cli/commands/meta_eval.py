@@ -166,8 +166,8 @@ def _write(
     from datetime import UTC, datetime
 
     import grice
-    from grice.cli._output import write_text
     from grice.cli._terminal import warn
+    from grice.files import write_text
 
     for line in shared:
         warn(line)

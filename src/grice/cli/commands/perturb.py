@@ -37,10 +37,10 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the broken conversations; the exit status is 2 if records could not be read."""
-    from grice.cli._output import write_lines
     from grice.cli._reading import conversations
     from grice.cli._terminal import warn
     from grice.errors import RecordError
+    from grice.files import write_lines
     from grice.perturb.run import named
 
     if not arguments.files:

@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli._terminal import warn
     from grice.formats import read
     from grice.scoring.run import run as run_scoring
+    from grice.scoring.sink import ScoreFile
 
     with ExitStack() as stack:
         readings = [
@@ -80,13 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
         scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
         report = None if arguments.report is None else _open_report(arguments, scorer, stack)
         listeners: list[Listener] = [] if report is None else [report]
-        sink = _sink(arguments, _identity(arguments, scorer))
+        sink = _sink(arguments, _identity(arguments, scorer), stack)
         if sys.stderr.isatty():
             listeners.append(_open_progress(readings, stack))
         try:
             summary = run_scoring(_records(arguments, readings), scorer, sink, listeners)
         except KeyboardInterrupt:
-            if _is_file(arguments.output):
+            if isinstance(sink, ScoreFile):
                 warn(f"{arguments.output} is unfinished; the same command goes on")
             raise
         if report is not None:
@@ -144,7 +145,7 @@ def _records(
 
 
 def _is_file(output: str | None) -> bool:
-    return output is not None and output != "-"
+    return output not in (None, "-", "/dev/stdout")
 
 
 def _identity(arguments: argparse.Namespace, scorer: Scorer) -> str:
@@ -155,11 +156,15 @@ def _identity(arguments: argparse.Namespace, scorer: Scorer) -> str:
     return " ".join([*parts, f"format={arguments.format}"])
 
 
-def _sink(arguments: argparse.Namespace, identity: str) -> Sink:
+def _sink(arguments: argparse.Namespace, identity: str, stack: ExitStack) -> Sink:
+    from grice.files import destination, streaming
     from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
 
     if _is_file(arguments.output):
-        return ScoreFile(Path(arguments.output), identity, resume=arguments.resume)
+        path = Path(arguments.output)
+        if destination(path) is None:
+            return ScoreStream(stack.enter_context(streaming(path)), identity, path)
+        return ScoreFile(path, identity, resume=arguments.resume)
     if arguments.output or arguments.json or not sys.stdout.isatty():
         return ScoreStream(sys.stdout.buffer, identity)
     return NoSink(identity)

@@ -253,8 +253,8 @@ def _given(path: Path) -> list[Question | Statement]:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import write_lines, write_text
     from grice.cli._tables import print_lines
+    from grice.files import make_folder, write_lines, write_text
     from grice.situated.build import build_benchmark, datasheet
 
     context, contrast, encoder = _models()
@@ -267,7 +267,7 @@ def _build(arguments: argparse.Namespace) -> int:
         rules=arguments.rules,
         seed=arguments.seed,
     )
-    arguments.output.mkdir(parents=True, exist_ok=True)
+    make_folder(arguments.output)
     for name, samples in built.splits.items():
         write_lines(arguments.output / f"{name}.jsonl", _encoded(samples))
     command = f"grice situated build {arguments.file.name} --rules {arguments.rules} " \
@@ -325,7 +325,7 @@ def _mine(arguments: argparse.Namespace) -> int:
 
 
 def _split(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import write_lines
+    from grice.files import make_folder, write_lines
     from grice.situated.examples import samples_of
     from grice.situated.records import Marked, MinedPair, read_records
     from grice.situated.splitting import split_pairs
@@ -334,7 +334,7 @@ def _split(arguments: argparse.Namespace) -> int:
     splits, between = split_pairs(pairs, seed=arguments.seed)
     _report(between, "pairs between communities")
     marked = list(read_records(arguments.marked, Marked))
-    arguments.output.mkdir(parents=True, exist_ok=True)
+    make_folder(arguments.output)
     for name, part in splits.items():
         samples = samples_of(part, marked, seed=arguments.seed)
         write_lines(arguments.output / f"{name}.jsonl", _encoded(samples))

@@ -99,10 +99,10 @@ def run(arguments: argparse.Namespace) -> int:
     if "action" in arguments:
         return _stats(arguments) if arguments.action == "stats" else _convert(arguments)
     from grice.cli._options import cache_folder
-    from grice.cli._output import write_lines, write_text
     from grice.cli._reading import conversations
     from grice.cli._terminal import warn
     from grice.errors import ModelError, RecordError
+    from grice.files import write_lines, write_text
     from grice.knowledge.schema import load_schema
     from grice.records import to_json
     from grice.scoring.models import Models, default_workers

@@ -1,0 +1,257 @@
+"""Files that are written: complete under their name, or not there at all.
+
+Everything grice writes goes through here, by these rules:
+
+- A regular file is written beside its place under a name nobody can foresee, made durable, and
+  renamed. An interruption or a full disk leaves what was there before.
+- A symbolic link stands for the file it points to, which is replaced; the link stays. Where the
+  system forbids to follow it, such as a stranger's link in a shared folder, it is refused.
+- A character device, a pipe, or an open descriptor such as ``/dev/stdout`` is written through.
+- Folders, block devices, sockets and files without the permission to write are refused.
+- Files that grice keeps for itself beside an output are never reached through a link.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from grice.errors import OutputError, why
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = [
+    "cannot_write",
+    "destination",
+    "keep_permissions",
+    "make_folder",
+    "open_own",
+    "renaming",
+    "replacing",
+    "streaming",
+    "write_bytes",
+    "write_lines",
+    "write_text",
+    "writing",
+]
+
+NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+NOCTTY = getattr(os, "O_NOCTTY", 0)
+BINARY = getattr(os, "O_BINARY", 0)
+"""What a system does not have is not asked for: Windows has neither such links nor pipes."""
+
+NAME_LENGTH = 40
+"""Characters of a name that its temporary name repeats; systems bound names to 255 bytes."""
+
+
+def destination(path: Path) -> Path | None:
+    """Return the regular file that an output stands for, there or not yet; None for a stream.
+
+    Raises:
+        OutputError: If nothing can be written there, or not in one step.
+    """
+    if _descriptor(path) is not None:
+        return None
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return _resolved(path)  # not there yet, or a link to what is not
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
+        return None
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "neither a file nor a pipe"
+        raise OutputError(f"{path}: cannot be written: it is {what}; name a file")
+    if not os.access(path, os.W_OK):
+        raise OutputError(f"{path}: cannot be written: it is write-protected; name another output")
+    return _resolved(path)
+
+
+def _resolved(path: Path) -> Path:
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _descriptor(path: Path) -> int | None:
+    """Return the number of an open descriptor that a path names, if it names one."""
+    named = {"/dev/stdout": 1, "/dev/stderr": 2}
+    numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", str(path))
+    return int(numbered[1]) if numbered else named.get(str(path))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open an output; a regular file appears under its name when the block has ended.
+
+    Raises:
+        OutputError: If it cannot be written; a regular file is then as it was.
+    """
+    if destination(path) is not None:
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            yield file
+        return
+    with streaming(path) as file:
+        try:
+            yield file
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+
+@contextmanager
+def streaming(path: Path) -> Iterator[BinaryIO]:
+    """Open a device, a pipe or a descriptor, to be written through.
+
+    Raises:
+        OutputError: If it cannot be opened, or not closed with all that was written.
+    """
+    number = _descriptor(path)
+    try:
+        # A duplicate shares its place in the file with whoever else writes to the descriptor.
+        flags = os.O_WRONLY | os.O_APPEND | NOCTTY
+        file = os.fdopen(os.open(path, flags) if number is None else os.dup(number), "wb")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        yield file
+    finally:
+        try:
+            file.close()
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield the path of an empty file that takes the place of an output when the block has ended.
+
+    For what can only be written by name, such as a data base; see :func:`writing`.
+
+    Raises:
+        OutputError: If it cannot be written, or is a stream.
+    """
+    target = destination(path)
+    if target is None:
+        raise OutputError(f"{path}: cannot be written: it is a device or a pipe; name a file")
+    try:
+        with renaming(target) as temporary:
+            yield temporary
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+@contextmanager
+def renaming(target: Path) -> Iterator[Path]:
+    """Yield the path of an empty file that is renamed to ``target`` when the block has ended.
+
+    A link of that name is itself replaced. The file keeps the permissions of the one it replaces.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    name = f".{target.stem[:NAME_LENGTH]}-{secrets.token_hex(4)}{target.suffix}"
+    temporary = target.with_name(name)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | BINARY
+    os.close(os.open(temporary, flags, 0o666))
+    try:
+        keep_permissions(temporary, target)
+        yield temporary
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def keep_permissions(fresh: Path, replaced: Path) -> None:
+    """Give a new file the permissions of the one it is to replace, if there is one."""
+    if replaced.is_file() and not replaced.is_symlink():
+        fresh.chmod(stat.S_IMODE(replaced.stat().st_mode) & 0o777)
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file that grice keeps for itself, and return its descriptor.
+
+    Args:
+        path: Its name.
+        flags: As :func:`os.open` takes them.
+
+    Raises:
+        OutputError: If it is a link, has a second name, or is no regular file: planted.
+        OSError: If it cannot be opened otherwise.
+    """
+    planted = OutputError(
+        f"{path}: is a link or no regular file, and nothing that grice has left there; remove it, "
+        "or name another output"
+    )
+    try:
+        opened = os.open(path, flags | NOFOLLOW | NONBLOCK | BINARY, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR) or path.is_symlink():
+            raise planted from None
+        raise
+    found = os.fstat(opened)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(opened)
+        raise planted
+    return opened
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for outputs, if it is not there.
+
+    Raises:
+        OutputError: If it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {why(error)}") from error
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write an output line by line.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    with writing(path) as file:
+        file.writelines(lines)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write an output.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    write_lines(path, [content])
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write an output as UTF-8.
+
+    Raises:
+        OutputError: If it cannot be written.
+    """
+    write_bytes(path, text.encode("utf-8", "replace"))
+
+
+def cannot_write(path: Path, error: Exception, advice: str = "") -> OutputError:
+    """Return what to raise where an output cannot be written.
+
+    Args:
+        path: The output as it was named.
+        error: What the system said.
+        advice: What is to be known beside that.
+    """
+    missing = not path.parent.is_dir()
+    reason = f"there is no folder {path.parent}" if missing else why(error)
+    return OutputError(f"{path}: cannot be written: {reason}{advice and f'; {advice}'}")
