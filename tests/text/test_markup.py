@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.text.markup import plain_text
+from grice.text.markup import LONGEST, plain_text
 
 PIECES = st.lists(
     st.sampled_from(["<br>", "</p>", '<a href="x">', "<", ">", "<3", " ", "tea", "é", "<b", "\n"])
@@ -41,3 +41,10 @@ def test_a_place_leads_back_to_the_text_as_it_came(pieces):
     assert (offsets[0], offsets[-1]) == (0, len(text))
     for place, (start, end) in enumerate(pairwise(offsets)):
         assert plain_text(text[start:end]).text == plain.text[place]
+
+
+def test_of_a_text_of_megabytes_the_beginning_is_read():
+    text = "<b>well</b> " * 20_000
+    read = plain_text(text)
+    assert len(read.text) <= LONGEST
+    assert read.text == plain_text(text[:LONGEST]).text

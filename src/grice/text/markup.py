@@ -16,6 +16,9 @@ from typing import NamedTuple
 __all__ = ["PlainText", "plain_text"]
 
 TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+LONGEST = 100_000
+"""Characters of a turn that are read. No model reads a tenth of it, and a metric that counts words
+in a turn of megabytes would take minutes and gigabytes."""
 
 
 class PlainText(NamedTuple):
@@ -43,13 +46,19 @@ class PlainText(NamedTuple):
         return offset + self.shifts[bisect_left(self.blanks, offset)]
 
 
-@lru_cache(maxsize=4096)  # a turn stands in the history of many replies
 def plain_text(text: str) -> PlainText:
     """Return a text without its tags; anything else between angle brackets is kept.
+
+    Of a text of more than :data:`LONGEST` characters the beginning is returned.
 
     >>> plain_text("<b>2 < 3</b>").text
     ' 2 < 3 '
     """
+    return _without_tags(text[:LONGEST])
+
+
+@lru_cache(maxsize=4096)  # a turn stands in the history of many replies
+def _without_tags(text: str) -> PlainText:
     if "<" not in text:
         return PlainText(text, (), (0,))
     tags = [found.span() for found in TAG.finditer(text)]
