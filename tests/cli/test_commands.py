@@ -561,7 +561,10 @@ def test_every_argument_has_a_word_of_help(monkeypatch):
 def test_a_hostile_file_cannot_steer_the_terminal_by_errors(tmp_path, capsys, content):
     file = tmp_path / "evil.jsonl"
     file.write_text(content)
-    assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) in {2, 4}
+    assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) in {
+        2,
+        4,
+    }
     shown = capsys.readouterr()
     assert "\x1b" not in shown.err + shown.out
     assert "\x07" not in shown.err + shown.out
