@@ -1,7 +1,8 @@
-"""Time and memory of compare and gate on many items, and of the report on many conversations.
+"""Time and memory of compare and gate on many items, of the report on many conversations, and of
+one conversation of many turns.
 
-    python bench/large.py                     200,000 items; a report of 10,000 conversations
-    python bench/large.py --items 20000 --conversations 1000
+    python bench/large.py     200,000 items; 10,000 conversations; a conversation of 60,000 turns
+    python bench/large.py --items 20000 --conversations 1000 --turns 6000
 
 Each figure is that of a process of its own: CPU seconds and peak of resident memory, start of
 Python included.
@@ -48,6 +49,13 @@ def chats(path: Path, conversations: int) -> None:
             file.write(json.dumps({"id": f"chat-{number}", "turns": turns}) + "\n")
 
 
+def long_chat(path: Path, turns: int, *, targets: bool) -> None:
+    """Write one conversation, with each of its turns named as a target or without targets."""
+    said = [{"speaker": "AB"[i % 2], "text": "word " * (i % 7 + 1)} for i in range(turns)]
+    named = {"targets": list(range(turns))} if targets else {}
+    path.write_text(json.dumps({"id": "long", "turns": said, **named}) + "\n", "utf-8")
+
+
 def run(name: str, words: list[str], allowed: tuple[int, ...] = (0,)) -> None:
     """Run a grice command and print what it took.
 
@@ -70,6 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=200_000)
     parser.add_argument("--conversations", type=int, default=10_000)
+    parser.add_argument("--turns", type=int, default=60_000)
     arguments = parser.parse_args()
     print("| what | CPU s | peak MiB |\n|---|---|---|")
     with tempfile.TemporaryDirectory() as place:
@@ -90,6 +99,11 @@ def main() -> None:
         run(f"the same with its report, {arguments.conversations:,} conversations",
             ["score", str(talk), "--metrics", "log_length,turn_count,overlap_last_turn",
              "-o", str(folder / "r.jsonl"), "--no-cache", "--report", str(page)])  # fmt: skip
+        for targets, what in ((False, "no targets"), (True, "each turn a target")):
+            long_chat(talk, arguments.turns, targets=targets)
+            run(f"score, two metrics, one conversation of {arguments.turns:,} turns, {what}",
+                ["score", str(talk), "--metrics", "log_length,overlap_last_turn",
+                 "-o", str(folder / "l.jsonl"), "--no-cache"])  # fmt: skip
         print(f"\nThe report has {page.stat().st_size / 2**20:.1f} MiB.")
 
 

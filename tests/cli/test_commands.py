@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from grice.cli import main
+from grice.cli._status import MEANINGS
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -177,11 +178,76 @@ def test_standard_output_by_its_path_is_standard_output(chat, tmp_path):
 def test_broken_records_are_skipped_counted_and_change_the_status(chat, capsys):
     with chat.open("a") as file:
         file.write('{"id": "broken", "turns": [{"speaker": "A"}]}\nnot json\n')
-    assert main(["score", str(chat), "-m", "log_length"]) == 2
+    assert main(["score", str(chat), "-m", "log_length"]) == 4
     captured = capsys.readouterr()
     assert len(scores_in(captured.out)) == 5
     assert "chat.jsonl:3: turns[0]" in captured.err
     assert "2 records could not be read" in captured.err
+
+
+FRAGILE = '''
+from grice.metrics import Example, metric
+from grice.records import Judgement
+
+@metric("fragile", version="1", summary="Breaks.", judges="response", source="Ours.",
+        example=Example(["a", "b"], 0.0, 1.0))
+def fragile(responses, *, word: str = "moon"):
+    """Break on a word.
+
+    Args:
+        word: The word.
+    """
+    for response in responses:
+        if word in response.text.lower():
+            raise RuntimeError(f"{word} in {response.text!r}")
+        yield Judgement(0.5)
+'''
+
+
+@pytest.fixture
+def fragile(tmp_path):
+    path = tmp_path / "fragile.py"
+    path.write_text(FRAGILE)
+    return ["--plugin", str(path), "-m", "fragile,log_length"]
+
+
+def test_failed_items_are_told_from_a_failed_run(chat, tmp_path, fragile, capsys):
+    out = tmp_path / "out.jsonl"
+    assert main(["score", str(chat), *fragile, "-o", str(out)]) == 4
+    scores = scores_in(out.read_text())
+    assert Counter(score["status"] for score in scores) == {"ok": 9, "failed": 1}
+    said = "grice: fragile: 1 of 5 scores failed, the first: t1 #1: RuntimeError: moon in 'The moon"
+    assert said in capsys.readouterr().err
+    assert main(["score", str(chat), *fragile, "--fragile-word", "not there"]) == 0
+    assert main(["score", str(tmp_path / "nowhere.jsonl"), *fragile]) == 2
+
+
+def test_a_run_without_a_single_score_has_failed(chat, tmp_path, fragile, capsys):
+    never = [*fragile[:2], "-m", "fragile", "--fragile-word", ""]
+    assert main(["score", str(chat), *never, "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert "fragile: 5 of 5 scores failed" in capsys.readouterr().err
+    assert main(["score", str(chat), *fragile, "--fragile-word", ""]) == 4
+    chat.write_text('{"turns": []}\n{"turns": 3}\n')
+    words = ["score", str(chat), "-m", "log_length", "--format", "turns"]
+    assert main(words) == 2
+    assert "2 records could not be read" in capsys.readouterr().err
+
+
+def test_explaining_a_reply_tells_whether_it_failed(fragile, capsys):
+    assert main(["explain", "Hello.", "The moon is up.", *fragile]) == 4
+    assert "RuntimeError: moon in 'The moon is up.'" in capsys.readouterr().out
+    assert main(["explain", "Hello.", "The moon is up.", *fragile[:2], "-m", "fragile"]) == 2
+    assert main(["explain", "Hello.", "The sun is up.", *fragile]) == 0
+
+
+def test_every_exit_status_is_in_the_help_and_the_docs(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    page = (ROOT / "docs" / "gate.md").read_text("utf-8")
+    for status, meaning in MEANINGS.items():
+        assert f"{status} {meaning}" in shown
+        assert f"| {status} | {meaning.partition(':')[0]}" in page
 
 
 def test_a_broken_record_can_end_the_run(chat, capsys):
@@ -543,7 +609,10 @@ def test_every_argument_has_a_word_of_help(monkeypatch):
 def test_a_hostile_file_cannot_steer_the_terminal_by_errors(tmp_path, capsys, content):
     file = tmp_path / "evil.jsonl"
     file.write_text(content)
-    assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) in {
+        2,
+        4,
+    }
     shown = capsys.readouterr()
     assert "\x1b" not in shown.err + shown.out
     assert "\x07" not in shown.err + shown.out

@@ -194,6 +194,25 @@ def test_the_policy_allows_exactly_our_script_and_style(tmp_path, talk):
         assert rules[rule] == f"'sha256-{digest}'"
 
 
+@pytest.mark.parametrize("text", ["fine", "lone \ud800 surrogate"])
+@pytest.mark.parametrize("depth", [20, 500, 900])
+def test_a_field_that_is_nested_deeply_is_cut_off_and_said_so(tmp_path, depth, text):
+    nested: object = "core"
+    for level in range(depth):
+        nested = [nested] if level % 2 else {"in": nested}
+    turns = (Turn("A", text, meta={"x": nested}),)
+    conversation = Conversation("deep", turns, meta={"x": nested, "y": 1})
+    # As a resumed run has it, read back from its file.
+    meta = {"x": nested, "y": 1}
+    scores = [score(conversation, 0, RELEVANCE, 0.5), score(conversation, 0, LENGTH, 1, meta=meta)]
+    [line] = write(tmp_path / "r.html", [(conversation, scores)], RELEVANCE, LENGTH).lines
+    said = "… cut off: nested deeper than 32 levels"
+    for shown in (line["conversation"], line["conversation"]["turns"][0]):
+        assert (said in json.dumps(shown["meta"], ensure_ascii=False)) == (depth > 32)
+        assert ("core" in json.dumps(shown["meta"])) == (depth <= 32)
+    assert line["conversation"]["meta"]["y"] == 1
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_stays_text(tmp_path, text):
     conversation = Conversation(text, (Turn(text, text),), meta={text: text})

@@ -45,7 +45,7 @@ def test_a_bad_triplet_is_refused_or_named(annotated, tmp_path, capsys):
     out = str(tmp_path / "out.jsonl")
     assert main(["triplets", "convert", str(folder), "-o", out]) == 2
     assert "did you mean 'Causes'" in capsys.readouterr().err
-    assert main(["triplets", "convert", str(folder), "-o", out, "--invalid", "skip"]) == 2
+    assert main(["triplets", "convert", str(folder), "-o", out, "--invalid", "skip"]) == 4
     assert "unknown relation 'Cauzes'" in capsys.readouterr().err
     assert len(read_dialogues(tmp_path / "out.jsonl").dialogues[0].triplets) == 1
 

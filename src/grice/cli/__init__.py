@@ -1,7 +1,6 @@
 """The ``grice`` command; each module of :mod:`grice.cli.commands` is one command.
 
-Exit status: 0 done; 1 a gate failed (a score has status ``failed``); 2 input that cannot be
-used, or records that were skipped; 3 a fault of grice; 130 interrupted.
+:mod:`grice.cli._status` says what the exit status means.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import grice
 from grice.cli import commands
 from grice.cli._clean import visible
+from grice.cli._status import FAULT, INTERRUPTED, MEANINGS, UNUSABLE
 from grice.errors import GriceError, OutputError
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 __all__ = ["main"]
-
-FAULT = 3
-INTERRUPTED = 130
 
 WRITTEN = frozenset({"output", "report", "html", "csv", "latex", "junit", "markdown", "page"})
 """Arguments of any command that name a file to be written; no other argument does."""
@@ -61,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "--debug" in words:
             raise
         print(f"grice: {visible(str(error))}", file=sys.stderr)  # noqa: T201
-        return 2
+        return UNUSABLE
     except KeyboardInterrupt:
         print("grice: interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
@@ -75,11 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.filename is not None:
             said = visible(f"{error.filename}: {error.strerror}")
             print(f"grice: {said}", file=sys.stderr)  # noqa: T201
-            return 2
+            return UNUSABLE
         if isinstance(error, OSError) and error.errno in FULL:
             _drop_stdout()
             print(f"grice: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
-            return 2
+            return UNUSABLE
         print(  # noqa: T201
             f"grice: a fault of grice itself: {type(error).__name__}: {visible(str(error))}\n"
             "  run again with --debug for the trace and report it",
@@ -93,7 +90,8 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="grice",
         description="Score open-domain dialogue, offline, with the evidence behind each number.",
-        epilog="grice COMMAND --help tells what a command takes.",
+        epilog="grice COMMAND --help tells what a command takes. Exit status: "
+        f"{'; '.join(f'{status} {meaning}' for status, meaning in MEANINGS.items())}.",
     )
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
     parser.add_argument("--debug", action="store_true", help="show the trace of an error")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._kb_open import SHIPPED, below_of, opened_models
 from grice.cli._output import print_json
+from grice.cli._status import PARTIAL
 from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _report(arguments: argparse.Namespace, built: Built, files: Sequence[str], s
         print_lines(built.problems, style="yellow")
     if built.broken:
         warn(f"{counted(built.broken, 'row')} could not be used")
-    return 2 if built.broken else 0
+    return PARTIAL if built.broken else 0
 
 
 def _by(arguments: argparse.Namespace) -> Stamp:

@@ -1,6 +1,7 @@
 """What of a conversation and its scores goes into the page: one line of JSON.
 
-The line holds ``{"conversation": …, "scores": […]}``. The conversation is complete. A score
+The line holds ``{"conversation": …, "scores": […]}``. The conversation is complete, but for extra
+fields that are nested very deeply: they are cut off, and the page says so in their place. A score
 leaves out what stands elsewhere in the page: its conversation, a signature equal to its panel's,
 meta fields equal to the conversation's. Numbers of the evidence keep four significant digits,
 without which they would make half of the file.
@@ -29,6 +30,15 @@ EVIDENCE_LIMIT = 24
 
 EXACT = 2**53
 """Integers from here on lose digits in a browser, so they are shown as text."""
+
+
+DEEPEST = 32
+"""Levels of a nested extra field that the page shows: more are no help, and end in an error."""
+
+ABOVE = 8
+"""Levels of the line above an extra field, and some to spare."""
+
+CUT_OFF = f"… cut off: nested deeper than {DEEPEST} levels"
 
 
 class _ShownScore(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -67,7 +77,8 @@ def shown_line(
         return msgspec.json.encode(shown)
     except UnicodeEncodeError:
         # A lone surrogate has no UTF-8 form, but it has an escape in JSON.
-        return json.dumps(_plain(msgspec.to_builtins(shown)), separators=(",", ":")).encode()
+        whole = _plain(msgspec.to_builtins(shown), DEEPEST + ABOVE)
+        return json.dumps(whole, separators=(",", ":")).encode()
 
 
 def _readable(conversation: Conversation) -> Conversation:
@@ -119,11 +130,14 @@ def _rounded(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
     return _plain(value)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+def _plain(value: Any, levels: int = DEEPEST) -> Any:  # noqa: ANN401 (any JSON value)
+    """Return a value as a browser reads it without loss, cut off where it is nested too deeply."""
+    if isinstance(value, dict | list | tuple) and not levels:
+        return CUT_OFF
     if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
+        return {key: _plain(part, levels - 1) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+        return [_plain(part, levels - 1) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, int) and abs(value) >= EXACT:

@@ -46,6 +46,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
         counts: Number of scores by status.
         lowest: The lowest scores of status ``ok``, lowest first.
         signature: What exactly was computed.
+        failure: Where and why the first score failed; None if none did.
     """
 
     metric: str
@@ -55,6 +56,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
     counts: dict[Status, int]
     lowest: tuple[LowScore, ...]
     signature: str
+    failure: str | None = None
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -79,6 +81,11 @@ class Summary(msgspec.Struct, frozen=True):
         """Number of scores with status ``failed``."""
         return sum(metric.counts.get("failed", 0) for metric in self.metrics)
 
+    @property
+    def scores(self) -> int:
+        """Number of scores, whatever their status."""
+        return sum(sum(metric.counts.values()) for metric in self.metrics)
+
 
 class SummaryBuilder:
     """Collects scores and gives a :class:`Summary` at any time."""
@@ -95,6 +102,7 @@ class SummaryBuilder:
         self._lowest: dict[str, list[tuple[float, int, LowScore]]] = {
             loaded.metric.name: [] for loaded in metrics
         }
+        self._failures: dict[str, str] = {}
         self._conversations = 0
         self._turns = 0
         self._skipped = 0
@@ -110,6 +118,8 @@ class SummaryBuilder:
             if score.status == "ok" and score.value is not None:
                 values[score.metric].append(score.value)
                 self._offer(conversation, score, score.value)
+            elif score.status == "failed":
+                self._failures.setdefault(score.metric, _failure(score))
         for name, mean in self._means.items():
             mean.add(values[name])
 
@@ -141,6 +151,7 @@ class SummaryBuilder:
             dict(self._counts[name]),
             tuple(entry[2] for entry in ordered),
             loaded.signature,
+            self._failures.get(name),
         )
 
     def _offer(self, conversation: Conversation, score: Score, value: float) -> None:
@@ -160,3 +171,8 @@ class SummaryBuilder:
         # The count breaks ties: of equal scores the earlier one stays.
         entry = (-value, -self._counts[score.metric].total(), low)
         (heapq.heappush if len(heap) < LOWEST else heapq.heappushpop)(heap, entry)
+
+
+def _failure(score: Score) -> str:
+    place = score.conversation if score.turn is None else f"{score.conversation} #{score.turn}"
+    return f"{place}: {score.reason}"

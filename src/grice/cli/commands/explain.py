@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader
+from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
             print_scores(scores, [turn.text for turn in conversation.turns])
         if arguments.what_if:
             _try_changes(arguments, grader, conversation, scores)
-    return 1 if any(score.status == "failed" for score in scores) else 0
+    failed = sum(score.status == "failed" for score in scores)
+    return DONE if not failed else UNUSABLE if failed == len(scores) else PARTIAL
 
 
 def _try_changes(

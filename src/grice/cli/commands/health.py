@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader, positive
+from grice.cli._status import PARTIAL
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a card per metric; the exit status is 2 if records could not be read, else 0."""
+    """Print a card per metric; the exit status is 4 if records could not be read, else 0."""
     from grice.cli._reading import conversations
     from grice.evaluation.health import health
     from grice.records import to_json
@@ -51,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(to_json(result) + "\n")
     else:
         _print(result)
-    return 2 if result.broken else 0
+    return PARTIAL if result.broken else 0
 
 
 def _print(result: HealthResult) -> None:

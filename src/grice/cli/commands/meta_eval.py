@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader, positive
+from grice.cli._status import PARTIAL
 
 if TYPE_CHECKING:
     import argparse
@@ -118,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     _write(arguments, found, damaged, shared_evidence(known))
     failed = [row.failed for block in found for row in block.rows]
     failed += [row.failed for pairs in damaged for row in pairs.rows]
-    return 1 if any(failed) else 0
+    return PARTIAL if any(failed) else 0
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli._status import PARTIAL
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the broken conversations; the exit status is 2 if records could not be read."""
+    """Write the broken conversations; the exit status is 4 if records could not be read."""
     from grice.cli._reading import conversations
     from grice.cli._terminal import warn
     from grice.errors import RecordError
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.writelines(lines)
     for error in broken:
         warn(str(error))
-    return 2 if broken else 0
+    return PARTIAL if broken else 0
 
 
 def _material(

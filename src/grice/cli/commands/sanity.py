@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader, positive
+from grice.cli._status import PARTIAL
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the table; the exit status is 2 if records could not be read, else 0."""
+    """Print the table; the exit status is 4 if records could not be read, else 0."""
     from grice.cli._reading import conversations
     from grice.evaluation.sanity import sanity
     from grice.records import to_json
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(to_json(result) + "\n")
     else:
         _print(result)
-    return 2 if result.broken else 0
+    return PARTIAL if result.broken else 0
 
 
 def _print(result: SanityResult) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader
+from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "--bad-records",
         choices=("skip", "fail"),
         default="skip",
-        help="a record that cannot be read is skipped and counted (exit status 2), or ends the run",
+        help="a record that cannot be read is skipped and counted (exit status 4), or ends the run "
+        "(2)",
     )
     parser.add_argument(
         "--resume",
@@ -68,7 +70,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score the files; see :mod:`grice.cli` for the exit status."""
+    """Score the files; see :mod:`grice.cli._status` for the exit status."""
     from grice.cli._terminal import warn
     from grice.formats import read
     from grice.scoring.run import run as run_scoring
@@ -93,13 +95,25 @@ def run(arguments: argparse.Namespace) -> int:
         if report is not None:
             report.finish(summary)
     _show(arguments, readings, summary)
-    unheard = summary.turns > 0 and _unheard(scorer, summary)
-    if unheard:
+    if summary.turns > 0 and _unheard(scorer, summary):
         warn(f"no turn is by {' or '.join(arguments.speaker)}: --speaker takes names and roles as "
              "the file writes them")  # fmt: skip
-    if summary.skipped or unheard:
-        return 2
-    return 1 if summary.failed else 0
+        return UNUSABLE
+    return _status(summary)
+
+
+def _status(summary: Summary) -> int:
+    """Return the exit status of a finished run, and say what is missing from it."""
+    from grice.cli._terminal import one_line, warn
+
+    for metric in summary.metrics:
+        if failed := metric.counts.get("failed", 0):
+            total = sum(metric.counts.values())
+            warn(f"{metric.metric}: {failed:,} of {counted(total, 'score')} failed, the first: "
+                 f"{one_line(metric.failure or '')}")  # fmt: skip
+    if not summary.skipped and not summary.failed:
+        return DONE
+    return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
 
 def _unheard(scorer: Scorer, summary: Summary) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._options import positive
+from grice.cli._status import PARTIAL
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _share(text: str) -> float:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print or write a line per link; the exit status is 2 if records could not be read."""
+    """Print or write a line per link; the exit status is 4 if records could not be read."""
     if "action" in arguments:
         return _stats(arguments) if arguments.action == "stats" else _convert(arguments)
     from grice.cli._options import cache_folder
@@ -155,7 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_lines(arguments.output, lines)
     if arguments.html is not None:
         write_text(arguments.html, links_page(shown))
-    return 2 if broken else 0
+    return PARTIAL if broken else 0
 
 
 def _annotated(arguments: argparse.Namespace) -> tuple[list[Dialogue], int]:
@@ -177,7 +178,7 @@ def _annotated(arguments: argparse.Namespace) -> tuple[list[Dialogue], int]:
 
 
 def _stats(arguments: argparse.Namespace) -> int:
-    """Print every count beside the printed one; the exit status is 2 if triplets were left out."""
+    """Print every count beside the printed one; the exit status is 4 if triplets were left out."""
     import msgspec
 
     from grice.cli._tables import print_lines, print_table
@@ -188,14 +189,14 @@ def _stats(arguments: argparse.Namespace) -> int:
     if arguments.json:
         lines = (msgspec.json.encode(one._asdict()).decode() for one in counted)
         sys.stdout.writelines(f"{line}\n" for line in lines)
-        return 2 if left_out else 0
+        return PARTIAL if left_out else 0
     marks = {None: "", True: "yes", False: "no"}
     print_table(
         ("count", "found", "CIDER's paper", "same"),
         [(one.name, _shown(one.found), _shown(one.printed), marks[one.same]) for one in counted],
     )
     print_lines(f"{one.name}: {one.why}" for one in counted if one.why)
-    return 2 if left_out else 0
+    return PARTIAL if left_out else 0
 
 
 def _shown(value: Value | None) -> str:
@@ -207,7 +208,7 @@ def _shown(value: Value | None) -> str:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
-    """Write annotated dialogues in the other form; the exit status is 2 if some were left out."""
+    """Write annotated dialogues in the other form; the exit status is 4 if some were left out."""
     from grice.cli._terminal import warn
     from grice.triplets.brat import write_brat
     from grice.triplets.files import write_dialogues
@@ -220,4 +221,4 @@ def _convert(arguments: argparse.Namespace) -> int:
         write_brat(out, dialogues)
     triplets = sum(len(one.triplets) for one in dialogues)
     warn(f"{out}: {counted(len(dialogues), 'dialogue')}, {counted(triplets, 'triplet')}")
-    return 2 if left_out else 0
+    return PARTIAL if left_out else 0
