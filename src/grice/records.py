@@ -7,6 +7,7 @@ into that text.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
@@ -26,6 +27,7 @@ __all__ = [
     "TripleEvidence",
     "Turn",
     "TurnEvidence",
+    "json_line",
     "to_json",
 ]
 
@@ -240,10 +242,29 @@ class Score(msgspec.Struct, frozen=True):
     meta: dict[str, Json] = {}
 
 
-def to_json(record: msgspec.Struct) -> str:
-    """Return a record as one line of JSON.
+_STEERING = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
+)
+"""Delete and C1 controls, marks of writing direction, and line separators, in UTF-8."""
+
+
+def json_line(record: object) -> bytes:
+    """Return anything JSON can hold as one line of it, in UTF-8, without the line end.
+
+    Characters that steer a terminal or reorder what stands there are escaped, as JSON itself asks
+    for the control characters of ASCII: the text they stand in is the same when it is read.
+    """
+    line = msgspec.json.encode(record)
+    # Most lines hold none, and finding that out costs next to nothing.
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    return _STEERING.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), line)
+
+
+def to_json(record: object) -> str:
+    """Return anything JSON can hold as one line of it; see :func:`json_line`.
 
     >>> to_json(Turn("A", "Hi"))
     '{"speaker":"A","text":"Hi"}'
     """
-    return msgspec.json.encode(record).decode()
+    return json_line(record).decode()

@@ -64,6 +64,10 @@ def pieces(lines):
     return [one for line in lines for one in line["evidence"] if one["kind"] == "triple"]
 
 
+def emptied(span):
+    span["end"] = span["start"]
+
+
 def test_what_was_scored_follows(verify):
     status, result = verify()
     assert (status, result["differences"]) == (0, [])
@@ -85,6 +89,7 @@ def test_what_was_scored_follows(verify):
          "at these places the text gives: "),
         (lambda lines: pieces(lines)[0]["triple"]["tail_span"].update(end=999),
          "tail at characters"),
+        (lambda lines: emptied(pieces(lines)[0]["triple"]["tail_span"]), "tail at characters"),
         (lambda lines: pieces(lines)[0]["triple"]["head_span"].update(turn=9),
          "head in turn 9, there are 2"),
         (lambda lines: pieces(lines)[0]["known"].update(source="a dream"), "its source is atomic"),

@@ -48,6 +48,14 @@ def test_calibrated_accuracy_is_the_best_of_all_epsilons(rows, grouped):
     assert not fixed.calibrated
 
 
+def test_a_difference_of_just_epsilon_is_a_tie():
+    # Of the six pairs, three differ by 1, two by 2, one by 3.
+    found = stats.pairwise_accuracy([1, 2, 3, 4], [1, 1, 2, 3], epsilon=2, resamples=100)
+    assert found.metric_ties == pytest.approx(5 / 6)
+    assert found.human_ties == pytest.approx(1 / 6)
+    assert found.accuracy.value == pytest.approx(2 / 6)  # one tie of both, and the pair apart by 3
+
+
 def test_a_metric_that_never_ties_profits_from_calibration():
     rng = np.random.default_rng(0)
     human = rng.integers(1, 4, 60).astype(float)

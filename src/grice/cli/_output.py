@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-import msgspec
+from grice.records import to_json
 
 __all__ = ["print_json"]
 
 
 def print_json(record: object) -> None:
     """Print a record as one line."""
-    sys.stdout.write(msgspec.json.encode(record).decode() + "\n")
+    sys.stdout.write(to_json(record) + "\n")

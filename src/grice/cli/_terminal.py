@@ -17,7 +17,10 @@ from grice.errors import counted
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     from grice.records import Evidence, Score
     from grice.scoring.summary import LowScore, MetricSummary, Summary
@@ -27,9 +30,19 @@ __all__ = ["console", "describe", "indented", "one_line", "print_scores", "print
 TEXT_WIDTH = 300
 
 
+class _CleanConsole(Console):
+    """A console on which no text steers the terminal, whoever wrote it and wherever it stands."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console on standard output or standard error, as wide as the terminal."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
+    return _CleanConsole(stderr=stderr, highlight=False, soft_wrap=False, emoji=False, markup=False)
 
 
 def warn(message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING
 
 from grice.evaluation.damaged import EVERY
@@ -38,11 +39,19 @@ def as_csv(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str
     text = io.StringIO()
     writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
     writer.writeheader()
+    for record in _records(blocks, damaged):
+        writer.writerow({name: _no_formula(cell) for name, cell in record.items()})
+    return text.getvalue()
+
+
+def _records(
+    blocks: Sequence[Block], damaged: Sequence[DamagedBlock]
+) -> Iterator[dict[str, object]]:
     for block in blocks:
         for row in block.rows:
-            writer.writerow(_record(block, row))
+            yield _record(block, row)
         for entry in block.systems:
-            writer.writerow(
+            yield (
                 {"data": block.data, "aspect": block.aspect, "level": "system",
                  "metric": entry.metric, "n": block.system_count, "why": entry.why}
                 | _bounds("spearman", entry.spearman) | _bounds("pearson", entry.pearson)
@@ -50,8 +59,18 @@ def as_csv(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str
             )  # fmt: skip
     for pairs in damaged:
         for judged in pairs.rows:
-            writer.writerows(_kinds(pairs, judged))
-    return text.getvalue()
+            yield from _kinds(pairs, judged)
+
+
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+
+
+def _no_formula(cell: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: behind a quote, it is text."""
+    if not isinstance(cell, str) or NUMBER.fullmatch(cell) or not FORMULA.match(cell):
+        return cell
+    return f"'{cell}"
 
 
 def _kinds(block: DamagedBlock, row: DamagedRow) -> Iterator[dict[str, object]]:

@@ -18,7 +18,7 @@ import msgspec
 
 from grice.errors import InputError, OutputError
 from grice.files import cannot_write, destination, keep_permissions, open_own, renaming
-from grice.records import Score
+from grice.records import Score, json_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ class Sink(Protocol):
 
 def encode_scores(scores: Sequence[Score]) -> bytes:
     """Return the scores as JSON lines."""
-    return b"".join(msgspec.json.encode(score) + b"\n" for score in scores)
+    return b"".join(json_line(score) + b"\n" for score in scores)
 
 
 class ScoreStream:

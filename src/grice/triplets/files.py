@@ -17,6 +17,7 @@ import msgspec
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.files import write_bytes
 from grice.knowledge.schema import load_schema
+from grice.records import to_json
 from grice.triplets.records import Annotated, Dialogue, Item
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def dump_dialogue(dialogue: Dialogue) -> str:
             for one in dialogue.triplets
         ],
     }  # fmt: skip
-    return msgspec.json.encode(record).decode()
+    return to_json(record)
 
 
 def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:

@@ -94,11 +94,10 @@ def _apply(arguments: argparse.Namespace) -> int:
 
 
 def _encoded(rows: Iterable[Calibrated]) -> Iterator[bytes]:
-    import msgspec
+    from grice.records import json_line
 
-    encoder = msgspec.json.Encoder()
     for row in rows:
-        yield encoder.encode(row) + b"\n"
+        yield json_line(row) + b"\n"
 
 
 def _print(found: Calibration) -> None:

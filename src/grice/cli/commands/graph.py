@@ -419,12 +419,11 @@ LEAKS = {"majority": "the more frequent one", "words": "negations in both texts,
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    import msgspec
-
     from grice.cli._terminal import warn
     from grice.errors import InputError
     from grice.graphs.generate import generate_graphs
     from grice.graphs.samples import Sample, read_samples
+    from grice.records import to_json
 
     given = arguments.belief is not None or arguments.argument is not None
     if given == (arguments.samples is not None):
@@ -449,5 +448,5 @@ def _generate(arguments: argparse.Namespace) -> int:
          "stance": one.stance, "graph": one.graph}
         for sample, one in zip(samples, made, strict=True)
     )  # fmt: skip
-    text = "".join(f"{msgspec.json.encode(line).decode()}\n" for line in lines)
+    text = "".join(f"{to_json(line)}\n" for line in lines)
     return _write(arguments.output, text)

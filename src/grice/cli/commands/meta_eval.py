@@ -196,10 +196,11 @@ def _write(
 
 
 def _as_json(found: list[Block], damaged: list[DamagedBlock]) -> str:
-    import msgspec
     from msgspec.structs import replace
+
+    from grice.records import to_json
 
     # The points are for plots; whoever wants single values has the scores.
     rows = ([replace(row, points=()) for row in block.rows] for block in found)
     plain = [replace(block, rows=tuple(kept)) for block, kept in zip(found, rows, strict=True)]
-    return msgspec.json.encode([*plain, *damaged]).decode()
+    return to_json([*plain, *damaged])

@@ -391,9 +391,9 @@ def _report(count: int, what: str) -> None:
 
 
 def _encoded(samples: Iterable[Sample]) -> list[bytes]:
-    import msgspec
+    from grice.records import json_line
 
-    return [msgspec.json.encode(sample) + b"\n" for sample in samples]
+    return [json_line(sample) + b"\n" for sample in samples]
 
 
 def _write(records: Iterable[object]) -> None:

@@ -179,16 +179,14 @@ def _annotated(arguments: argparse.Namespace) -> tuple[list[Dialogue], int]:
 
 def _stats(arguments: argparse.Namespace) -> int:
     """Print every count beside the printed one; the exit status is 4 if triplets were left out."""
-    import msgspec
-
     from grice.cli._tables import print_lines, print_table
+    from grice.records import to_json
     from grice.triplets.statistics import compare_counts
 
     dialogues, left_out = _annotated(arguments)
     counted = compare_counts(dialogues)
     if arguments.json:
-        lines = (msgspec.json.encode(one._asdict()).decode() for one in counted)
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.writelines(f"{to_json(one._asdict())}\n" for one in counted)
         return PARTIAL if left_out else 0
     marks = {None: "", True: "yes", False: "no"}
     print_table(

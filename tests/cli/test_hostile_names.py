@@ -1,0 +1,140 @@
+"""Names that a stranger chose: they steer no terminal, stand escaped in JSON, and never compute."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+
+from grice.cli import main
+from grice.records import Turn, json_line, to_json
+
+STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
+"""A C1 control sequence, marks of direction that reorder a line, and a separator of lines."""
+EVIL = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name"
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Files in which every name is hostile, by name."""
+    folder = tmp_path_factory.mktemp("hostile")
+    talks, rated, labels, graphs = [], [], [], []
+    for i in range(16):
+        texts = (f"Is it far? {EVIL}", f"It is {'very ' * (i % 5)}far {EVIL} {i}.")
+        turns = [{"speaker": EVIL + "ab"[j], "text": text} for j, text in enumerate(texts)]
+        talks.append({"id": f"{EVIL}{i}", "turns": turns, EVIL: EVIL})
+        labels.append({"conversation": f"{EVIL}{i}", "turn": 1, "label": i % 5 / 4})
+        rated.append({"id": f"{EVIL}{i}", "context": turns[:1], "response": turns[1]["text"],
+                      "system": f"{EVIL}{i % 3}", "ratings": {EVIL: [i % 5 + 1]}})  # fmt: skip
+        graphs.append({"id": f"{EVIL}{i}", "belief": EVIL, "argument": EVIL, "stance": "support",
+                       "graph": f"({EVIL}; is a; b{EVIL})(b{EVIL}; causes; c{EVIL})"})  # fmt: skip
+    places = {}
+    for name, rows in {"talks": talks, "labels": labels, "rated": rated, "graphs": graphs}.items():
+        places[name] = folder / f"{name}.jsonl"
+        places[name].write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    places["scores"] = folder / "scores.jsonl"
+    words = ["score", str(places["talks"]), "-m", "log_length,turn_count"]
+    assert main([*words, "-o", str(places["scores"])]) == 0
+    places["renamed"] = folder / "renamed.jsonl"
+    # A metric of any name, as another program may write it.
+    lines = places["scores"].read_text("utf-8")
+    places["renamed"].write_text(lines.replace('"log_length"', json.dumps(EVIL)), "utf-8")
+    return places
+
+
+COMMANDS = [
+    "score {talks} -m log_length,engagement --no-cache",
+    "explain --file {talks} -m log_length --no-cache",
+    "meta-eval log_length --on {rated}:{evil} --no-cache",
+    "compare {renamed} {renamed}",
+    "verify {scores} {talks}",
+    "calibrate {labels} {renamed}",
+    "estimate {labels} {renamed} -m log_length",
+    "estimate {labels} {renamed}",
+    "gate {renamed} --min turn_count=1",
+    "health {talks} -m log_length --no-cache",
+    "sanity {talks} -m log_length --no-cache",
+    "perturb {talks} --kind swap",
+    "perturb {talks}",
+    "graph check {graphs}",
+    "graph stats {graphs}",
+    "graph repair {graphs}",
+    "triplets {talks} --least 0.01",
+    "kb find {evil}",
+    "list {evil}",
+]
+
+
+@pytest.mark.parametrize("json_too", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_name_steers_the_terminal(files, capsys, command, json_too):
+    words = [word.format(**files, evil=EVIL) for word in command.split()]
+    try:
+        status = main([*words, *["--json"] * json_too])
+    except SystemExit as error:  # the parser refuses what it does not know
+        status = error.code
+    out, err = capsys.readouterr()
+    assert status in (0, 1, 2)
+    assert out or err or command.startswith("kb find")
+    assert not RAW.search(out)
+    assert not RAW.search(err)
+
+
+def test_what_is_escaped_reads_the_same():
+    turn = Turn(EVIL, f"{STEERING} é 日本 \u00a0 — ’ 😀 \u200b")
+    line = json_line(turn)
+    assert not RAW.search(line.decode())
+    assert json.loads(line) == {"speaker": turn.speaker, "text": turn.text}
+    assert "é 日本 \u00a0 — ’ 😀 \u200b" in line.decode()
+    assert to_json(turn) == line.decode()
+
+
+def test_every_character_reads_the_same_and_none_that_steers_is_raw():
+    for character in map(chr, [*range(0xD800), *range(0xE000, 0x11000)]):
+        line = to_json({"text": character})
+        assert json.loads(line) == {"text": character}
+        assert not RAW.search(line)
+
+
+FORMULAS = [
+    "=HYPERLINK(A1)",
+    "+1+cmd|'/c calc'!A0",
+    "-2+3",
+    "@SUM(1)",
+    "\t=1",
+    "\r\n=1",
+    " =1",
+    "＝1",
+]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_no_name_computes_in_a_spreadsheet(tmp_path, name):
+    rated = tmp_path / "rated.jsonl"
+    rows = [
+        {"id": str(i), "context": [{"speaker": "A", "text": "Hi?"}], "response": "a " * (i % 5 + 1),
+         "system": f"{name}{i % 3}", "ratings": {name: [i % 4]}}
+        for i in range(12)
+    ]  # fmt: skip
+    rated.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    table = tmp_path / "table.csv"
+    words = [
+        "meta-eval",
+        "log_length",
+        "--on",
+        f"{rated}:{name}",
+        "--no-cache",
+        "--csv",
+        str(table),
+    ]
+    assert main(words) == 0
+    with table.open(newline="", encoding="utf-8") as file:
+        read = list(csv.DictReader(file))
+    assert {row["aspect"] for row in read} == {f"'{name.strip()}"}
+    for row in read:
+        for cell in row.values():
+            if re.match(r"\s*[=+\-@＝＋－＠]", cell):
+                assert float(cell) < 0  # a figure
