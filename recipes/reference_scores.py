@@ -45,7 +45,7 @@ def record_scores(mode: Mode) -> dict[str, Recorded]:
     with grice.load(mode=mode, workers=1) as grader:
         scores = grader.score(conversations())
         return {
-            metric: Recorded(signature, tuple(one.value for one in scores if one.metric == metric))
+            metric: Recorded(signature, tuple(s.value for s in scores if s.metric == metric))
             for metric, signature in grader.signatures.items()
         }
 

@@ -149,7 +149,7 @@ def diagnose(
     problems += _failures(together)
     recorded = reference_scores()
     return Diagnosis(
-        holds=not problems and not any(one.differing for one in arrangements),
+        holds=not problems and not any(row.differing for row in arrangements),
         mode=mode,
         conversations=len(talks),
         arrangements=tuple(arrangements),
@@ -222,7 +222,7 @@ def _arrangement(
     metric: str, name: str, expected: Sequence[Score], scores: Sequence[Score]
 ) -> Arrangement:
     differing = sum(a != b for a, b in zip(expected, scores, strict=True))
-    gaps = _gaps([one.value for one in expected], [one.value for one in scores])
+    gaps = _gaps([score.value for score in expected], [score.value for score in scores])
     return Arrangement(metric, name, len(expected), differing, max(gaps, default=0.0))
 
 

@@ -66,7 +66,7 @@ def _print(diagnosis: Diagnosis) -> None:
         size = f"{diagnosis.conversations} conversations, {diagnosis.seconds:.1f} s"
         title = f"The same bits as all together? Mode {diagnosis.mode}, {size}"
         print_lines(["", title], style="bold")
-        names = dict.fromkeys(one.arrangement for one in diagnosis.arrangements)
+        names = dict.fromkeys(tried.arrangement for tried in diagnosis.arrangements)
         print_table(("metric", "scores", *names), _arrangement_rows(diagnosis.arrangements))
         print_lines([f"Differences to the scores of {diagnosis.reference}"], style="bold")
         columns = ("metric", "scores", "differ", "largest", "mean")
@@ -116,9 +116,9 @@ def _mebibytes(size: int | None) -> str:
 
 def _arrangement_rows(arrangements: Sequence[Arrangement]) -> list[list[str]]:
     rows: dict[str, list[str]] = {}
-    for one in arrangements:
-        row = rows.setdefault(one.metric, [one.metric, f"{one.scores:,}"])
-        row.append(f"{one.differing:,} by {one.largest:.1g}" if one.differing else "same")
+    for tried in arrangements:
+        row = rows.setdefault(tried.metric, [tried.metric, f"{tried.scores:,}"])
+        row.append(f"{tried.differing:,} by {tried.largest:.1g}" if tried.differing else "same")
     return list(rows.values())
 
 
@@ -135,7 +135,7 @@ def _verdict(diagnosis: Diagnosis) -> list[str]:
     """Return what it comes to, and what to do about it."""
     if diagnosis.holds:
         return ["The promise holds: the same bits in any batch, order and number of workers."]
-    broken = dict.fromkeys(one.metric for one in diagnosis.arrangements if one.differing)
+    broken = dict.fromkeys(tried.metric for tried in diagnosis.arrangements if tried.differing)
     if broken:
         return [f"The promise does not hold here for {', '.join(broken)}.", ADVICE]
     return ["What stands above keeps grice from scoring as it should.", ADVICE]
