@@ -1,11 +1,12 @@
 # make demo: score examples/ and write report.html.   make test: run the tests.
-# Both need Python >= 3.11, nothing else; they make their own environment in .venv.
+# make portability: are scores what is promised with every instruction set of this processor?
+# All need Python >= 3.11, nothing else; they make their own environment in .venv.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean demo docs test
+.PHONY: bench check clean demo docs portability test
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
@@ -25,6 +26,9 @@ docs: $(VENV)/.developer
 
 bench: $(VENV)/.developer
 	$(BIN)/python bench/run.py
+
+portability: $(VENV)/.developer
+	$(BIN)/python bench/portability.py
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)

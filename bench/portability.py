@@ -1,0 +1,334 @@
+"""Is the promise kept with every instruction set, and how far do scores move between them?
+
+    make portability                  writes docs/portability.md
+    python bench/portability.py
+
+A process of its own for each environment that this processor can run: ``grice doctor`` in both
+modes, the tests of the promise in some of them, and the scores of ``examples/`` beside those of the
+default environment. The exit status is 1 if the promise is broken in any; that scores differ
+between environments breaks none. It takes some minutes on an idle machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from environments import Environment, environments, possible
+from run import best, timed
+
+import grice
+from grice.scoring.machine import VARIABLES, Machine, describe_machine
+from grice.stats.correlations import correlation_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    Row: TypeAlias = Mapping[str, object]
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "portability.md"
+EXAMPLES = ("examples/charity.txt", "examples/chatbots.jsonl")
+METRICS = ("coherence", "commonsense", "engagement", "relevance")
+MODES = ("fast", "exact")
+TESTS = (
+    "tests/runtime/test_embedded.py", "tests/runtime/test_heads.py",
+    "tests/runtime/test_pair_head.py", "tests/runtime/test_products.py",
+    "tests/runtime/test_spans.py", "tests/knowledge/test_generative.py",
+    "tests/metrics/test_conformance.py",
+)  # fmt: skip
+SECONDS = 3600
+
+
+class Outcome(NamedTuple):
+    """What came out in one environment.
+
+    Attributes:
+        kernels: What multiplied matrices.
+        doctor: What the doctor says, by mode: ``kept``, or what is broken.
+        tests: ``passed``, or which tests failed; empty where none ran.
+        scores: By mode, the scores as they stand in the file.
+    """
+
+    kernels: str
+    doctor: dict[str, str]
+    tests: str
+    scores: dict[str, list[dict[str, object]]]
+
+
+class Movement(NamedTuple):
+    """How far scores of one metric are from those of another run.
+
+    Attributes:
+        n: How many were judged in both.
+        largest: Largest absolute difference.
+        mean: Mean absolute difference.
+        rank: Spearman's rank correlation; NaN for constant scores.
+        status: How many have another status.
+    """
+
+    n: int
+    largest: float
+    mean: float
+    rank: float
+    status: int
+
+
+def broken(outcomes: Mapping[Environment, Outcome]) -> list[Environment]:
+    """Return where the promise is broken, or nothing can be scored that would show it kept."""
+    default = next(iter(outcomes.values()))
+    return [
+        environment
+        for environment, outcome in outcomes.items()
+        if {*outcome.doctor.values()} != {"kept"}
+        or outcome.tests not in ("", "passed")
+        or not all(outcome.scores.values())
+        or (not environment.variables and outcome.scores != default.scores)  # other workers
+    ]
+
+
+def tried(environment: Environment) -> Outcome:
+    """Return what comes out in an environment."""
+    doctor, kernels = {}, ""
+    for mode in MODES:
+        done = call(environment, "-m", "grice", "doctor", "--json", "--mode", mode)
+        doctor[mode], kernels = judged(done)
+    scores = {mode: scored(environment, mode) for mode in MODES}
+    return Outcome(kernels, doctor, tests(environment) if environment.tested else "", scores)
+
+
+def judged(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
+    """Return what the doctor says of the promise, and the kernels."""
+    try:
+        told = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        return f"ended with {done.returncode}: {last_line(done.stderr)}", ""
+    kernels = "; ".join(f"{name}: {value}" for name, value in told["machine"]["kernels"].items())
+    metrics = {row["metric"] for row in told["arrangements"] if row["differing"]}
+    wrong = [f"broken: {', '.join(sorted(metrics))}"] if metrics else []
+    return "; ".join([*wrong, *told["problems"]]) or "kept", kernels
+
+
+def scored(environment: Environment, mode: str) -> list[dict[str, object]]:
+    """Return the scores of the examples; none if they could not be scored."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "scores.jsonl"
+        words = ("--mode", mode, "--workers", str(environment.workers), "--no-cache")
+        call(environment, "-m", "grice", "score", *EXAMPLES, *words, "-o", str(out))
+        lines = out.read_text("utf-8").splitlines() if out.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def tests(environment: Environment) -> str:
+    done = call(environment, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS)
+    if done.returncode == 0:
+        return "passed"
+    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    return f"failed: {', '.join(failed) or last_line(done.stdout + done.stderr)}"
+
+
+def call(environment: Environment, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in an environment that nothing else of this one reaches."""
+    clean = {k: v for k, v in os.environ.items() if not VARIABLES.match(k) and k != "GRICE_DATA"}
+    stated = dict(pair.split("=", 1) for pair in environment.variables.split())
+    return subprocess.run(
+        [sys.executable, *words], env={**clean, **stated}, cwd=ROOT, capture_output=True, text=True,
+        errors="replace", timeout=SECONDS, check=False,
+    )  # fmt: skip
+
+
+def last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1][:200]
+
+
+def moved(metric: str, default: Sequence[Row], other: Sequence[Row]) -> Movement | None:
+    """Return how far the scores of a metric are from the default's; None if some are missing."""
+    # Both stand in the order of the input.
+    pairs = [(a, b) for a, b in zip(default, other, strict=False) if a["metric"] == metric]
+    judged_twice = [
+        (a["value"], b["value"]) for a, b in pairs if a["status"] == b["status"] == "ok"
+    ]
+    if len(default) != len(other) or not judged_twice:
+        return None
+    first, second = np.array(judged_twice, float).T
+    gaps = np.abs(first - second)
+    rank = correlation_value(first, second, "spearman") if len(gaps) > 2 else np.nan
+    status = sum(a["status"] != b["status"] for a, b in pairs)
+    return Movement(len(gaps), float(gaps.max()), float(gaps.mean()), rank, status)
+
+
+def processor_time() -> dict[str, float]:
+    """Return the processor seconds of scoring the examples by mode, both in turn."""
+    talks = [talk for name in EXAMPLES for talk in grice.read(ROOT / name)]
+
+    def run(mode: str) -> float:
+        with grice.load(mode=mode, workers=1) as grader:
+            return timed(lambda: grader.score(talks))
+
+    return dict(zip(MODES, best(*(lambda mode=mode: run(mode) for mode in MODES)), strict=True))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    escaped = ([text.replace("|", r"\|") for text in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)
+
+
+def cell(movement: Movement | None) -> str:
+    if movement is None:
+        return "not scored"
+    if not movement.largest and not movement.status:
+        return "same"
+    status = f", {movement.status} of another status" if movement.status else ""
+    return f"{movement.largest:.1e} / {movement.mean:.1e} / {movement.rank:.4f}{status}"
+
+
+def page(
+    machine: Machine,
+    outcomes: Mapping[Environment, Outcome],
+    left_out: Sequence[Environment],
+    seconds: Mapping[str, float],
+) -> str:
+    """Return the page; the first outcome is the default's."""
+    parts = [
+        head(machine, outcomes),
+        promise(outcomes),
+        f"\nNot on this processor: {', '.join(env.name for env in left_out) or 'none'}.\n",
+        *(f"*{env.label.capitalize()}*: `{env.variables}`.\n" for env in outcomes if env.label),
+        MOVES.format(files=" and ".join(f"`{name}`" for name in EXAMPLES)),
+    ]
+    for mode in MODES:
+        parts += [f"\n### `{mode}`\n\n", movements(mode, outcomes)]
+    parts += [
+        BETWEEN.format(ratio=seconds["exact"] / seconds["fast"]),
+        between(next(iter(outcomes.values()))),
+    ]
+    return "".join(parts)
+
+
+def head(machine: Machine, outcomes: Mapping[Environment, Outcome]) -> str:
+    return HEAD.format(
+        processor=machine.processor,
+        system=machine.system,
+        instructions=", ".join(machine.instructions) or "none of those that choose kernels",
+        versions=", ".join(f"{name} {version}" for name, version in machine.versions.items()),
+        models=", ".join(models(next(iter(outcomes.values())))),
+        kept=len(outcomes) - len(broken(outcomes)),
+        all=len(outcomes),
+        furthest=", ".join(furthest(mode, outcomes) for mode in MODES),
+    )
+
+
+def promise(outcomes: Mapping[Environment, Outcome]) -> str:
+    columns = ("environment", "kernels", "doctor, fast", "doctor, exact", "tests")
+    rows = (
+        (environment.name, outcome.kernels, *outcome.doctor.values(), outcome.tests or "–")
+        for environment, outcome in outcomes.items()
+    )
+    return table(columns, rows)
+
+
+def between(default: Outcome) -> str:
+    rows = []
+    for metric in METRICS:
+        gap = moved(metric, default.scores["fast"], default.scores["exact"])
+        shown = gap and (f"{gap.n}", f"{gap.largest:.1e}", f"{gap.mean:.1e}", f"{gap.rank:.4f}")
+        rows.append((metric, *(shown or ("–",) * 4)))
+    return table(("metric", "n", "largest", "mean", "rank correlation"), rows)
+
+
+def models(outcome: Outcome) -> list[str]:
+    """Return the models that the scores come from, as their signatures name them."""
+    signatures = {str(score["signature"]) for score in outcome.scores["fast"]}
+    fields = (field.split(":")[-1] for text in signatures for field in text.split("|"))
+    return sorted({part for field in fields for part in field.split("+") if "@" in part})
+
+
+def furthest(mode: str, outcomes: Mapping[Environment, Outcome]) -> str:
+    """Return the largest difference of any score to the default's."""
+    default, *others = (outcome.scores[mode] for outcome in outcomes.values())
+    gaps = [(0.0, "")]
+    for scores in others:
+        movements = ((moved(metric, default, scores), metric) for metric in METRICS)
+        gaps += [(movement.largest, metric) for movement, metric in movements if movement]
+    largest, metric = max(gaps)
+    return f"{largest:.1e} in `{mode}` ({metric})" if largest else f"none in `{mode}`"
+
+
+def movements(mode: str, outcomes: Mapping[Environment, Outcome]) -> str:
+    default = next(iter(outcomes.values())).scores[mode]
+    scale = (spread(metric, default) for metric in METRICS)
+    rows = [("n; standard deviation of the scores", *scale)]
+    for environment, outcome in list(outcomes.items())[1:]:
+        cells = (cell(moved(metric, default, outcome.scores[mode])) for metric in METRICS)
+        rows.append((environment.name, *cells))
+    return table(("environment", *METRICS), rows)
+
+
+def spread(metric: str, scores: Sequence[Row]) -> str:
+    values = [row["value"] for row in scores if row["metric"] == metric and row["status"] == "ok"]
+    return f"{len(values)}; {np.std(values):.3f}" if values else "–"
+
+
+HEAD = """# Portability
+
+Written by `make portability` (`python bench/portability.py`); no figure is typed.
+
+- processor: {processor}, {system}; {instructions}
+- versions: {versions}
+- models: {models}
+
+On this processor the promise of [modes.md](modes.md) is kept in {kept} of {all} environments.
+Largest difference of a score to that of the default environment: {furthest}.
+
+## Is the promise kept?
+
+Each environment is a process of its own in which other kernels multiply, as on other processors.
+*Doctor*: `grice doctor` scores its conversations alone, together, reversed and by two workers.
+*Tests*: those of encoder, networks, generator and all metrics, where they ran.
+
+"""
+MOVES = """
+## How far do scores move between kernels?
+
+Scores of {files} beside those of the default environment:
+largest absolute difference / mean absolute difference / Spearman's rank correlation. *Same*: every
+score has the same bits. Nothing is promised here; this says what to expect between processors.
+"""
+BETWEEN = """
+## What `exact` costs, and how far `fast` is from it
+
+Scoring these files takes {ratio:.1f} times the processor time in `exact` (best of three runs, the
+modes in turn; loading the models is left out). Scores of the two modes in the default environment:
+
+"""
+
+
+def main() -> None:
+    os.nice(10)
+    machine = describe_machine()
+    outcomes: dict[Environment, Outcome] = {}
+    here = [
+        environment for environment in environments() if possible(environment, machine.instructions)
+    ]
+    for environment in here:
+        start = time.perf_counter()
+        outcomes[environment] = outcome = tried(environment)
+        took = f"{time.perf_counter() - start:.0f} s"
+        print(environment.name, took, *outcome.doctor.values(), outcome.tests, flush=True)
+    left_out = [environment for environment in environments() if environment not in here]
+    PAGE.write_text(page(machine, outcomes, left_out, processor_time()), "utf-8")
+    print(f"{PAGE.name}:", *(furthest(mode, outcomes) for mode in MODES))
+    sys.exit(1 if broken(outcomes) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""``grice doctor``: does this machine keep what is promised of scores, and what is it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from grice.scoring.doctor import Arrangement, Diagnosis, Distance
+
+HELP = "check that scores keep their bits on this machine, and describe it"
+MEBI = 2**20
+ADVICE = (
+    "Unset the variables that change kernels and try again; where none is set, report it with the "
+    "output of grice doctor --json."
+)
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
+    """Declare the arguments."""
+    parser.add_argument(
+        "-m", "--metrics", metavar="NAMES", help="comma-separated; default: those that score runs"
+    )
+    parser.add_argument(
+        "--plugin",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="a Python file that declares further metrics; may be repeated",
+    )
+    parser.add_argument(
+        "--mode", choices=("fast", "exact"), default="fast", help="arithmetic to try; default fast"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the diagnosis; the exit status is 1 if the promise does not hold, else 0."""
+    from grice.cli._options import cache_folder
+    from grice.cli._output import print_json
+    from grice.cli._terminal import warn
+    from grice.metrics.registry import find_metrics
+    from grice.scoring.doctor import diagnose
+
+    registry = find_metrics(arguments.plugin)
+    for problem in registry.problems:
+        warn(problem)
+    names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
+    diagnosis = diagnose(registry, names, mode=arguments.mode, cache=cache_folder())
+    if arguments.json:
+        print_json(diagnosis)
+    else:
+        _print(diagnosis)
+    return 0 if diagnosis.holds else 1
+
+
+def _print(diagnosis: Diagnosis) -> None:
+    from grice.cli._tables import print_lines, print_table
+
+    _print_facts(diagnosis)
+    if diagnosis.arrangements:
+        size = f"{diagnosis.conversations} conversations, {diagnosis.seconds:.1f} s"
+        title = f"The same bits as all together? Mode {diagnosis.mode}, {size}"
+        print_lines(["", title], style="bold")
+        names = dict.fromkeys(tried.arrangement for tried in diagnosis.arrangements)
+        print_table(("metric", "scores", *names), _arrangement_rows(diagnosis.arrangements))
+        print_lines([f"Differences to the scores of {diagnosis.reference}"], style="bold")
+        columns = ("metric", "scores", "differ", "largest", "mean")
+        print_table(columns, map(_distance_row, diagnosis.distances))
+    print_lines(diagnosis.problems, style="bold red")
+    print_lines(_verdict(diagnosis), style="bold green" if diagnosis.holds else "bold red")
+
+
+def _print_facts(diagnosis: Diagnosis) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from grice.cli._clean import visible
+    from grice.cli._terminal import console
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in _facts(diagnosis):
+        grid.add_row(name, Text(visible(value)))
+    console().print(grid)
+
+
+def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
+    """Yield what is known of the machine and of what is installed."""
+    machine = diagnosis.machine
+    yield "versions", ", ".join(f"{name} {version}" for name, version in machine.versions.items())
+    yield "processor", f"{machine.processor}, {machine.system}"
+    yield "instructions", ", ".join(machine.instructions) or "none of those that choose kernels"
+    yield "not here", ", ".join(machine.missing) or "–"
+    for library, kernels in machine.kernels.items():
+        yield f"{library} uses", kernels
+    variables = (f"{name}={value}" for name, value in machine.variables.items())
+    yield "variables", " ".join(variables) or "none that changes kernels is set"
+    yield "workers", f"{machine.cores} by default: the cores that may be used"
+    held = _mebibytes(diagnosis.peak_memory)
+    yield "memory", f"{_mebibytes(machine.memory)}; {held} were held at most"
+    yield "gpu", f"{machine.gpus} seen, none used" if machine.gpus else "none, and none is needed"
+    yield "cache", f"{diagnosis.cache}, {_mebibytes(diagnosis.cache_size)}"
+    yield "GRICE_DATA", diagnosis.data or "not set"
+    yield "models", " ".join(f"{model.name}@{model.digest}" for model in diagnosis.models)
+
+
+def _mebibytes(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / MEBI:,.0f} MiB"
+
+
+def _arrangement_rows(arrangements: Sequence[Arrangement]) -> list[list[str]]:
+    rows: dict[str, list[str]] = {}
+    for tried in arrangements:
+        row = rows.setdefault(tried.metric, [tried.metric, f"{tried.scores:,}"])
+        row.append(f"{tried.differing:,} by {tried.largest:.1g}" if tried.differing else "same")
+    return list(rows.values())
+
+
+def _distance_row(distance: Distance) -> tuple[str, ...]:
+    from grice.cli._tables import number
+
+    if distance.note:
+        return (distance.metric, distance.note, "–", "–", "–")
+    figures = (number(value, ".2g") for value in (distance.largest, distance.mean))
+    return (distance.metric, f"{distance.scores:,}", f"{distance.differing:,}", *figures)
+
+
+def _verdict(diagnosis: Diagnosis) -> list[str]:
+    """Return what it comes to, and what to do about it."""
+    if diagnosis.holds:
+        return ["The promise holds: the same bits in any batch, order and number of workers."]
+    broken = dict.fromkeys(tried.metric for tried in diagnosis.arrangements if tried.differing)
+    if broken:
+        return [f"The promise does not hold here for {', '.join(broken)}.", ADVICE]
+    return ["What stands above keeps grice from scoring as it should.", ADVICE]

@@ -1,0 +1,134 @@
+"""``grice doctor``: the promise is tried on this machine, and what is wrong is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from grice.cli import main
+from grice.runtime.bundle import shipped_bundles
+from grice.scoring import doctor
+
+DEFAULTS = ["coherence", "commonsense", "engagement", "relevance"]
+PLUGIN = """
+from grice import Judgement
+from grice.metrics import Example, metric
+
+
+def declared(name, judge):
+    return metric(
+        name, version="1", summary="Broken on purpose.", judges="response", source="none",
+        example=Example(["a", "b"], 0.0, 1.0),
+    )(judge)
+
+
+def crowd(responses):
+    return [Judgement(1 / len(responses)) for _ in responses]
+
+
+def fragile(responses):
+    if any(r.text == "Hi" for r in responses):
+        raise ValueError("too short")
+    return [Judgement(0.5) for r in responses]
+
+
+crowd, fragile = declared("crowd", crowd), declared("fragile", fragile)
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRICE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def plugin(tmp_path):
+    path = tmp_path / "plugin.py"
+    path.write_text(PLUGIN)
+    return str(path)
+
+
+def diagnosis(capsys, *words):
+    status = main(["doctor", "--json", *words])
+    return status, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("mode", ["fast", "exact"])
+def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
+    status, told = diagnosis(capsys, "--mode", mode)
+    assert (status, told["holds"], told["problems"]) == (0, True, [])
+    assert [(one["arrangement"], one["metric"]) for one in told["arrangements"]] == [
+        (name, metric) for name in ("alone", "reversed", "two workers") for metric in DEFAULTS
+    ]
+    assert all(one["scores"] >= told["conversations"] for one in told["arrangements"])
+    # How far another processor is from the recorded scores is no test's business.
+    assert [(one["metric"], one["note"]) for one in told["distances"]] == [
+        (metric, "") for metric in DEFAULTS
+    ], "the models have changed: run python recipes/reference_scores.py"
+
+
+def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
+    assert main(["doctor", "--plugin", plugin, "-m", "log_length,crowd"]) == 1
+    shown = capsys.readouterr().out
+    assert "The promise does not hold here for crowd." in shown
+    row = next(line for line in shown.splitlines() if line.startswith(" crowd "))
+    assert row.split() == ["crowd", "37", "37", "by", "0.3", "same", "same"]
+    _, told = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
+    alone, *others = told["arrangements"]
+    assert (alone["differing"], [one["differing"] for one in others]) == (37, [0, 0])
+    assert alone["largest"] == pytest.approx(1 / 3 - 1 / 37)
+
+
+def test_scores_that_fail_are_no_promise_kept(capsys, plugin):
+    status, told = diagnosis(capsys, "--plugin", plugin, "-m", "fragile")
+    assert (status, told["holds"]) == (1, False)
+    assert told["problems"] == ["fragile: 1 of 37 scores failed: ValueError: too short"]
+
+
+def test_what_a_person_reads_fits_the_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("GRICE_DATA", "data\x1b[31m\udcff")
+    assert main(["doctor", "-m", "log_length"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "\x1b[31m" not in shown
+    rows = dict(line.split(maxsplit=1) for line in shown.splitlines() if "  " in line.strip())
+    assert rows["variables"].strip() == "OMP_NUM_THREADS=3"
+    assert "log_length   not recorded" in shown
+    assert "The promise holds" in shown
+
+
+def test_an_engine_that_cannot_start_is_what_is_told():
+    done = subprocess.run(
+        [sys.executable, "-m", "grice", "doctor", "--json", "-m", "engagement"],
+        env={**os.environ, "CT2_FORCE_CPU_ISA": "NONE"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert "NONE" in told["problems"][0]
+    assert told["machine"]["variables"]["CT2_FORCE_CPU_ISA"] == "NONE"
+
+
+def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "engagement"
+    shutil.copytree(shipped_bundles()["engagement"], folder)
+    (folder / "head.npz").write_bytes(b"")
+    bundles = {"engagement": folder, "fit": shipped_bundles()["fit"]}
+    monkeypatch.setattr(doctor, "shipped_bundles", lambda: bundles)
+    status, told = diagnosis(capsys, "-m", "log_length")
+    assert (status, [model["name"] for model in told["models"]]) == (1, ["fit"])
+    assert "head.npz is not the file its card describes" in told["problems"][0]
+
+
+def test_an_unknown_metric_is_refused(capsys):
+    assert main(["doctor", "-m", "relevanse"]) == 2
+    assert "did you mean 'relevance'?" in capsys.readouterr().err
