@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of data sets")
     data = parser.parse_args().data
-    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="fast", threads=1)
     drawn = draw(data)
     vectors = np.stack(encoder.encode([said.text for said in drawn.training]))
     # Rounded before anything is measured: these are the ones that ship.
