@@ -142,9 +142,7 @@ def _across(
     if before and reply:
         word = JOIN.match(exchange.reply[: reply[0].start].strip())
         if word:
-            yield _joined(
-                word, exchange.previous, before[-1], exchange.reply, reply[0], "previous"
-            )
+            yield _joined(word, exchange.previous, before[-1], exchange.reply, reply[0], "previous")
 
 
 def _joined(
