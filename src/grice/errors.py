@@ -8,7 +8,9 @@
     ├── MetricError             a metric that is unknown, badly declared or misused
     └── OutputError             a result that cannot be written
 
-A message says what was found, where, and what to do about it.
+A message says what was found, where, and what to do about it. What it quotes may be anything, a key
+of 30 MB too: a message is cut to :data:`LONGEST` characters, and what it quotes of a record to
+:data:`QUOTED`.
 """
 
 from __future__ import annotations
@@ -29,12 +31,19 @@ __all__ = [
     "RecordError",
     "counted",
     "did_you_mean",
+    "shortened",
     "why",
 ]
+
+LONGEST = 10_000
+QUOTED = 500
 
 
 class GriceError(Exception):
     """The root of all errors that grice raises on purpose."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(shortened(str(message), LONGEST))
 
 
 class InputError(GriceError):
@@ -54,12 +63,12 @@ class RecordError(InputError):
     def __init__(
         self, problem: str, *, file: str, line: int | None = None, field: str | None = None
     ) -> None:
-        self.problem = problem
+        self.problem = shortened(problem)
         self.file = file
         self.line = line
-        self.field = field
-        place = file if line is None else f"{file}:{line}"
-        super().__init__(f"{place}: {problem}" if field is None else f"{place}: {field}: {problem}")
+        self.field = None if field is None else shortened(field)
+        parts = (file if line is None else f"{file}:{line}", self.field, self.problem)
+        super().__init__(": ".join(part for part in parts if part is not None))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild from the keywords, so that the error survives pickling."""
@@ -86,6 +95,18 @@ class OutputError(GriceError):
     """A result that cannot be written."""
 
 
+def shortened(text: str, most: int = QUOTED) -> str:
+    """Return a text, cut to so many characters where it is longer; the end says how long it was.
+
+    >>> shortened("k" * 30_000_000, 30)
+    'kkkkk… (30,000,000 characters)'
+    """
+    if len(text) <= most:
+        return text
+    end = f"… ({len(text):,} characters)"
+    return text[: most - len(end)] + end
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with what is counted, such as ``1 turn``, ``2,000 turns``.
 
@@ -100,7 +121,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest known name, or all names if none is near."""
     names = sorted(known)
-    near = get_close_matches(name, names, n=1)
+    near = get_close_matches(name[:QUOTED], names, n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
     return f"; known: {', '.join(names)}" if names else ""

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grice.cli._clean import visible
-from grice.errors import counted
+from grice.errors import LONGEST, counted, shortened
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def warn(message: str) -> None:
-    """Print one line to standard error."""
-    print(f"grice: {visible(message)}", file=sys.stderr)  # noqa: T201
+    """Print one line to standard error, cut where it is too long to be read."""
+    print(f"grice: {visible(shortened(message, LONGEST))}", file=sys.stderr)  # noqa: T201
 
 
 def print_summary(summary: Summary) -> None:

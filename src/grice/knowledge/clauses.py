@@ -359,12 +359,13 @@ def _exclaimed(
             continue
         word = (found["a"] or found["b"] or "").lower()
         if found["c"]:
-            feeling = _INTERJECTIONS[" ".join(found["c"].lower().split())]
+            # Letters of other alphabets match without regard to case, too: a long s, a dotless i.
+            feeling = _INTERJECTIONS.get(" ".join(found["c"].lower().split()), "")
         elif word in _BARE or (found["a"] and _judges(word, text[found.end() :])):
             feeling = past_participle(word) if word in PARTICIPIAL_ADJECTIVES else word
         else:
             continue
-        if feeling in felt:
+        if not feeling or feeling in felt:
             continue
         felt.add(feeling)
         event = Event((Mention(said_by), "feels", feeling), said_by, explicit=False)

@@ -33,7 +33,8 @@ JOINS = (
     (r"while|by", "HasSubEvent", False),
 )
 """Words between two events, the relation they tell, and whether the second event is the head."""
-JOIN = re.compile(rf"\b({'|'.join(words for words, _, _ in JOINS)})\b", re.IGNORECASE)
+JOIN = re.compile(rf"\b(?:{'|'.join(f'({words})' for words, _, _ in JOINS)})\b", re.IGNORECASE)
+"""One group for each of :data:`JOINS`."""
 FEELS = re.compile(r"^Person[XY] (?:feels?|be|is|am|are) \w+$")
 WANTS = re.compile(r"^Person[XY] (?:wants?|would like) ")
 CONFIDENCE = 0.5
@@ -117,7 +118,8 @@ def persons(head: str, tail: str, kind: Kind) -> tuple[str, str]:
 
 def _named(text: str, first: bool) -> str:  # noqa: FBT001 - who PersonX is, not a mode
     def name(found: re.Match[str]) -> str:
-        given = _SELF[found[0].lower()]
+        # Letters of other alphabets match without regard to case, too: a dotless i, a long s.
+        given = _SELF.get(found[0].lower(), found[0])
         return given if first else _swap(given)
 
     return _WORD.sub(name, _BE.sub(" be", text))
@@ -131,7 +133,7 @@ def _within(text: str, spans: Sequence[TaggedSpan]) -> Iterator[Joined]:
     for one, other in pairwise(spans):
         word = JOIN.search(text[one.end : other.start])
         if word:
-            yield _joined(word[1], text, one, text, other, "reply")
+            yield _joined(word, text, one, text, other, "reply")
 
 
 def _across(
@@ -140,22 +142,18 @@ def _across(
     if before and reply:
         word = JOIN.match(exchange.reply[: reply[0].start].strip())
         if word:
-            yield _joined(
-                word[1], exchange.previous, before[-1], exchange.reply, reply[0], "previous"
-            )
+            yield _joined(word, exchange.previous, before[-1], exchange.reply, reply[0], "previous")
 
 
 def _joined(
-    word: str,
+    word: re.Match[str],
     text: str,
     one: TaggedSpan,
     other_text: str,
     other: TaggedSpan,
     turn: Literal["reply", "previous"],
 ) -> Joined:
-    relation, turned = next(
-        (name, turned) for words, name, turned in JOINS if re.fullmatch(words, word.lower())
-    )
+    _, relation, turned = JOINS[(word.lastindex or 1) - 1]
     first = text[one.start : one.end], Place(turn, one.start, one.end)
     second = other_text[other.start : other.end], Place("reply", other.start, other.end)
     head, tail = (second, first) if turned else (first, second)

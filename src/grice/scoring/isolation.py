@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from grice.errors import GriceError
+from grice.errors import LONGEST, GriceError, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,4 +108,5 @@ class _Search(Generic[Item, Answer]):
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"
+    said = str(error) if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"
+    return shortened(said, LONGEST)
