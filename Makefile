@@ -1,11 +1,12 @@
 # make demo: score examples/ and write report.html.   make test: run the tests.
+# make mutants: change the code in small ways, and see which changes no test notices (half an hour).
 # Both need Python >= 3.11, nothing else; they make their own environment in .venv.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean demo docs test
+.PHONY: bench check clean demo docs mutants test
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
@@ -25,6 +26,9 @@ docs: $(VENV)/.developer
 
 bench: $(VENV)/.developer
 	$(BIN)/python bench/run.py
+
+mutants: $(VENV)/.developer
+	$(BIN)/python bench/mutants.py
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
