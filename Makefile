@@ -1,12 +1,13 @@
 # make demo: score examples/ and write report.html.   make test: run the tests.
 # make portability: are scores what is promised with every instruction set of this processor?
+# make mutants: change the code in small ways, and see which changes no test notices (half an hour).
 # All need Python >= 3.11, nothing else; they make their own environment in .venv.
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean demo docs portability test
+.PHONY: bench check clean demo docs mutants portability test
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
@@ -29,6 +30,9 @@ bench: $(VENV)/.developer
 
 portability: $(VENV)/.developer
 	$(BIN)/python bench/portability.py
+
+mutants: $(VENV)/.developer
+	$(BIN)/python bench/mutants.py
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
