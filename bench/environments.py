@@ -52,7 +52,7 @@ def environments() -> list[Environment]:
             for isa, need in (("AVX", "AVX"), ("AVX2", "AVX2"), ("AVX512", "AVX-512"))
         ),
         Environment("CT2_USE_MKL=1", ("x86-64",)),
-        Environment("CT2_USE_MKL=1 MKL_NUM_THREADS=4", ("x86-64",)),
+        Environment("CT2_USE_MKL=1 MKL_NUM_THREADS=4", ("x86-64",), tested=True),
         *(
             Environment(f"CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS={isa}", needs, tested=isa == "AVX2")
             for isa, needs in (

@@ -87,7 +87,7 @@ def describe(out: Path, found: Spoken, *, research: bool) -> None:
     }
     shape = shape_of(Tokenizer.from_file(str(out / "tokenizer.json")))
     settings = {
-        # In whole numbers a text's bits do not depend on its neighbours in the batch.
+        # In int8 a text's bits do not depend on its neighbours in the batch.
         "arithmetic": "int8",
         "begin": START,
         "max_tokens": 32,

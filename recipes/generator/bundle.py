@@ -170,7 +170,7 @@ def write_card(out: Path, found: Material, seed: int, calibration: Calibration) 
         "",
         "[settings]",
         'schema = "atomic2020"',
-        "# In whole numbers a text's bits do not depend on its neighbours in the batch, so this",
+        "# In int8 a text's bits do not depend on its neighbours in the batch, so this",
         "# model runs in int8 in both modes.",
         'arithmetic = "int8"',
         "max_tokens = 12",

@@ -39,7 +39,7 @@ FITTED = ("true", "random", "damaged")
 
 
 def converted(model: Path, out: Path) -> None:
-    """Write the model in whole numbers of eight bits, and its tokenizer."""
+    """Write the model in int8, and its tokenizer."""
     if (out / "model.bin").exists():
         return
     with tempfile.TemporaryDirectory() as scratch:

@@ -110,7 +110,7 @@ def open_model(folder: Path, threads: int = 1) -> Likelihoods:
 
 
 class Converted:
-    """A model in whole numbers of eight bits: of two, the faster way for a small one.
+    """A model in int8: of two, the faster way for a small one.
 
     Args:
         folder: Of ``ct2-transformers-converter --quantization int8 --copy_files tokenizer.json``.
