@@ -21,6 +21,7 @@ from grice.evaluation.runs import Run
 from grice.evaluation.workshop import Workshop
 from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
+from grice.stats.roc import roc_areas
 
 DEFAULT = [one for one in find_metrics().metrics.values() if one.default]
 
@@ -133,6 +134,25 @@ def test_every_default_metric_stands_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
     assert pairs == {(m.name, b) for m in DEFAULT for b in abc_eval.TRIVIAL}
     assert {r.metric for r in rows if r.kind == "floor"} == {""}
+
+
+@pytest.mark.data
+def test_trivial_scores_on_the_open_half_are_those_of_its_description(data_folder):
+    marked = abc_eval.read_marked(data_folder)
+    votes = marked.votes["self contradiction"]
+    labels = [float(n > 0) for n in votes]
+    assert (len(marked.talks), len(labels), sum(n == 2 for n in votes), sum(labels)) == (
+        54, 818, 27, 89,
+    )  # fmt: skip
+    columns = {
+        "position": [float(i) for talk in marked.talks for i in talk.targets],
+        "GPT-3.5": marked.released["GPT-3.5"]["self contradiction"],
+        "classifier": marked.released["trained classifiers"]["self contradiction"],
+    }
+    found = roc_areas(columns, labels).areas
+    assert found["position"].value == pytest.approx(0.602, abs=5e-4)
+    assert found["GPT-3.5"].value == pytest.approx(0.617, abs=5e-4)
+    assert found["classifier"].value == pytest.approx(0.682, abs=5e-4)
 
 
 def test_without_the_data_the_source_is_named(tmp_path):

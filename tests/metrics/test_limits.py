@@ -72,6 +72,13 @@ def test_the_best_trivial_baseline_counts_for_what_people_marked():
     assert "log_length" not in sentence
 
 
+def test_by_what_a_metric_of_conversations_was_compared_is_said():
+    named = msgspec.structs.replace(marked("ignore", 0.5, 0.05), note="the turns it names")
+    assert "What people marked is compared by the turns it names." in explained(
+        "made", known(named, marked("redundant", 0.5, 0.05))
+    )
+
+
 def test_without_recorded_rows_a_metric_is_not_measured():
     content = known(rated("fed_turn", 0.1))
     assert summed_up("other", content) == "not measured"

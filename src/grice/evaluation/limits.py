@@ -70,5 +70,6 @@ def _comparison(
         of_baseline=round(of_baseline, 4),
         gap=(bounds[0], bounds[1], bounds[2]),
         alike=None if alike is None or alike.value is None else round(alike.value, 4),
+        note=gap.why,
         command=command,
     )

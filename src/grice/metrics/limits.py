@@ -47,6 +47,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
         of_baseline: Its figure.
         gap: The metric's figure less that of the baseline, with the bounds of the 95 % interval.
         alike: Spearman correlation of the two scores, if it was measured.
+        note: By what they were compared, if not by the scores.
         command: What measures it again.
     """
 
@@ -60,6 +61,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     of_baseline: float
     gap: tuple[float, float, float]
     alike: float | None = None
+    note: str = ""
     command: str = ""
 
     @property
@@ -164,6 +166,8 @@ def explained(metric: str, known: Recorded | None = None, *, signature: str = ""
         said += _of_rated(baseline, each)
     if not said:
         said.append("No limit found by what was measured.")
+    for note in dict.fromkeys(one.note for one in limits.marked() if one.note):
+        said.append(f"What people marked is compared by {note}.")
     if signature and not limits.signature.startswith(signature):
         said.append(f"Measured with other settings or another version: {limits.signature}.")
     commands = dict.fromkeys(one.command for one in limits.comparisons if one.command)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.rows import Kind
     from grice.evaluation.workshop import Workshop
+    from grice.metrics.declaration import Metric
     from grice.runtime.protocols import Encoder
 
 TITLE = "Flaws of chatbot turns that people marked (ABC-Eval, the open half)"
@@ -54,6 +55,8 @@ OWN_TURNS, POSITION = "cosine_own_turns", "position"
 TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
 SPEAKER = "oracle: which chatbot speaks"
 RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classifiers"}
+NAMED = "the turns that its evidence names"
+"""How a metric of whole conversations is compared."""
 EITHER, BOTH, WITHIN = "AUC", "AUC, both annotators", "AUC within chatbots"
 
 
@@ -78,7 +81,7 @@ class Marked(NamedTuple):
 def measure(shop: Workshop) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(shop.folder)
-    metrics = [name for name, one in find_metrics().metrics.items() if one.default]
+    metrics = {name: one for name, one in find_metrics().metrics.items() if one.default}
     columns = {name: _column(shop, name, marked) for name in (*metrics, *BASELINES)}
     columns |= _computed(shop, marked)
     signatures = {
@@ -173,10 +176,11 @@ def _of_behaviour(
     behaviour: str,
     votes: Sequence[int],
     columns: Mapping[str, Sequence[float]],
-    metrics: Sequence[str],
+    metrics: Mapping[str, Metric],
     marked: Marked,
 ) -> Iterator[Row]:
     """Yield the areas of all columns, and those of each metric less each trivial baseline."""
+    whole = [name for name, one in metrics.items() if one.judges == "conversation"]
     low = {name: [-value for value in values] for name, values in columns.items()}
     either, both = ([float(n >= least) for n in votes] for least in (1, 2))
     pairs = [(name, other) for name in metrics for other in TRIVIAL]
@@ -193,7 +197,8 @@ def _of_behaviour(
                       metric=name if name in metrics else "")  # fmt: skip
     for (metric, trivial), gap in found.differences.items():
         yield Row(row=f"{metric} less {trivial}", measure=f"{DIFFERENCE}{EITHER}", found=gap,
-                  kind="ours", on=behaviour, metric=metric, baseline=trivial)  # fmt: skip
+                  kind="ours", on=behaviour, metric=metric, baseline=trivial,
+                  why=NAMED if metric in whole else "")  # fmt: skip
 
 
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
