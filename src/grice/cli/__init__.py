@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 import grice
 from grice.cli import commands
 from grice.cli._clean import visible
-from grice.cli._status import FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.errors import GriceError, OutputError
+from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
+from grice.cli._streams import complain, drop, open_streams
+from grice.errors import LONGEST, GriceError, OutputError, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,44 +47,59 @@ class Command(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
+    open_streams()
     try:
-        with warnings.catch_warnings():
-            if "--debug" not in words:
-                warnings.showwarning = _show_warning
-            arguments = _parser(words).parse_args(words)
-            _keep_inputs(arguments)
-            status = arguments.run(arguments)
-        sys.stdout.flush()
+        return _run(words)
     except GriceError as error:
         if "--debug" in words:
             raise
-        print(f"grice: {visible(str(error))}", file=sys.stderr)  # noqa: T201
+        complain(visible(str(error)))
         return UNUSABLE
     except KeyboardInterrupt:
-        print("grice: interrupted", file=sys.stderr)  # noqa: T201
+        complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone.
-        _drop_stdout()
-        return 0
+        # The reader of our output has gone: it has read all it wanted.
+        drop(sys.stdout)
+        return DONE
     except Exception as error:
         if "--debug" in words:
             raise
-        if isinstance(error, OSError) and error.filename is not None:
-            said = visible(f"{error.filename}: {error.strerror}")
-            print(f"grice: {said}", file=sys.stderr)  # noqa: T201
-            return UNUSABLE
-        if isinstance(error, OSError) and error.errno in FULL:
-            _drop_stdout()
-            print(f"grice: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
-            return UNUSABLE
-        print(  # noqa: T201
-            f"grice: a fault of grice itself: {type(error).__name__}: {visible(str(error))}\n"
-            "  run again with --debug for the trace and report it",
-            file=sys.stderr,
-        )
-        return FAULT
+        return _fault(error)
+
+
+def _run(words: Sequence[str]) -> int:
+    with warnings.catch_warnings():
+        if "--debug" not in words:
+            warnings.showwarning = _show_warning
+        try:
+            arguments = _parser(words).parse_args(words)
+            _keep_inputs(arguments)
+            status = arguments.run(arguments)
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):  # this is how rich takes it
+                raise BrokenPipeError from end
+            sys.stdout.flush()  # of argparse: a help page, which may have no reader either
+            raise
+    sys.stdout.flush()
     return int(status)
+
+
+def _fault(error: Exception) -> int:
+    """Say what went wrong that no command expects, and return the exit status."""
+    if isinstance(error, OSError) and error.filename is not None:
+        complain(visible(f"{error.filename}: {error.strerror}"))
+        return UNUSABLE
+    if isinstance(error, OSError) and error.errno in FULL:
+        drop(sys.stdout)
+        complain(f"the output cannot be written: {error.strerror}")
+        return UNUSABLE
+    said = shortened(visible(str(error)), LONGEST)
+    complain(
+        f"a fault of grice itself: {type(error).__name__}: {said}\n"
+        "  run again with --debug for the trace and report it"
+    )
+    return FAULT
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -141,12 +157,7 @@ def _show_warning(
 ) -> None:  # fmt: skip
     """Print what is to be known, without the line of the source that said it."""
     del category, filename, lineno, file, line
-    print(f"grice: {visible(str(message))}", file=sys.stderr)  # noqa: T201
-
-
-def _drop_stdout() -> None:
-    """Point the stream away, so that the interpreter does not fail on it when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    complain(visible(str(message)))
 
 
 def _command_names() -> list[str]:

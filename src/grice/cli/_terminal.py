@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grice.cli._clean import visible
+from grice.cli._streams import complain
 from grice.errors import LONGEST, counted, shortened
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 
@@ -47,7 +47,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def warn(message: str) -> None:
     """Print one line to standard error, cut where it is too long to be read."""
-    print(f"grice: {visible(shortened(message, LONGEST))}", file=sys.stderr)  # noqa: T201
+    complain(visible(shortened(message, LONGEST)))
 
 
 def print_summary(summary: Summary) -> None:
