@@ -161,3 +161,61 @@ def situatedgen(folder: Path) -> None:
         packed(folder / "situatedgen" / f"statements_{name}.jsonl.gz", rows)
     for name, rows in pairs.items():
         packed(folder / "situatedgen" / f"{name}.jsonl.gz", rows)
+
+
+OPENERS = ["Do you like music?", "What did you eat?", "How was the trip?", "Any plans for June?"]
+SHORT, LONG = (
+    "Not really .",
+    "Yes , and I would love to hear more about yours , tell me everything .",
+)
+
+
+def rated_replies(folder: Path) -> None:
+    """Write forty rated replies, half by a generator and half by people, with released scores.
+
+    People are rated higher. Of the released scores ``ctx_ruber_unref`` and ``eng_max`` are the mean
+    rating itself, ``ruber_unref`` is its opposite, and ``eng_mean`` follows it within each half.
+    """
+    rows = []
+    for kind in ("generated", "human"):
+        for i in range(20):
+            rating = i % 3 + (2 if kind == "human" else 0)
+            rows.append({
+                "id": f"{kind[:3]}-{i:03}", "set": kind, "query": OPENERS[i % 4],
+                "reply": " ".join(["word"] * (i % 7 + 1)) + f" {i} .",
+                "ratings": [rating, rating + 1, rating - 1],
+                "released": {"ctx_ruber_unref": float(rating), "ruber_unref": -float(rating),
+                             "eng_mean": float(i * 7 % 20), "eng_max": float(rating)},
+            })  # fmt: skip
+    packed(folder / "predictive_engagement" / "rated_600.jsonl.gz", rows)
+
+
+def convai(folder: Path) -> None:
+    """Write twenty conversations of people and bots, one of the study's fifty, and study pairs.
+
+    Of ten conversations with a bot the person rates every second one 4, the bot always 0; two
+    people rate each other 4 and 5, or 1 and 2. Engaging conversations have long replies.
+    """
+    chats = []
+    for i in range(21):
+        bot, good = i < 10, i % 2 == 0
+        replies = [LONG if good else SHORT] * 3
+        texts = [text for reply in replies for text in (OPENERS[i % 4], reply)]
+        turns = [{"speaker": "ab"[j % 2], "text": text} for j, text in enumerate(texts)]
+        people = {"a": {"engagement": 0 if bot else 5 - 4 * (not good)},
+                  "b": {"engagement": 4 - 2 * (not good)}}  # fmt: skip
+        chats.append({
+            "id": str(i), "turns": turns,
+            "meta": {"users": {"a": "Human", "b": "Bot" if bot else "Human"}, "eval": people,
+                     "amt50": i == 20},
+        })  # fmt: skip
+    packed(folder / "convai2017" / "convai2017.jsonl.gz", chats)
+    study = [{"id": i, "query": OPENERS[i % 4], "reply": LONG if i % 2 else SHORT, "label": i % 2,
+              "places": [[i // 2, 1]]} for i in range(12)]  # fmt: skip
+    packed(folder / "predictive_engagement" / "convai_amt_297.jsonl.gz", study)
+
+
+def engagement(folder: Path) -> None:
+    """Write all that the bench of engagement reads."""
+    rated_replies(folder)
+    convai(folder)

@@ -7,6 +7,7 @@ import json
 from contextlib import redirect_stdout
 
 import made_tasks
+import numpy as np
 import pytest
 
 from grice.cli import main
@@ -18,7 +19,11 @@ MADE = {
     "cider": made_tasks.cider,
     "explagraphs": made_tasks.explagraphs,
     "situatedgen": made_tasks.situatedgen,
+    "engagement": made_tasks.engagement,
+    "dailydialog-relevance": made_tasks.rated_replies,
 }
+SETTINGS = ("GRICE_TRIPLETS", "GRICE_RELEVANCE", "GRICE_ENGAGEMENT", "GRICE_SCORES")
+"""Where benches look for what recipes have left; here they find nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,8 @@ def runs(folder, tmp_path_factory):
     """Each bench once: what it printed as JSON, what it kept, and the page on that."""
     kept = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRICE_TRIPLETS", str(kept / "nothing"))
+        for name in SETTINGS:
+            patch.setenv(name, str(kept / "nothing"))
         printed = {name: run_json(name, folder, kept / name) for name in MADE}
     return printed, kept
 
@@ -140,6 +146,45 @@ def test_contrasting_sentences_are_scored_beside_halves_and_swaps(bench):
     assert whole == pytest.approx(sum(sides) / 2)
 
 
+def test_released_scores_of_replies_are_measured_beside_who_wrote_them(bench):
+    found = bench("dailydialog-relevance") | bench("engagement")
+    for part, n in (("generated", 20), ("human-written", 20), ("all", 40)):
+        for measure in ("pearson", "spearman"):
+            assert value(found, f"Ctx_RUBER {part}", measure) == pytest.approx(1)
+            assert value(found, f"RUBER {part}", measure) == pytest.approx(-1)
+            assert value(found, f"MLP BERT(max) {part}", measure) == pytest.approx(1)
+            assert found[f"Ctx_RUBER {part}", measure]["n"] == n
+            for metric, other in (("relevance", "Ctx_RUBER"), ("engagement", "MLP BERT(mean)")):
+                ours, theirs = (value(found, f"{one} {part}", measure) for one in (metric, other))
+                less = value(found, f"{metric} {part}", f"{measure} less that of {other}")
+                assert less == pytest.approx(ours - theirs)
+    ratings = [i % 3 + 2 * by_people for by_people in (0, 1) for i in range(20)]
+    writers = [by_people for by_people in (0, 1) for _ in range(20)]
+    oracle = found["oracle: who wrote it all", "pearson"]
+    assert oracle["value"] == pytest.approx(np.corrcoef(ratings, writers)[0, 1])
+    assert ("oracle: who wrote it generated", "pearson") not in found
+    assert found["engagement, research all", "spearman"]["value"] is None
+
+
+def test_labels_of_conversations_are_read_both_ways(bench):
+    found = bench("engagement")
+    published = {i: value(found, f"table 3.1: rated {i}", "conversations") for i in range(6)}
+    corrected = {i: value(found, f"corrected: rated {i}", "conversations") for i in range(6)}
+    # The bots' ratings of people, all 0, stand in the place of what the people said.
+    assert published == {0: 10, 1: 0, 2: 5, 3: 0, 4: 5, 5: 0}
+    assert corrected == {0: 0, 1: 0, 2: 10, 3: 0, 4: 10, 5: 0}
+    right, wrong = (
+        found[f"engagement {reading}, one pair", "balanced_accuracy"]
+        for reading in ("corrected", "published")
+    )
+    assert right["value"] == pytest.approx(1)
+    assert wrong["value"] < 0.9
+    # Of conversations that count as dull every second pair is left out.
+    assert (right["n"], wrong["n"]) == (20 * 5, 5 * 5 + 15 * 3)
+    assert value(found, "longer than the median study pairs", "balanced_accuracy") == 1
+    assert found["engagement study pairs", "balanced_accuracy"]["n"] == 12
+
+
 def test_the_steps_to_contrasting_sentences_are_compared_with_what_was_released(bench):
     found = bench("situatedgen")
     # Three of five yes/no questions were released with the plain rule's statement; claims are
@@ -161,14 +206,16 @@ def test_the_steps_to_contrasting_sentences_are_compared_with_what_was_released(
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_bench_is_printed_in_eighty_columns(name, folder, capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("GRICE_TRIPLETS", str(tmp_path / "nothing"))
+    for setting in SETTINGS:
+        monkeypatch.setenv(setting, str(tmp_path / "nothing"))
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["bench", name, "--data", str(folder), "--no-cache"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "nan" not in out.lower()
     assert "printed" in out
-    assert {"cider": "choice: longest", "explagraphs": "gold graphs",
+    assert {"cider": "choice: longest", "explagraphs": "gold graphs", "engagement": "table 3.1",
+            "dailydialog-relevance": "oracle: who wrote it all",
             "situatedgen": "swapped reference"}[name] in out  # fmt: skip
 
 
