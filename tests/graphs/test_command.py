@@ -110,3 +110,11 @@ def test_what_is_generated_is_a_sample_for_the_other_actions(tmp_path, capsys):
     assert checked["ok"] is True
     assert main(["graph", "draw", str(made)]) == 0
     assert capsys.readouterr().out.startswith("<svg")
+
+
+def test_stats_lists_relations_by_number_and_then_by_name(files, capsys):
+    assert main(["graph", "stats", files[0]]) == 0
+    shown = capsys.readouterr().out
+    # All three stand in every graph: nothing but their names tells which comes first.
+    places = [shown.index(f" {name} ") for name in ("causes", "desires", "has property")]
+    assert places == sorted(places)

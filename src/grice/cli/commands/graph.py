@@ -378,6 +378,8 @@ def _write(output: Path | None, text: str) -> int:
 
 
 def _stats(arguments: argparse.Namespace) -> int:
+    from collections import Counter
+
     import msgspec
 
     from grice.cli._output import print_json
@@ -403,8 +405,8 @@ def _stats(arguments: argparse.Namespace) -> int:
               ("in depth-first order", found.depth_first))  # fmt: skip
     print_table(("share of graphs", ""), [(name, number(share)) for name, share in shares])
     print_table(("share of negated facts", ""), [(n, number(s)) for n, s in negated.items()])
-    names = sorted({name for one in relations.values() for name in one},
-                   key=lambda name: -sum(one[name] for one in relations.values()))  # fmt: skip
+    total = sum(relations.values(), Counter())
+    names = sorted(total, key=lambda name: (-total[name], name))
     rows = [(name, *(f"{one[name]:,}" for one in relations.values())) for name in names]
     print_table(("relation", *relations), rows)
     if leaked:

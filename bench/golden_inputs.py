@@ -1,0 +1,194 @@
+"""The small inputs on which :mod:`golden_outputs` runs every command."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import random
+import re
+import shutil
+from pathlib import Path
+
+__all__ = ["write_inputs"]
+
+ROOT = Path(__file__).parents[1]
+
+TALKS: list[dict[str, object]] = [
+    {"id": "keys", "turns": ["How was your day?", "I lost my keys and I feel happy.",
+     "Oh no! Did you find them?", "Yes, they were in my bag, so I drove home."]},
+    {"id": "job", "turns": [
+        {"speaker": "Ann", "text": "I lost my job yesterday.", "role": "user"},
+        {"speaker": "Bob", "text": "I am so happy for you. I will buy a cake.",
+         "role": "assistant", "references": ["I am sorry to hear that."]},
+        {"speaker": "Ann", "text": "Why would you say that?", "role": "user"},
+        {"speaker": "Bob", "text": "Because I wanted to cheer you up.", "role": "assistant",
+         "references": ["I thought you disliked it.", "Sorry."]}], "topic": "work"},
+    {"id": "again", "turns": ["I like tea.", "I like tea.", "Do you?", "Give me 5 out of 5.",
+     "Tea <b>is</b> nice.", "TEA IS NICE!!!", ""]},
+    {"id": "odd", "turns": ["Привет, как дела?", "???", "  ", "naïve café ☕ — it’s 10 €.",
+     "word " * 400, "The the on of dog quickly because.\tTabs\nand lines."]},
+    {"id": "one", "turns": ["Hello."]},
+    {"id": "target", "turns": ["Is it far?", "Ten minutes.", "Thank you.", "You are welcome."],
+     "targets": [3]},
+    {"id": "because", "turns": ["Why did nobody tell me?",
+     "I wanted to call you but I could not find my phone.",
+     "It was raining so I stayed at home and read a book because I was tired.",
+     "If you are ready, you can come with me."]},
+]  # fmt: skip
+
+BROKEN = '{"id": "good", "turns": ["Hi.", "Hello."]}\n{"turns": 3}\nno json\n{"turns": []}\n'
+
+PLUGIN = '''from grice.metrics import Example, metric
+from grice.records import FeatureEvidence, Judgement
+
+
+@metric("calm", version="1", summary="Is the reply free of shouting?", judges="response",
+        source="Nobody.", neutral=1.0,
+        example=Example(["Where were you?", "AT HOME."], low=0.0, high=0.2))
+def calm(responses, *, weight: float = 1.0):
+    """Return one minus the weighted share of capitals.
+
+    Args:
+        weight: How much a capital counts.
+    """
+    for response in responses:
+        letters = [c for c in response.text if c.isalpha()]
+        if not letters:
+            yield Judgement(1.0, "abstained", "no letters")
+            continue
+        share = sum(c.isupper() for c in letters) / len(letters)
+        yield Judgement(max(0.0, 1 - weight * share),
+                        evidence=(FeatureEvidence("share of capitals", share),))
+'''
+
+API = """import json
+import grice
+
+talk = ["What do you do for a living?", "I teach maths at a school."]
+for score in grice.score(talk, "relevance", "coherence"):
+    print(score)
+with grice.load("commonsense", "engagement", "log_length") as grader:
+    for score in grader.score(grice.read("talks.jsonl")):
+        print(score.metric, score.conversation, score.turn, score.value, score.status, score.reason)
+        print("  ", score.evidence, score.flags, score.signature)
+for conversation in grice.read("talks.jsonl"):
+    print(conversation)
+print(sorted(grice.__all__))
+"""
+
+TRIPLES = """head\trelation\ttail\tsource
+PersonX plants a tree\txWant\tto water it\ta gardener
+PersonX loses PersonX's keys\txReact\thappy\ta locksmith
+it rains\tCauses\tthe street is wet\tme
+PersonX eats\tnoRelation\tfood\tme
+"""
+
+GRAPHS = [
+    {"id": "1", "belief": "Zoos should be abolished.", "argument": "Animals live in small cages.",
+     "stance": "support", "graph": "(zoos; has property; small cages)(small cages; causes; "
+     "suffering)(suffering; not desires; animals)(zoos; desires; abolished)"},
+    {"id": "2", "belief": "School uniforms help pupils.",
+     "argument": "Uniforms make all pupils look alike.", "stance": "support",
+     "graph": "(uniforms; capable of; pupils look alike)(pupils look alike; causes; equality)"
+     "(equality; has property; help pupils)"},
+    {"id": "3", "belief": "Whaling is harmful.", "argument": "Whaling feeds people in the north.",
+     "stance": "counter", "graph": "(whaling; capable of; feeds people)(feeds people; is a; good)"
+     "(good; antonym of; harmful)"},
+]  # fmt: skip
+PREDICTED = [
+    {"id": "1", "stance": "support", "graph": "(zoos; has property; small cages)"
+     "(small cages; cause; suffering)(zoos; desires; abolished)"},
+    {"id": "2", "stance": "counter", "graph": "(uniforms; capable of; alike)"
+     "(alike; causes; very very long concept)"},
+    {"id": "3", "stance": "counter", "graph": "(whaling; capable of; feeds people)"
+     "(feeds people; is a; good)(good; antonym of; harmful)"},
+]  # fmt: skip
+
+QUESTIONS = [
+    {"question": "Is July a winter month in Australia?", "answer": "yes", "form": "yes_no"},
+    {"question": "In which month is it winter in Chile?", "answer": "July", "form": "choice"},
+    *({"statement": text} for text in (
+        "July is summer in China.", "July is winter in Australia.", "January is summer in Chile.",
+        "January is winter in Norway.", "It snows in Norway in December.",
+        "It is hot in Australia in December.", "People drink tea in England.",
+        "People drink coffee in Italy.", "The Nile flows through Egypt.",
+        "The Amazon flows through Brazil.", "Pandas live in China.", "Kangaroos live in Australia.",
+        "Paris is the capital of France.", "Rome is the capital of Italy.")),
+]  # fmt: skip
+SITUATED = [
+    {"keywords": ["July", "China", "winter", "Australia", "summer", "July"],
+     "keywords_pos": [0, 0, 1, 1, 0, 1],
+     "statements": ["July is summer in China.", "July is winter in Australia."]},
+    {"keywords": ["coffee", "Italy", "tea", "England"], "keywords_pos": [0, 0, 1, 1],
+     "statements": ["People drink coffee in Italy.", "People drink tea in England."]},
+]  # fmt: skip
+OUTPUTS = "July is summer in Australia. July is winter in China.\nPeople drink tea in England.\n"
+
+DIALOGUE = {
+    "id": "d1", "source": "dailydialog", "turns": ["I missed the bus .", "So you are late ."],
+}  # fmt: skip
+
+
+def write_inputs(folder: Path) -> None:
+    """Write every input of the groups into a folder."""
+
+    def lines(name: str, rows: list[dict[str, object]]) -> None:
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    graphs = (ROOT / "docs" / "conversations.amr").read_text("utf-8")
+    (folder / "graphs.amr").write_text(graphs, "utf-8")
+    said = re.findall(r"^# ::snt (.*)", graphs, re.MULTILINE)
+    lines("graphs.jsonl", [{"id": "amr", "turns": said[:8]}, {"id": "amr2", "turns": said[8:]}])
+    lines("talks.jsonl", TALKS)
+    lines("few.jsonl", [TALKS[0], TALKS[1], TALKS[6]])
+    lines("samples.jsonl", GRAPHS)  # type: ignore[arg-type]
+    lines("predicted.jsonl", PREDICTED)  # type: ignore[arg-type]
+    lines("questions.jsonl", QUESTIONS)
+    lines("situated.jsonl", SITUATED)
+    lines("links_to_add.jsonl", [{"head": "overslept", "relation": "Causes", "tail": "missed it"}])
+    lines("generated_outputs.jsonl", [{"id": "0", "output": "July is summer in China."}])
+    for name, text in (("broken.jsonl", BROKEN), ("calm.py", PLUGIN), ("api.py", API),
+                       ("triples.tsv", TRIPLES), ("outputs.txt", OUTPUTS), ("empty.jsonl", ""),
+                       ("not_utf8.jsonl", ""), ("rules.toml", "")):  # fmt: skip
+        (folder / name).write_text(text, "utf-8")
+    (folder / "not_utf8.jsonl").write_bytes(b'{"turns": ["caf\xe9", "x"]}\n')
+    with gzip.GzipFile(folder / "talks.jsonl.gz", "wb", mtime=0) as file:
+        file.write((folder / "talks.jsonl").read_bytes())
+    _formats(folder / "formats")
+    _ratings(folder)
+
+
+def _formats(folder: Path) -> None:
+    """Write the sample of each format that the page on formats shows."""
+    folder.mkdir()
+    page = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    for name, text in re.findall(
+        r"^## (\w+)\n.*?^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE
+    ):
+        (folder / f"{name}.txt").write_text(text, "utf-8")
+
+
+def _ratings(folder: Path) -> None:
+    """Write labelled replies, a rated set, ratings of scored items and a table to train on."""
+    draw = random.Random(0)
+    topics = ["music", "the garden", "trains", "old films", "bread", "the sea", "chess", "maps"]
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerow(["id", "history", "reply", "label"])
+    rated, labels = [], []
+    for i in range(60):
+        topic, good = draw.choice(topics), draw.random() < 0.5
+        reply = f"I love {topic} and could talk of it all day." if good else "Not really."
+        writer.writerow([f"r{i}", f"Do you care for {topic}?", reply, int(good)])
+        score = 1 + 3 * good + draw.choice([0, 1])
+        rated.append({"id": f"r{i}", "context": f"Do you care for {topic}?", "response": reply,
+                      "ratings": {"overall": [score, score, max(1, score - 1)], "odd": score % 2},
+                      "system": draw.choice(["a", "b"])})  # fmt: skip
+        if i % 3:
+            labels.append({"conversation": f"r{i}", "turn": 1, "rating": score})
+    (folder / "train.csv").write_text(table.getvalue(), "utf-8")
+    for name, rows in (("rated.jsonl", rated), ("labels.jsonl", labels)):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
