@@ -16,7 +16,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 from contextlib import contextmanager
 from pathlib import Path
@@ -156,7 +155,7 @@ def renaming(target: Path) -> Iterator[Path]:
     Raises:
         OSError: If it cannot be written.
     """
-    name = f".{target.stem[:NAME_LENGTH]}-{secrets.token_hex(4)}{target.suffix}"
+    name = f".{target.stem[:NAME_LENGTH]}-{os.urandom(4).hex()}{target.suffix}"
     temporary = target.with_name(name)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | BINARY
     os.close(os.open(temporary, flags, 0o666))

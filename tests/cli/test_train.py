@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 
@@ -54,3 +55,30 @@ def test_engagement_needs_labels(table, tmp_path, capsys):
     words = ["train", "engagement", "--data", str(table), "-o", str(tmp_path / "m"), "--unlabelled"]
     assert main(words) == 2
     assert "only relevance can be learned without labels" in capsys.readouterr().err
+
+
+def test_the_report_is_a_table_that_says_whether_it_helps(table, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    folder = tmp_path / "model"
+    assert main(["train", "engagement", "--data", str(table), "-o", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith("60 labelled replies of 60 conversations")
+    assert "Spearman" in out
+    assert "Balanced accuracy" in out
+    assert re.search(r"gain in Spearman [+-]0\.\d{3} \[.+\]: (it helps|that it helps is not)", out)
+    assert "use it: grice score FILE -m engagement --engagement-model" in " ".join(out.split())
+
+
+def test_relevance_learns_from_replies_set_against_others(tmp_path, capsys):
+    talks = tmp_path / "talks.txt"
+    talks.write_text("".join(
+        f"Ann: Do you like {topic} number {i}?\nBob: Yes, {topic} is what I love most.\n\n"
+        for i in range(8) for topic in TOPICS
+    ))  # fmt: skip
+    words = ["train", "relevance", "--unlabelled", "--data", str(talks), "--json"]
+    assert main([*words, "-o", str(tmp_path / "model")]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["conversations"] == 64
+    # As many false replies as true ones.
+    assert report["positive"] == pytest.approx(0.5)

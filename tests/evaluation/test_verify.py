@@ -287,3 +287,31 @@ def test_a_clause_is_said_to_the_contrary(clause, contrary):
 def test_a_stretch_is_left_out_with_its_blanks():
     assert without("I won, so I smiled.", Span(0, 7, 18)) == "I won,."
     assert without("I won, so I smiled.", Span(0, 0, 5)) == ", so I smiled."
+
+
+def test_what_follows_and_what_does_not_is_printed(verify, capsys, scored):
+    assert main(["verify", "s.jsonl", "talks.jsonl"]) == 0
+    out = capsys.readouterr().out
+    assert "everything follows" in out
+    assert max(map(len, out.splitlines())) <= 80
+    lines = [json.loads(line) for line in scored.read_text("utf-8").splitlines()]
+    for line in lines:
+        line["value"] = 0.123456
+    scored.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    assert main(["verify", "s.jsonl", "talks.jsonl"]) == 1
+    out = capsys.readouterr().out
+    assert "fired #1 commonsense, value" in out
+    assert "value 0.123456, found" in out
+
+
+def test_faithfulness_is_printed_with_its_intervals(scored, capsys):
+    assert main(["verify", "--faithful", "--on", "talks.jsonl"]) == 0
+    shown = capsys.readouterr().out
+    assert "commonsense: " in shown
+    assert main(["verify", "--faithful", "--on", "talks.jsonl", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    for rate in result["rates"]:
+        assert rate["name"].split()[0] in shown
+        assert f"{rate['found']['value']:.3f}" in shown
+    assert main(["verify", "--faithful"]) == 2
+    assert "give conversations" in capsys.readouterr().err

@@ -118,3 +118,31 @@ def test_stats_lists_relations_by_number_and_then_by_name(files, capsys):
     # All three stand in every graph: nothing but their names tells which comes first.
     places = [shown.index(f" {name} ") for name in ("causes", "desires", "has property")]
     assert places == sorted(places)
+
+
+def test_stats_are_printed_as_tables(files, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["graph", "stats", files[0]]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.startswith("3 graphs, 0 with a cycle")
+    lines = [line.split() for line in out.splitlines() if line.strip()]
+    assert ["concepts", "4", "4", "4.000"] in lines
+    assert ["facts", "3", "3", "3.000"] in lines
+    assert any(line[:2] == ["has", "property"] for line in lines)
+
+
+def test_facts_are_compared_by_vectors_if_asked(files, capsys):
+    samples, predictions = files
+    words = ["graph", "score", samples, predictions, "--embedding", "--gate", "none", "--json"]
+    assert main(words) == 0
+    found = {row["row"]: row["value"] for row in rows(capsys) if row["measure"] == "g_embedding"}
+    # Ungated, the graphs differ from those of people by one word each.
+    assert 0.9 < found["out.jsonl"] < 1
+
+
+def test_samples_without_a_graph_are_named(tmp_path, capsys):
+    path = tmp_path / "bare.jsonl"
+    path.write_text('{"id": "x", "belief": "b", "argument": "a"}\n')
+    assert main(["graph", "check", str(path)]) == 2
+    assert "no sample has a graph" in capsys.readouterr().err

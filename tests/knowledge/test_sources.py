@@ -160,3 +160,42 @@ def test_whatever_the_bytes_every_line_is_a_row_or_a_fault(tmp_path_factory, lin
     assert rows[0].triple.tail == "to rest"
     for row in rows:
         assert isinstance(row, RecordError) or row.triple.head.strip()
+
+
+FAULTY = [
+    ("atomic", ATOMIC, "PersonX sits,[]", "2 columns, 12 as in the first line are needed"),
+    ("atomic", ATOMIC, 'PersonX sits,[],[],[],"[""a",[],[],[],[],[],[],trn', "xAttr: "),
+    ("atomic", ATOMIC, "PersonX sits,[],[],[],7,[],[],[],[],[],[],trn", "a JSON list of tails"),
+    ("conceptnet", CONCEPTNET, "/a/x\tIsA\tdog\tanimal", "name, relation (/r/…), start and end"),
+    ("conceptnet-100k", "IsA\tguide dog\tdog\t2.0\n", "IsA\tdog", "relation, head and tail"),
+    ("kogito", KOGITO, "[1]", "an object with head, relation and tails is needed"),
+    ("kogito", KOGITO, '{"head": 7, "relation": "xWant", "tails": []}', "head: a text is needed"),
+    ("kogito", KOGITO, '{"head": "a", "relation": "xWant"}', "tails: a list of texts is needed"),
+    ("kogito", KOGITO, '{"head": "a", ', "triples.tsv:"),
+    ("table", "head\trelation\ttail\nPersonX runs\txWant\tto rest\n", "PersonX sits\txWant",
+     "2 columns, 3 as in the first line are needed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "whole", "line", "said"), FAULTY)
+def test_a_broken_line_of_any_format_costs_no_other(read, form, whole, line, said):
+    good = kept(read(whole, format=form))
+    rows = list(read(f"{whole}{line}\n\n{'' if form in HEADED else whole}", format=form).rows)
+    faults = [str(row) for row in rows if isinstance(row, RecordError)]
+    assert len(faults) == 1
+    assert f"triples.tsv:{whole.count(chr(10)) + 1}: " in faults[0]
+    assert said in faults[0]
+    triples = [row.triple for row in rows if not isinstance(row, RecordError) and not row.skipped]
+    assert triples == good * (1 if form in HEADED else 2)
+
+
+HEADED = ("atomic", "table")
+"""Formats whose first line names the columns."""
+
+
+@pytest.mark.parametrize("form", ["atomic", "conceptnet", "kogito", "table"])
+def test_a_line_that_is_no_text_is_named_in_any_format(read, form):
+    whole = {"atomic": ATOMIC, "conceptnet": CONCEPTNET, "kogito": KOGITO,
+             "table": "head\trelation\ttail\nPersonX runs\txWant\tto rest\n"}[form]  # fmt: skip
+    rows = list(read(whole.encode() + b"caf\xe9\n", format=form).rows)
+    assert "not UTF-8" in str(rows[-1]) or "utf-8" in str(rows[-1]).lower()

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -331,3 +333,11 @@ def test_steps_as_commands_read_each_other(tmp_path, capsys):
     assert found["statements"] == ["Spain is hot.", "Chile is hot."]
     assert main(["situated", "describe", str(folder / "train.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == 1
+
+
+def test_samples_are_described_in_a_table(tmp_path, capsys, july):
+    path = tmp_path / "samples.jsonl"
+    path.write_bytes(msgspec.json.encode(july) + b"\n")
+    assert main(["situated", "describe", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"pairs +1\b", out)

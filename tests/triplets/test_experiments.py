@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 
 import pytest
 
-from grice.errors import InputError
+from grice.errors import InputError, RecordError
+from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.triplets.choices import (
     Choice,
@@ -14,10 +16,21 @@ from grice.triplets.choices import (
     nearest,
 )
 from grice.triplets.cider import load_cider
-from grice.triplets.experiments import make_folds, merge_labels, near_duplicates
-from grice.triplets.files import read_folds
+from grice.triplets.experiments import (
+    is_symmetric,
+    make_folds,
+    merge_labels,
+    near_duplicates,
+)
+from grice.triplets.files import (
+    Negative,
+    read_folds,
+    read_items,
+    read_negatives,
+)
 from grice.triplets.hypotheses import hypothesis, lemmatised
 from grice.triplets.negatives import make_negatives
+from grice.triplets.records import Annotated, Dialogue
 from grice.triplets.statistics import compare_counts, count
 
 
@@ -181,3 +194,81 @@ def test_candidates_are_no_valid_tails():
     assert candidates(spans, "missed it", ["late"], overlap=True) == [
         "the bus", "over 1 hour late", "wallet"
     ]  # fmt: skip
+
+
+# Without the released files
+
+
+def talk(name, *sides):
+    text = "A: " + " , ".join(dict.fromkeys(part for h, _, t in sides for part in (h, t)))
+    return Dialogue(name, "made", None, text, tuple(Annotated(h, r, t, None, None, False)
+                                                    for h, r, t in sides))  # fmt: skip
+
+
+def test_labels_are_merged_dropped_and_kept_once():
+    schema = load_schema("cider")
+    turned = next(name for name in sorted(schema.aliases) if is_turned(schema, name))
+    other = schema.renamed(Triple("late", turned, "bus"))
+    found = merge_labels(
+        talk("d", (other.head, other.relation, other.tail), ("late", turned, "bus"),
+             ("bus", "RelatedTo", "late"))
+    )  # fmt: skip
+    assert (other.head, other.tail) == ("bus", "late")
+    assert found == ((other,), 1, 1)
+
+
+def is_turned(schema, name):
+    return schema.renamed(Triple("a", name, "b")).head == "b"
+
+
+def test_relations_that_hold_in_both_directions():
+    assert is_symmetric("Antonym")
+    assert not is_symmetric("Causes")
+
+
+WORDS = "we all went down to the big old market near the river to buy some bread and cheese"
+
+
+def test_folds_keep_texts_together_that_share_most_runs_of_words():
+    texts = {f"t{i}": f"text number {i} says something of its own each time {i}" for i in range(9)}
+    texts |= {"one": WORDS, "two": WORDS + " again", "three": " ".join(reversed(WORDS.split()))}
+    assert near_duplicates(texts) == [("one", "two")]
+    folds = make_folds(texts, folds=3, seed=4)
+    assert folds["one"] == folds["two"]
+    assert sorted(Counter(folds.values()).values()) == [4, 4, 4]
+    assert make_folds(dict(reversed(texts.items())), folds=3, seed=4) == folds
+    for number in (1, 12):
+        with pytest.raises(InputError, match=f"folds={number}: from 2 to 11"):
+            make_folds(texts, folds=number)
+
+
+def choice(i, options, label):
+    return Choice(f"c{i}", "the cat sat on a mat near the old door", "cat", "AtLocation",
+                  tuple(options), label)  # fmt: skip
+
+
+def test_the_nearest_option_is_found_and_its_advantage_balanced_away():
+    options = ["sat", "mat", "old", "door"]
+    assert nearest(choice(0, options, 3)) == 0
+    assert nearest(choice(0, ["nowhere", *options[2:], "mat"], 3)) == 3
+    items = [choice(i, options, i % 4) for i in range(11)]
+    kept = distance_balanced(items)
+    assert sorted(one.label for one in kept) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert sum(nearest(one) == one.label for one in kept) == len(kept) / 4
+
+
+def test_released_tables_are_read(tmp_path):
+    items = tmp_path / "experiment.jsonl"
+    row = {"d": "t", "i": 0, "h": "bus", "r": "Causes", "t": "late", "hl": "bus", "tl": "late",
+           "qa": [1, 4], "mcq": ["a", "b", "c", "late"], "label": 3}  # fmt: skip
+    items.write_text(json.dumps(row) + "\n")
+    (found,) = read_items(items)
+    assert (found.question, found.options, found.label) == ((1, 4), ("a", "b", "c", "late"), 3)
+    folds, negatives = tmp_path / "folds.tsv", tmp_path / "negatives.tsv"
+    folds.write_text("dialogue\ttest_fold\nt\t2\n")
+    negatives.write_text("dialogue\ti\tstrategy\th\tr\tt\ttrain\nt\t0\tspan\ta\tCauses\tb\t1\n")
+    assert read_folds(folds) == {"t": 2}
+    assert read_negatives(negatives) == [Negative("t", 0, "span", "a", "Causes", "b", True)]
+    items.write_text("{}\n")
+    with pytest.raises(RecordError, match=r"experiment\.jsonl:1: "):
+        read_items(items)
