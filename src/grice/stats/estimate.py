@@ -15,6 +15,8 @@ from grice.errors import GriceError, InputError, counted
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from grice.stats.clusters import Bounds
+
 __all__ = [
     "FEW",
     "Estimate",
@@ -22,9 +24,11 @@ __all__ = [
     "Groups",
     "Integers",
     "Values",
+    "check_bounds",
     "check_level",
     "clamp",
     "columns_of",
+    "cut",
     "group_codes",
     "joined",
     "ordered",
@@ -80,6 +84,26 @@ def check_level(level: float) -> None:
     """Refuse a confidence level that is not strictly between 0 and 1."""
     if not 0 < level < 1:
         raise InputError(f"level={level}: a confidence level lies between 0 and 1, such as 0.95")
+
+
+def check_bounds(columns: Floats, bounds: Bounds | None) -> None:
+    """Refuse bounds that are none, or that a value lies beyond."""
+    if bounds is None:
+        return
+    least, most = bounds
+    if not least < most:
+        raise InputError(f"bounds={bounds}: the least possible value and a greater one are needed")
+    beyond = columns[(columns < least) | (columns > most)]
+    if len(beyond):
+        raise InputError(f"bounds={bounds}: {float(beyond[0]):g} lies beyond them")
+
+
+def cut(estimate: Estimate, bounds: Bounds | None) -> Estimate:
+    """Return the estimate with an interval that ends at the bounds."""
+    if bounds is None or estimate.low is None or estimate.high is None:
+        return estimate
+    low, high = max(estimate.low, bounds[0]), min(estimate.high, bounds[1])
+    return msgspec.structs.replace(estimate, low=low, high=high)
 
 
 def columns_of(**named: Values) -> list[Floats]:

@@ -29,8 +29,10 @@ from grice.stats.estimate import (
     Groups,
     Integers,
     Values,
+    check_bounds,
     check_level,
     columns_of,
+    cut,
     group_codes,
     joined,
     ordered,
@@ -105,35 +107,16 @@ def mean(
     """
     check_level(level)
     columns, codes, _ = _complete({"values": values}, groups, least=1)
-    _check_bounds(columns, bounds)
+    check_bounds(columns, bounds)
     n = len(columns)
     if interval == "jackknife" or interval == "percentile" or interval == "bca":
         drawn = resample(
             weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
         )  # fmt: skip
-        return _cut(estimate(drawn, level=level, what="mean"), bounds)
+        return cut(estimate(drawn, level=level, what="mean"), bounds)
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
     return _mean_of(columns[:, 0], codes, interval, bounds, level, "mean")
-
-
-def _check_bounds(columns: Floats, bounds: Bounds | None) -> None:
-    if bounds is None:
-        return
-    least, most = bounds
-    if not least < most:
-        raise InputError(f"bounds={bounds}: the least possible value and a greater one are needed")
-    beyond = columns[(columns < least) | (columns > most)]
-    if len(beyond):
-        raise InputError(f"bounds={bounds}: {float(beyond[0]):g} lies beyond them")
-
-
-def _cut(found: Estimate, bounds: Bounds | None) -> Estimate:
-    """Return the estimate with an interval that ends at the bounds."""
-    if bounds is None or found.low is None or found.high is None:
-        return found
-    low, high = max(found.low, bounds[0]), min(found.high, bounds[1])
-    return msgspec.structs.replace(found, low=low, high=high)
 
 
 def _mean_of(
@@ -163,8 +146,8 @@ def _mean_of(
         return Estimate(value, low, high, level, n, what, clusters, note)
     error = clustered_error(values, codes)[1]
     half = float(scipy_module("special").stdtrit(units - 1, 0.5 + level / 2)) * error
-    found = Estimate(value, value - half, value + half, level, n, what, clusters, note)
-    return _cut(found, bounds)
+    uncut = Estimate(value, value - half, value + half, level, n, what, clusters, note)
+    return cut(uncut, bounds)
 
 
 def _moments(values: Floats, codes: Integers | None) -> Moments:
@@ -215,7 +198,7 @@ def compare_systems(
     names = list(scores)
     pairs = pairs_of(names, baseline)
     columns, codes, total = _complete(scores, groups)
-    _check_bounds(columns, bounds)
+    check_bounds(columns, bounds)
     n = len(columns)
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
@@ -280,10 +263,10 @@ def _estimates(
     between = differences(drawn, pairs)
     return (
         [
-            _cut(estimate(drawn, i, level=level, what="mean"), bounds)
+            cut(estimate(drawn, i, level=level, what="mean"), bounds)
             for i in range(columns.shape[1])
         ],
-        [_cut(estimate(between, i, level=level, what=what), apart) for i in range(len(pairs))],
+        [cut(estimate(between, i, level=level, what=what), apart) for i in range(len(pairs))],
     )
 
 
