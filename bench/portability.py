@@ -188,7 +188,7 @@ def cell(movement: Movement | None) -> str:
     if not movement.largest and not movement.status:
         return "same"
     status = f", {movement.status} of another status" if movement.status else ""
-    return f"{movement.largest:.1e} / {movement.mean:.1e} / {movement.rank:.4f}{status}"
+    return f"{movement.largest:.2g} / {movement.mean:.2g} / {movement.rank:.4f}{status}"
 
 
 def page(
@@ -240,7 +240,7 @@ def between(default: Outcome) -> str:
     rows = []
     for metric in METRICS:
         gap = moved(metric, default.scores["fast"], default.scores["exact"])
-        shown = gap and (f"{gap.n}", f"{gap.largest:.1e}", f"{gap.mean:.1e}", f"{gap.rank:.4f}")
+        shown = gap and (f"{gap.n}", f"{gap.largest:.2g}", f"{gap.mean:.2g}", f"{gap.rank:.4f}")
         rows.append((metric, *(shown or ("–",) * 4)))
     return table(("metric", "n", "largest", "mean", "rank correlation"), rows)
 
@@ -260,17 +260,31 @@ def furthest(mode: str, outcomes: Mapping[Environment, Outcome]) -> str:
         movements = ((moved(metric, default, scores), metric) for metric in METRICS)
         gaps += [(movement.largest, metric) for movement, metric in movements if movement]
     largest, metric = max(gaps)
-    return f"{largest:.1e} in `{mode}` ({metric})" if largest else f"none in `{mode}`"
+    return f"{largest:.2g} in `{mode}` ({metric})" if largest else f"none in `{mode}`"
 
 
 def movements(mode: str, outcomes: Mapping[Environment, Outcome]) -> str:
+    """Return how far scores are from the default's; environments with the same bits share a row."""
     default = next(iter(outcomes.values())).scores[mode]
-    scale = (spread(metric, default) for metric in METRICS)
-    rows = [("n; standard deviation of the scores", *scale)]
-    for environment, outcome in list(outcomes.items())[1:]:
-        cells = (cell(moved(metric, default, outcome.scores[mode])) for metric in METRICS)
-        rows.append((environment.name, *cells))
-    return table(("environment", *METRICS), rows)
+    rows = [("*n; standard deviation*", *(spread(metric, default) for metric in METRICS))]
+    for group in alike(mode, outcomes):
+        scores = outcomes[group[0]].scores[mode]
+        cells = (cell(moved(metric, default, scores)) for metric in METRICS)
+        rows.append((", ".join(environment.name for environment in group), *cells))
+    return table(("environments", *METRICS), rows)
+
+
+def alike(mode: str, outcomes: Mapping[Environment, Outcome]) -> list[list[Environment]]:
+    """Return the environments, those together whose scores are the same lines."""
+    groups: list[list[Environment]] = []
+    for environment, outcome in outcomes.items():
+        for group in groups:
+            if outcomes[group[0]].scores[mode] == outcome.scores[mode]:
+                group.append(environment)
+                break
+        else:
+            groups.append([environment])
+    return groups
 
 
 def spread(metric: str, scores: Sequence[Row]) -> str:
@@ -299,9 +313,11 @@ Each environment is a process of its own in which other kernels multiply, as on 
 MOVES = """
 ## How far do scores move between kernels?
 
-Scores of {files} beside those of the default environment:
-largest absolute difference / mean absolute difference / Spearman's rank correlation. *Same*: every
-score has the same bits. Nothing is promised here; this says what to expect between processors.
+Scores of {files} beside those of the default environment: largest
+absolute difference / mean absolute difference / Spearman's rank correlation. *Same*: every score has
+the same bits. Environments share a row where all their scores have the same bits: there the
+variable changes nothing on this processor. Nothing is promised here; this says what to expect
+between processors.
 """
 BETWEEN = """
 ## What `exact` costs, and how far `fast` is from it

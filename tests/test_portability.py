@@ -91,9 +91,9 @@ def test_scores_that_move_between_environments_break_nothing(bench, monkeypatch)
     shifted = {("score", THREADS): lambda words: write_scores(words[-1], shift=-0.1875)}
     status, page = outcome(bench, monkeypatch, shifted)
     assert status == 0
-    moved = "1.9e-01 / 3.1e-02 / 0.9429"
+    moved = "0.19 / 0.031 / 0.9429"
     assert f"| {THREADS} | {' | '.join([moved] * 4)} |" in page
-    assert "| 2 workers | same | same | same | same |" in page
+    assert "| default, 2 workers | same | same | same | same |" in page
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_scores_that_move_between_environments_break_nothing(bench, monkeypatch)
         ("doctor", "2 workers", lambda _: CompletedProcess([], -6, "", "x\nabort"), "-6: abort"),
         ("pytest", THREADS, lambda _: CompletedProcess([], 1, "FAILED a.py::b - c", ""),
          "| failed: a.py::b |"),
-        ("score", "2 workers", lambda words: write_scores(words[-1], shift=1e-9), "1.0e-09"),
+        ("score", "2 workers", lambda words: write_scores(words[-1], shift=1e-9), "1e-09"),
         ("score", THREADS, lambda _: CompletedProcess([], 3, "", ""), "not scored"),
     ],
 )  # fmt: skip

@@ -94,7 +94,7 @@ def describe_machine() -> Machine:
         kernels=_kernels(),
         cores=default_workers(),
         memory=_memory(),
-        gpus=ctranslate2.get_cuda_device_count(),
+        gpus=_gpus(),
         variables={
             name: printable(os.environ[name])
             for name in sorted(os.environ)
@@ -181,6 +181,13 @@ def _engine_kernels() -> dict[str, str]:
         told[name] for name in ("Selected ISA", "SGEMM backend", "GEMM_S8 backend")
     )
     return {"ctranslate2": f"{isa}, float32 {float32}, int8 {int8}"}
+
+
+def _gpus() -> int:
+    try:
+        return int(ctranslate2.get_cuda_device_count())
+    except RuntimeError:  # a driver that the engine cannot use
+        return 0
 
 
 def _memory() -> int | None:

@@ -63,9 +63,10 @@ def _print(diagnosis: Diagnosis) -> None:
 
     _print_facts(diagnosis)
     if diagnosis.arrangements:
-        size = f"{diagnosis.conversations} conversations, {diagnosis.seconds:.1f} s"
-        title = f"The same bits as all together? Mode {diagnosis.mode}, {size}"
-        print_lines(["", title], style="bold")
+        run = (
+            f"{diagnosis.mode}, {diagnosis.conversations} conversations, {diagnosis.seconds:.1f} s"
+        )
+        print_lines([f"Same bits as all scored together? ({run})"], style="bold")
         names = dict.fromkeys(tried.arrangement for tried in diagnosis.arrangements)
         print_table(("metric", "scores", *names), _arrangement_rows(diagnosis.arrangements))
         print_lines([f"Differences to the scores of {diagnosis.reference}"], style="bold")
@@ -87,7 +88,9 @@ def _print_facts(diagnosis: Diagnosis) -> None:
     grid.add_column(overflow="fold")
     for name, value in _facts(diagnosis):
         grid.add_row(name, Text(visible(value)))
-    console().print(grid)
+    out = console()
+    out.print(grid)
+    out.print()
 
 
 def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
@@ -118,8 +121,16 @@ def _arrangement_rows(arrangements: Sequence[Arrangement]) -> list[list[str]]:
     rows: dict[str, list[str]] = {}
     for tried in arrangements:
         row = rows.setdefault(tried.metric, [tried.metric, f"{tried.scores:,}"])
-        row.append(f"{tried.differing:,} by {tried.largest:.1g}" if tried.differing else "same")
+        row.append(_arrangement_cell(tried))
     return list(rows.values())
+
+
+def _arrangement_cell(tried: Arrangement) -> str:
+    if not tried.differing:
+        return "same"
+    # Scores may differ in their evidence alone.
+    gap = f"by {tried.largest:.1g}" if tried.largest else "in evidence"
+    return f"{tried.differing:,} {gap}"
 
 
 def _distance_row(distance: Distance) -> tuple[str, ...]:
