@@ -314,8 +314,8 @@ MOVES = """
 ## How far do scores move between kernels?
 
 Scores of {files} beside those of the default environment: largest
-absolute difference / mean absolute difference / Spearman's rank correlation. *Same*: every score has
-the same bits. Environments share a row where all their scores have the same bits: there the
+absolute difference / mean absolute difference / Spearman's rank correlation. *Same*: every score
+has the same bits. Environments share a row where all their scores have the same bits: there the
 variable changes nothing on this processor. Nothing is promised here; this says what to expect
 between processors.
 """
