@@ -16,7 +16,7 @@ from grice.evaluation.measures import measured
 from grice.evaluation.published import Bench, Table, bench_names, load_bench
 from grice.evaluation.replication import VERDICTS
 from grice.evaluation.rows import Row, Task
-from grice.evaluation.runs import Run, as_page, read_runs, write_run
+from grice.evaluation.runs import Run, as_page, merged, read_runs, write_run
 from grice.evaluation.wins import survives, wins
 from grice.evaluation.workshop import Workshop
 from grice.scoring import load
@@ -240,6 +240,29 @@ def test_the_page_is_written_from_records(tmp_path):
     assert f"{line} {said} |" in page
     with pytest.raises(InputError, match="no record"):
         read_runs(tmp_path)
+
+
+def test_what_cannot_be_measured_today_stays_in_the_record_with_its_day(tmp_path):
+    def row(name, value):
+        return Figure(bench="b", table="", row=name, kind="ours", on="s", measure="f1", value=value)
+
+    earlier = (row("at hand", 0.4), row("model gone", 0.5), row("row gone", 0.6))
+    run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
+              counts={}, figures=earlier, wins=(), notes={})  # fmt: skip
+    assert merged(earlier, tmp_path, "b") == list(earlier)
+    write_run(run, tmp_path)
+    together = merged(
+        [row("new", 0.1), row("at hand", 0.7), row("model gone", None)], tmp_path, "b"
+    )
+    assert [(figure.row, figure.value, figure.date) for figure in together] == [
+        ("new", 0.1, ""),
+        ("at hand", 0.7, ""),
+        ("model gone", 0.5, "2026-01-02"),
+        ("row gone", 0.6, "2026-01-02"),
+    ]
+    write_run(msgspec.structs.replace(run, date="2026-03-04", figures=tuple(together)), tmp_path)
+    assert merged([], tmp_path, "b")[2].date == "2026-01-02"
+    assert "measured 2026-01-02 |" in as_page(read_runs(tmp_path))
 
 
 def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys):

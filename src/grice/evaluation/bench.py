@@ -70,6 +70,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             with the bounds of its 95 % interval.
         metric: The metric that the value is of; see :class:`~grice.evaluation.rows.Row`.
         baseline: The trivial baseline that it is compared with.
+        date: Day of the measurement, if it is older than the run it is recorded with.
     """
 
     bench: str
@@ -94,6 +95,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     difference: tuple[float, float, float] | None = None
     metric: str = ""
     baseline: str = ""
+    date: str = ""
 
     def public(self) -> BenchRow:
         """Return the fields that other programs read."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Run", "as_page", "counted", "equal_rows", "read_runs", "write_run"]
+__all__ = ["Run", "as_page", "counted", "equal_rows", "merged", "read_runs", "write_run"]
 
 NOT_MEASURED = "not measured"
 
@@ -81,6 +81,34 @@ def equal_rows(found: Sequence[Figure]) -> list[tuple[str, str]]:
     ]
 
 
+def merged(measured: Sequence[Figure], folder: Path, bench: str) -> list[Figure]:
+    """Return figures together with the recorded ones that could not be measured this time.
+
+    A model or a data set that is not at hand today takes nothing from the record: its figures stay,
+    with the day they were measured. Delete the record to begin anew.
+
+    Raises:
+        InputError: If there is a record that cannot be read.
+    """
+    path = folder / f"{bench}.json"
+    earlier = _read_run(path) if path.exists() else None
+    if earlier is None:
+        return list(measured)
+    kept = {
+        _key(figure): msgspec.structs.replace(figure, date=figure.date or earlier.date)
+        for figure in earlier.figures
+    }
+    for figure in measured:
+        if figure.value is not None:
+            kept.pop(_key(figure), None)
+    together = [kept.pop(_key(figure), figure) for figure in measured]
+    return together + list(kept.values())
+
+
+def _key(figure: Figure) -> tuple[str, str, str, str, str]:
+    return figure.table, figure.row, figure.on, figure.measure, figure.beside
+
+
 def write_run(run: Run, folder: Path) -> None:
     """Write a run to ``BENCH.json`` in a folder.
 
@@ -110,15 +138,17 @@ def read_runs(folder: Path) -> list[Run]:
     Raises:
         InputError: If there is none, or one cannot be read.
     """
-    runs = []
-    for path in sorted(folder.glob("*.json")):
-        try:
-            runs.append(msgspec.json.decode(path.read_bytes(), type=Run))
-        except msgspec.DecodeError as error:
-            raise InputError(f"{path}: not the record of a bench: {error}") from None
+    runs = [_read_run(path) for path in sorted(folder.glob("*.json"))]
     if not runs:
         raise InputError(f"{folder}: no record of a bench; grice bench all --record writes them")
     return runs
+
+
+def _read_run(path: Path) -> Run:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Run)
+    except msgspec.DecodeError as error:
+        raise InputError(f"{path}: not the record of a bench: {error}") from None
 
 
 def as_page(runs: Sequence[Run]) -> str:
@@ -208,6 +238,8 @@ def _line(figure: Figure) -> str:
     remarks = [_difference(figure), _cell(figure.why) if figure.kind == "ours" else ""]
     remark = "; ".join(filter(None, remarks)) if figure.verdict else ""
     verdict = (figure.verdict or "") + (f" ({remark})" if remark else "")
+    if figure.date:
+        verdict = f"{verdict}; measured {figure.date}".removeprefix("; ")
     return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
 
 

@@ -95,7 +95,7 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
     """Measure, print and keep one bench; return how many figures it gave."""
     import grice
     from grice.evaluation.bench import figures
-    from grice.evaluation.runs import Run, counted, equal_rows, write_run
+    from grice.evaluation.runs import Run, counted, equal_rows, merged, write_run
     from grice.evaluation.wins import wins
 
     found = list(figures(bench, workshop))
@@ -111,6 +111,7 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
     else:
         _print(bench, found, won)
     if arguments.record:
+        together = merged(found, arguments.record, bench.name)
         write_run(
             Run(
                 bench=bench.name,
@@ -119,8 +120,8 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
                 date=f"{datetime.now(UTC):%Y-%m-%d}",
                 version=grice.__version__,
                 command=f"grice bench {bench.name}",
-                counts=counted(found),
-                figures=tuple(figure for figure in found if figure.value is not None),
+                counts=counted(together),
+                figures=tuple(figure for figure in together if figure.value is not None),
                 wins=tuple(won),
                 notes={table.id: table.note for table in bench.tables if table.note},
             ),
