@@ -91,20 +91,21 @@ def commonsense(
     tails: Count = 10,
     share: Share = 0.5,
 ) -> list[Judgement]:
-    """Return how plausible the triples of events of each reply are, and how well it fits.
+    """Return the plausibility of the reply's event triples, blended with context relevance.
 
-    A triple joins two events of the reply, or one of the reply and one of the turn before it.
-    Their plausibilities are pooled and mixed with the probability that the reply belongs to what
-    was said before, for the share of its words that it says anew. The evidence is every triple with
-    its place, its plausibility and the most similar triple that is known, and how far the fit moved
-    the score. A reply with an event that is related to no other is judged by its fit, with 0.5 for
-    its triples; one without an event is not judged.
+    A triple relates two events of the reply, or one of the reply and one of the turn before it. The
+    plausibilities of a reply's triples are pooled and mixed with the probability that the reply
+    answers what was said before. A reply with one event and no triple is judged by context
+    relevance alone; one without an event is not judged. The evidence is every triple with its place
+    in the text, its plausibility and the nearest known triple, and the effect of context relevance.
 
-    It can tell replies that answer what was said from those that do not, about as well as the
-    cosine with the turn before does (``grice bench conture``), and each triple can be read and
-    checked. It does not know how the world works as people do: on replies that are on topic and
-    still senseless, and on replies by people, it is no better than the length of the reply
-    (``grice bench deco``), and that the triples add to the fit is not shown.
+    When to use it:
+        To read which events a reply relates, and to check each relation against what is known.
+
+    When not to:
+        To find senseless replies by the number alone: on replies that are on the topic it ranks no
+        better than their length does (``grice bench deco``), and elsewhere about as well as the
+        cosine with the turn before (``grice bench conture``).
 
     Args:
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
