@@ -101,7 +101,7 @@ def _encoded(rows: Iterable[Calibrated]) -> Iterator[bytes]:
 
 
 def _print(found: Calibration) -> None:
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     rows = []
     for one in found.maps:

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(to_json(result) + "\n")
     else:
-        from grice.cli._tables import print_lines
+        from grice.cli.tables import print_lines
 
         for check in result.checks:
             style = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}[check.verdict]

@@ -144,8 +144,8 @@ def _graphs(arguments: argparse.Namespace) -> list[tuple[Sample, str]]:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import print_json
-    from grice.cli._tables import print_lines
+    from grice.cli.output import print_json
+    from grice.cli.tables import print_lines
     from grice.graphs.check import check_graph
 
     broken = 0
@@ -168,8 +168,8 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import print_json
-    from grice.cli._terminal import warn
+    from grice.cli.output import print_json
+    from grice.cli.terminal import warn
     from grice.graphs.samples import read_predictions, read_samples
     from grice.graphs.scores import OVERLAPS, score_table
 
@@ -217,9 +217,9 @@ def _score_by_shape(
     arguments: argparse.Namespace, samples: Sequence[Sample], predictions: Sequence[Prediction],
     likeness: Mapping[str, Callable[[str, str], float]],
 ) -> int:  # fmt: skip
-    from grice.cli._output import print_json
-    from grice.cli._tables import bounds, number, print_lines, print_table
-    from grice.cli._terminal import warn
+    from grice.cli.output import print_json
+    from grice.cli.tables import bounds, number, print_lines, print_table
+    from grice.cli.terminal import warn
     from grice.graphs.analysis import by_shape
     from grice.graphs.scores import paired, score_samples
 
@@ -256,7 +256,7 @@ def _score_by_shape(
 
 @contextmanager
 def _opened() -> Iterator[GraphJudges]:
-    from grice.cli._options import cache_folder
+    from grice.cli.options import cache_folder
     from grice.scoring.models import Models, default_workers
 
     models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
@@ -284,7 +284,7 @@ def _unanswered(missing: int, total: int) -> str:
 
 
 def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     print_lines([f"{counted(rows[0].measures['sa'].n, 'sample')}; rules {arguments.rules}, gate "
                  f"{arguments.gate}; means with 95 % intervals"], style="bold")  # fmt: skip
@@ -305,8 +305,8 @@ def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
 
 
 def _repair(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import print_json
-    from grice.cli._tables import print_lines
+    from grice.cli.output import print_json
+    from grice.cli.tables import print_lines
     from grice.graphs.repair import repair_graph
 
     lost = fixed = 0
@@ -382,8 +382,8 @@ def _stats(arguments: argparse.Namespace) -> int:
 
     import msgspec
 
-    from grice.cli._output import print_json
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.output import print_json
+    from grice.cli.tables import bounds, number, print_lines, print_table
     from grice.graphs.analysis import leaks, negation_by_stance, relations_by_stance, shapes
 
     samples = [msgspec.structs.replace(sample, graphs=(graph,))
@@ -421,7 +421,7 @@ LEAKS = {"majority": "the more frequent one", "words": "negations in both texts,
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.errors import InputError
     from grice.graphs.generate import generate_graphs
     from grice.graphs.samples import Sample, read_samples

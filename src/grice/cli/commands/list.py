@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list or the page."""
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.metrics.page import metric_page, model_cards
     from grice.metrics.registry import find_metrics
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_lists(registry: Registry) -> None:
-    from grice.cli._tables import print_limits, print_lines, print_table
+    from grice.cli.tables import print_limits, print_lines, print_table
     from grice.formats import FORMATS
     from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
     from grice.metrics.limits import summed_up

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, load_grader, positive
 from grice.cli._status import PARTIAL
+from grice.cli.options import add_metric_options, load_grader, positive
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables, and write them where asked."""
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.errors import InputError
     from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import data_folder, wanted_sets
@@ -142,7 +142,7 @@ def _print_pairs(block: DamagedBlock) -> None:
 
 
 def _list_sets() -> int:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
     from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
 
@@ -167,7 +167,7 @@ def _write(
     from datetime import UTC, datetime
 
     import grice
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.files import write_text
 
     for line in shared:

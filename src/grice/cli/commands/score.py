@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, load_grader
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
+from grice.cli.options import add_metric_options, load_grader
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli._status` for the exit status."""
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.formats import read
     from grice.scoring.run import run as run_scoring
     from grice.scoring.sink import ScoreFile
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _status(summary: Summary) -> int:
     """Return the exit status of a finished run, and say what is missing from it."""
-    from grice.cli._terminal import one_line, warn
+    from grice.cli.terminal import one_line, warn
 
     for metric in summary.metrics:
         if failed := metric.counts.get("failed", 0):
@@ -185,7 +185,7 @@ def _sink(arguments: argparse.Namespace, identity: str, stack: ExitStack) -> Sin
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
-    from grice.cli._terminal import print_summary, warn
+    from grice.cli.terminal import print_summary, warn
     from grice.records import to_json
 
     for reading in readings:

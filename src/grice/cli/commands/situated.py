@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import positive
+from grice.cli.options import positive
 
 if TYPE_CHECKING:
     import argparse
@@ -142,8 +142,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _score(arguments: argparse.Namespace) -> int:
     import msgspec
 
-    from grice.cli._output import print_json
-    from grice.cli._terminal import warn
+    from grice.cli.output import print_json
+    from grice.cli.terminal import warn
     from grice.situated.floors import halved, swapped
     from grice.situated.java import JavaMeteor, check_program, spice
     from grice.situated.meteor import meteor_counts
@@ -207,7 +207,7 @@ def _score(arguments: argparse.Namespace) -> int:
 
 def _print_rows(rows: Sequence[Row]) -> None:
     """Print a table for each kind of context: the system with its intervals, floors beside it."""
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     for context in dict.fromkeys(row.context for row in rows):
         own, *floors = (row.measures for row in rows if row.context == context)
@@ -234,7 +234,7 @@ def _print_rows(rows: Sequence[Row]) -> None:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from grice.cli._output import print_json
+    from grice.cli.output import print_json
     from grice.situated.recompose import KeywordLine
     from grice.situated.records import read_records
 
@@ -253,7 +253,7 @@ def _given(path: Path) -> list[Question | Statement]:
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
     from grice.files import make_folder, write_lines, write_text
     from grice.situated.build import build_benchmark, datasheet
 
@@ -344,8 +344,8 @@ def _split(arguments: argparse.Namespace) -> int:
 def _describe(arguments: argparse.Namespace) -> int:
     import msgspec
 
-    from grice.cli._output import print_json
-    from grice.cli._tables import print_table
+    from grice.cli.output import print_json
+    from grice.cli.tables import print_table
     from grice.situated.examples import describe
     from grice.situated.records import read_samples
 
@@ -384,7 +384,7 @@ def _tagger(arguments: argparse.Namespace, shipped: Tagger | None) -> Tagger:
 
 
 def _report(count: int, what: str) -> None:
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
 
     if count:
         warn(f"{count:,} {what}")
@@ -397,7 +397,7 @@ def _encoded(samples: Iterable[Sample]) -> list[bytes]:
 
 
 def _write(records: Iterable[object]) -> None:
-    from grice.cli._output import print_json
+    from grice.cli.output import print_json
 
     for record in records:
         print_json(record)

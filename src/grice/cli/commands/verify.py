@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, destination, load_grader
+from grice.cli.options import add_metric_options, destination, load_grader
 from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _take_options(arguments: argparse.Namespace, signatures: dict[str, str]) -> 
 
 
 def _print(result: VerifyResult) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     print_lines([f"{result.file}: {counted(result.scores, 'score')} re-derived"], style="bold")
     print_table(
@@ -162,7 +162,7 @@ def _faithful(arguments: argparse.Namespace) -> int:
 
 
 def _print_faithful(result: FaithfulResult) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     replies = counted(result.replies, "reply", "replies")
     print_lines([f"{result.metric}: {replies} with evidence"], style="bold")

@@ -9,7 +9,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from grice.cli._terminal import console, indented, one_line
+from grice.cli.terminal import console, indented, one_line
 from grice.metrics.limits import NOT_MEASURED
 
 if TYPE_CHECKING:

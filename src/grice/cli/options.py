@@ -29,7 +29,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
     registry = find_metrics(early.plugin)
     parser.set_defaults(registry=registry)  # a plugin is run once a command
     for problem in registry.problems:  # here, where every command comes by once
-        from grice.cli._terminal import warn
+        from grice.cli.terminal import warn
 
         warn(problem)
     group = parser.add_argument_group(
