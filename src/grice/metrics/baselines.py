@@ -6,12 +6,12 @@ They are metrics like any other, so that every table can hold them as rows.
 from __future__ import annotations
 
 import math
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
+from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 SOURCE = "No method: a floor."
-WORD = re.compile(r"[a-z0-9']+")
 USERS = frozenset({"human", "user"})
 SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 
@@ -115,7 +114,7 @@ def _overlap(response: Response) -> Judgement:
 
 
 def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower())
+    return WORDS.findall(text.lower())
 
 
 @metric(
