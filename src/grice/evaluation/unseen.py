@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 from grice.runtime.protocols import Pair
 from grice.runtime.replies import WIDTH, Scale, reply_features
 from grice.text.surface import surface

@@ -25,7 +25,7 @@ from grice.knowledge.candidates import (
 )
 from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
 from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 from grice.runtime.products import Columns
 from grice.text.lexicon import look_up
 from grice.text.script import unreadable

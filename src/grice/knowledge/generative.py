@@ -14,8 +14,8 @@ import numpy as np
 from grice.errors import BundleError, InputError
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import COPULA, WISH
+from grice.numeric import sigmoid
 from grice.records import KnownTail
-from grice.runtime.heads import sigmoid
 from grice.text.tokens import PLAIN_WORDS
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from grice.errors import BundleError, InputError
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 from grice.runtime.pairs import BALANCED
 from grice.text.tokens import WORD_CHARACTER
 

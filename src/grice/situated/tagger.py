@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_check
 import numpy as np
 
 from grice.errors import BundleError
-from grice.runtime.heads import Mlp, softmax
+from grice.numeric import softmax
+from grice.runtime.heads import Mlp
 from grice.runtime.protocols import TaggedSpan
 from grice.runtime.spans import neighbourhood, word_starts
 from grice.situated.dates import merge_spans

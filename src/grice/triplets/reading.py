@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from grice.numeric import unit_vector
 from grice.text.tokens import SENTENCE_BREAK
 
 if TYPE_CHECKING:
@@ -54,8 +55,7 @@ class TextReading(NamedTuple):
         first, end = self.tokens(place)
         if first == end:
             return np.zeros(self.states.shape[1], np.float32)
-        found = self.states[first:end].mean(axis=0, dtype=np.float32)
-        return np.asarray(found / max(float(np.linalg.norm(found)), 1e-9), np.float32)
+        return unit_vector(self.states[first:end].mean(axis=0, dtype=np.float32))
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
