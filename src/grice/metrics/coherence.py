@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Literal
 
@@ -111,6 +110,8 @@ def _left_out(
     turns: dict[int, Turn], each: Sequence[float], value: float, model: ThreadReader
 ) -> tuple[TurnEvidence, ...]:
     """Return the least coherent turns, by themselves and by what they cost the whole."""
+    from grice.numeric import logit  # metrics are listed without numpy
+
     places = list(turns)
     tried = sorted(range(1, len(each)), key=lambda i: each[i])[:TRIED]
     if len(places) < 3:
@@ -118,17 +119,12 @@ def _left_out(
     without = model.read([_thread({k: turns[k] for k in places if k != places[i]}) for i in tried])
     effects = [value - other for other, _ in without]
     ranks = zip(
-        _standard([_logit(each[i]) for i in tried]),
-        _standard([_logit(value) - _logit(other) for other, _ in without]),
+        _standard([logit(each[i], LEAST) for i in tried]),
+        _standard([logit(value, LEAST) - logit(other, LEAST) for other, _ in without]),
         strict=True,
     )
     order = sorted(zip((a + b for a, b in ranks), tried, effects, strict=True))
     return tuple(TurnEvidence(places[i], effect) for _, i, effect in order[:SHOWN] if effect < 0)
-
-
-def _logit(value: float) -> float:
-    kept = min(max(value, LEAST), 1 - LEAST)
-    return math.log(kept / (1 - kept))
 
 
 def _standard(values: Sequence[float]) -> list[float]:

@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.text.tokens import SENTENCES_WITH_MARKS, WORDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 __all__ = ["Anew", "read_anew", "said_anew"]
 
-SENTENCE = re.compile(r"[^.!?…]*[.!?…]*\s*")
-WORDS = re.compile(r"[a-z0-9']+")
 MARKS = re.compile(
     r"\b(?:out of|of|/)\s*(?:5|10|100|five|ten)\b|\b(?:stars?|points?|marks?|ratings?|scores?)\b"
 )
@@ -75,7 +75,7 @@ def _sentences_said(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (found.group() for found in SENTENCE.finditer(text) if found.group())
+    return (found.group() for found in SENTENCES_WITH_MARKS.finditer(text) if found.group())
 
 
 def _words(sentence: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from grice.text.contractions import written_out
+from grice.text.tokens import SENTENCE_END
 from grice.text.verbs import (
     base_form,
     is_adjective,
@@ -162,7 +163,7 @@ def read_events(text: str, spans: Sequence[tuple[int, int]], *, said_by: Speaker
     events: list[Event] = []
     for i, (start, end) in enumerate(spans):
         inherited: Party | None = None
-        if i > 0 and not _SENTENCE_END.search(text[spans[i - 1][1] : start]):
+        if i > 0 and not SENTENCE_END.search(text[spans[i - 1][1] : start]):
             inherited = events[-1].subject
         events.append(read_event(text[start:end], said_by=said_by, inherited=inherited))
     return events
@@ -248,7 +249,6 @@ def read_event(text: str, *, said_by: Speaker, inherited: Party | None = None) -
 
 
 _OTHER_NAME = {"PersonX": "PersonY", "PersonY": "PersonX"}
-_SENTENCE_END = re.compile(r"[.!?]\s")
 _SUBJECTS = {
     "i": "i",
     "we": "i",
