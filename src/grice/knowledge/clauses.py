@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.knowledge.extraction import Place
 from grice.knowledge.faults import is_cut_off, is_unsound, with_people_apart
 from grice.text.contractions import written_out
-from grice.text.events import Event, Mention, reaction, read_event
+from grice.text.events import Event, reaction, read_event
+from grice.text.people import Mention
 from grice.text.tokens import SENTENCE_END, SHORT_FORMS
 from grice.text.verbs import base_form, is_adjective, is_past, is_verb, past_participle
 from grice.text.wordlists import (
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from grice.runtime.protocols import TaggedSpan
-    from grice.text.events import Party, Speaker
+    from grice.text.people import Party, Speaker
 
 __all__ = ["CHARACTERS", "EVENTS", "Said", "said_events"]
 

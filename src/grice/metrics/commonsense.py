@@ -21,7 +21,7 @@ from grice.knowledge.extraction import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
 from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.runtime.protocols import Pair
-from grice.text.anew import read_anew
+from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -210,13 +210,13 @@ def _fits(
         for response, each in zip(responses, found, strict=True)
     ]
     wanted = [one for one, is_asked in zip(responses, asked, strict=True) if is_asked]
-    anew = [read_anew(one.text, (turn.text for turn in one.history)) for one in wanted]
+    novelties = [novelty(one.text, (turn.text for turn in one.history)) for one in wanted]
     pairs = [
         Pair(tuple(turn.text for turn in one.history[-TURNS:]), said.text)
-        for one, said in zip(wanted, anew, strict=True)
+        for one, said in zip(wanted, novelties, strict=True)
     ]
-    fits = zip(relevance.classify(pairs) if pairs else (), anew, strict=True)
-    values = iter([value * said.share for value, said in fits])
+    fits = zip(relevance.classify(pairs) if pairs else (), novelties, strict=True)
+    values = iter([value * said.novel_fraction for value, said in fits])
     return [next(values) if is_asked else None for is_asked in asked]
 
 

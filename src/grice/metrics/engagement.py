@@ -9,7 +9,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair
-from grice.text.anew import read_anew
+from grice.text.repetition import novelty
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -74,17 +74,17 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
     """
     reasons = [nothing_to_judge(r) for r in responses]
     readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
-    anew = [read_anew(r.text, (turn.text for turn in r.history)) for r in readable]
-    pairs = [Pair((_before(r),), found.text) for r, found in zip(readable, anew, strict=True)]
+    novelties = [novelty(r.text, (turn.text for turn in r.history)) for r in readable]
+    pairs = [Pair((_before(r),), found.text) for r, found in zip(readable, novelties, strict=True)]
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
     cut = dict(zip(texts, model.truncated(texts), strict=True))
-    judged = iter(zip(anew, pairs, model.weigh(pairs), strict=True))
+    judged = iter(zip(novelties, pairs, model.weigh(pairs), strict=True))
     for unjudged in reasons:
         if unjudged:
             yield Judgement(NEUTRAL, "abstained", unjudged)
             continue
         found, pair, weighed = next(judged)
-        share = found.share
+        share = found.novel_fraction
         if not share or unreadable(found.text):
             yield Judgement(0.0, "ok", "it says nothing that was not said before")
             continue

@@ -8,7 +8,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair
-from grice.text.anew import read_anew
+from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,10 +64,10 @@ def relevance(
     reasons = [nothing_to_judge(r) for r in responses]
     readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
     windows = [r.history[-history:] for r in readable]
-    anew = [read_anew(r.text, (turn.text for turn in r.history)) for r in readable]
-    shares = iter([found.share for found in anew])
+    novelties = [novelty(r.text, (turn.text for turn in r.history)) for r in readable]
+    shares = iter([found.novel_fraction for found in novelties])
     pairs = [Pair(tuple(turn.text for turn in window), found.text)
-             for found, window in zip(anew, windows, strict=True)]  # fmt: skip
+             for found, window in zip(novelties, windows, strict=True)]  # fmt: skip
     shortened = [
         Pair(pair.left[:i] + pair.left[i + 1 :], pair.right)
         for pair in pairs

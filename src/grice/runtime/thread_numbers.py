@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from grice.text.anew import said_anew
+from grice.text.repetition import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def again_numbers(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
 
 @lru_cache(maxsize=4096)
 def _anew(text: str) -> str:
-    return said_anew(text, ())
+    return strip_repetition(text, ())
 
 
 def speaker_numbers(numbers: Array, speakers: Sequence[str | int]) -> Array:
