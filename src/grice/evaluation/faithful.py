@@ -16,7 +16,7 @@ import msgspec
 
 from grice.errors import counted
 from grice.evaluation.proportions import proportion
-from grice.knowledge.compatibility import EACH
+from grice.metrics.commonsense.scorers import EACH
 from grice.perturb.negation import negated
 from grice.perturb.wording import antonyms, fit, put, words
 from grice.records import Conversation, KnownTail, Score, Span, Triple, TripleEvidence

@@ -1,9 +1,9 @@
 """A judge of single replies: a linear head on countable features and frozen vectors.
 
-The log odds are a sum with one part per feature: the numbers of :mod:`grice.text.surface`, the
-cosine with the turn before, what the turn before says, what the reply says, how the two meet, and,
-if the head was put on top of another classifier, that one's answer. So every part says how far it
-moved the score.
+The log odds are a sum with one part per feature: those of
+:mod:`grice.metrics.engagement.features`, the cosine with the turn before, what the turn before
+says, what the reply says, how the two meet, and, if the head was put on top of another classifier,
+that one's answer. So every part says how far it moved the score.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
+from grice.metrics.engagement.features import COUNTS, SURFACE, surface
 from grice.numeric import logit, sigmoid
 from grice.runtime.heads import Mlp
-from grice.text.surface import COUNTS, SURFACE, surface
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

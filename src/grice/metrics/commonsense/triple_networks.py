@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.knowledge.compatibility import Sources
+    from grice.metrics.commonsense.scorers import Sources
     from grice.records import Triple
     from grice.runtime.protocols import Encoder, Vector
 

@@ -28,10 +28,16 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["MISFITS", "NOTHING", "MisfitHead", "Misfits", "misfit_numbers"]
+__all__ = [
+    "NOTHING",
+    "REPLACED_TOKEN_FEATURES",
+    "ReplacedTokenDetector",
+    "ReplacedTokens",
+    "replaced_token_features",
+]
 
-MISFITS = 8
-"""How many numbers :func:`misfit_numbers` gives for a turn."""
+REPLACED_TOKEN_FEATURES = 8
+"""How many features :func:`replaced_token_features` gives for a turn."""
 WORST = 3
 """Tokens that stand for the worst of a text."""
 LONG = 4
@@ -45,7 +51,7 @@ SHARP = 2.0
 """What log odds of words are multiplied by before they are summed."""
 
 
-class Misfits(NamedTuple):
+class ReplacedTokens(NamedTuple):
     """How much the words of a text look as if they did not belong there.
 
     Attributes:
@@ -58,11 +64,11 @@ class Misfits(NamedTuple):
     words: tuple[tuple[str, float], ...]
 
 
-NOTHING = Misfits((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())
+NOTHING = ReplacedTokens((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())
 """Of a text without a word."""
 
 
-class MisfitHead:
+class ReplacedTokenDetector:
     """Judges the words of texts by the states of their tokens.
 
     Args:
@@ -78,7 +84,7 @@ class MisfitHead:
         self._network, self._reach, self._sharpness = network, reach, sharpness
 
     @classmethod
-    def open(cls, bundle: Bundle, encoder: str) -> MisfitHead:
+    def open(cls, bundle: Bundle, encoder: str) -> ReplacedTokenDetector:
         """Open a bundle with ``misfits.npz`` and the settings ``reach`` and ``sharpness``.
 
         Args:
@@ -94,7 +100,7 @@ class MisfitHead:
         identity = f"{bundle.card.name}@{bundle.digest}/misfits+{encoder}"
         return cls(Mlp.load(bundle.path("misfits.npz")), reach, sharpness, identity)
 
-    def judge(self, text: str, hidden: Hidden) -> Misfits:
+    def judge(self, text: str, hidden: Hidden) -> ReplacedTokens:
         """Return how well the words of a text belong there.
 
         Args:
@@ -104,7 +110,9 @@ class MisfitHead:
         odds = self.odds(hidden.states)
         if not len(odds):
             return NOTHING
-        return Misfits(_whole(odds, self._sharpness), _words(text, hidden.offsets[1:-1], odds))
+        return ReplacedTokens(
+            _whole(odds, self._sharpness), _words(text, hidden.offsets[1:-1], odds)
+        )
 
     def odds(self, states: Array) -> Array:
         """Return the log odds that a token does not belong, of all but the first and the last."""
@@ -155,8 +163,8 @@ def _words(
     return tuple(found)
 
 
-def misfit_numbers(turns: Sequence[Misfits]) -> Array:
-    """Return the numbers of the turns of a conversation, shape ``(turns, MISFITS)``; high is odd.
+def replaced_token_features(turns: Sequence[ReplacedTokens]) -> Array:
+    """Return the features of the turns of a conversation, shape ``(turns, 8)``; high is odd.
 
     Those of the whole turn; then the soft maximum over its words that also stand in another turn
     (a word put where it does not belong is often taken from around it), over those that stand
@@ -166,7 +174,7 @@ def misfit_numbers(turns: Sequence[Misfits]) -> Array:
     spread: Counter[str] = Counter()
     for words in stems:
         spread.update({stem for stem, length, _ in words if length >= SHORTEST})
-    found = np.empty((len(turns), MISFITS), np.float32)
+    found = np.empty((len(turns), REPLACED_TOKEN_FEATURES), np.float32)
     for i, (one, words) in enumerate(zip(turns, stems, strict=True)):
         groups: tuple[list[float], ...] = ([], [], [])
         for stem, length, odds in words:

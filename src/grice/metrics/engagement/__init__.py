@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
@@ -15,8 +15,8 @@ from grice.text.script import unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.metrics.engagement.replies import Weighed
     from grice.records import Response
-    from grice.runtime.replies import Weighed
 
 __all__ = ["engagement"]
 
@@ -30,7 +30,7 @@ SHOWN = 5
 
 
 class Judge(Protocol):
-    """Judges replies and says what moved it; see :class:`grice.runtime.replies.ReplyHead`."""
+    """Judges replies with the effect of each feature, as ``replies.ReplyHead`` does."""
 
     def weigh(self, pairs: Sequence[Pair]) -> list[Weighed]: ...
     def truncated(self, texts: Sequence[str]) -> list[bool]: ...
@@ -72,30 +72,51 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
     When not to:
         To compare replies of about the same length: it ranks nearly as ``log_length`` does.
     """
-    reasons = [nothing_to_judge(r) for r in responses]
-    readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
-    novelties = [novelty(r.text, (turn.text for turn in r.history)) for r in readable]
-    pairs = [Pair((_before(r),), found.text) for r, found in zip(readable, novelties, strict=True)]
-    texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
+    reasons = [nothing_to_judge(response) for response in responses]
+    items = [
+        _item(response) for response, reason in zip(responses, reasons, strict=True) if not reason
+    ]
+    texts = list(dict.fromkeys(text for item in items for text in item.texts))
     cut = dict(zip(texts, model.truncated(texts), strict=True))
-    judged = iter(zip(novelties, pairs, model.weigh(pairs), strict=True))
-    for unjudged in reasons:
-        if unjudged:
-            yield Judgement(NEUTRAL, "abstained", unjudged)
-            continue
-        found, pair, weighed = next(judged)
-        share = found.novel_fraction
-        if not share or unreadable(found.text):
-            yield Judgement(0.0, "ok", "it says nothing that was not said before")
-            continue
-        evidence = tuple(
-            FeatureEvidence(part.name, part.value, part.effect)
-            for part in weighed.parts[:SHOWN]
-            if abs(part.effect) >= NOTICEABLE and math.isfinite(part.value)
-        )
-        flags = ("truncated",) if cut[pair.left[0]] or cut[pair.right] else ()
-        reason = _reason(evidence) if share == 1 else f"{share:.0%} of its words are new"
-        yield Judgement(weighed.value * share, "ok", reason, flags, evidence)
+    weighed = model.weigh([item.pair for item in items])
+    judged = iter(
+        [
+            _judgement(item, answer, truncated=any(cut[text] for text in item.texts))
+            for item, answer in zip(items, weighed, strict=True)
+        ]
+    )
+    for reason in reasons:
+        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judged)
+
+
+class _Item(NamedTuple):
+    """A reply that can be judged: beside the turn before it, without repetition."""
+
+    pair: Pair
+    novel_fraction: float
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        return self.pair.left[0], self.pair.right
+
+
+def _item(response: Response) -> _Item:
+    novel = novelty(response.text, (turn.text for turn in response.history))
+    return _Item(Pair((_before(response),), novel.text), novel.novel_fraction)
+
+
+def _judgement(item: _Item, weighed: Weighed, *, truncated: bool) -> Judgement:
+    if not item.novel_fraction or unreadable(item.pair.right):
+        return Judgement(0.0, "ok", "it says nothing that was not said before")
+    evidence = tuple(
+        FeatureEvidence(part.name, part.value, part.effect)
+        for part in weighed.parts[:SHOWN]
+        if abs(part.effect) >= NOTICEABLE and math.isfinite(part.value)
+    )
+    flags = ("truncated",) if truncated else ()
+    is_new = item.novel_fraction == 1
+    reason = _reason(evidence) if is_new else f"{item.novel_fraction:.0%} of its words are new"
+    return Judgement(weighed.value * item.novel_fraction, "ok", reason, flags, evidence)
 
 
 def _before(response: Response) -> str:

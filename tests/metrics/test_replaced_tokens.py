@@ -5,11 +5,17 @@ import pytest
 from msgspec.structs import replace
 
 from grice.errors import BundleError
+from grice.metrics.coherence.memo import MemoReplacedTokens
+from grice.metrics.coherence.replaced_tokens import (
+    REPLACED_TOKEN_FEATURES,
+    ReplacedTokenDetector,
+    ReplacedTokens,
+    replaced_token_features,
+)
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder, Hidden
 from grice.runtime.heads import Mlp
-from grice.runtime.memo import Memo, MemoEncoder, MemoMisfits
-from grice.runtime.misfits import MISFITS, MisfitHead, Misfits, misfit_numbers
+from grice.runtime.memo import Memo, MemoEncoder
 
 D = 4
 
@@ -28,7 +34,7 @@ def states(*values):
     return found
 
 
-HEAD = MisfitHead(first_number(), 1, 2.0, "stub")
+HEAD = ReplacedTokenDetector(first_number(), 1, 2.0, "stub")
 
 
 def test_a_word_is_as_odd_as_its_worst_piece():
@@ -54,14 +60,14 @@ def test_a_text_without_a_token_has_no_odd_word(count):
 
 
 def misfits(**odds):
-    return Misfits((0, 0, 0, 0, 0), tuple(odds.items()))
+    return ReplacedTokens((0, 0, 0, 0, 0), tuple(odds.items()))
 
 
 def test_a_word_that_stands_in_another_turn_is_told_apart():
-    found = misfit_numbers(
+    found = replaced_token_features(
         [misfits(gardens=1, dog=2), misfits(rose=0), misfits(gardening=3, gone=-1)]
     )
-    assert found.shape == (3, MISFITS)
+    assert found.shape == (3, REPLACED_TOKEN_FEATURES)
     # "gardens" and "gardening" are taken for one word; "dog" is short, "gone" stands alone.
     assert found[:, 5].tolist() == [1, -3, 3]
     assert found[:, 6].tolist() == [-3, 0, -1]
@@ -89,9 +95,9 @@ def test_states_that_others_ask_for_are_read_along():
     bare = StateEncoder()
     memo = Memo(None)
     encoder = MemoEncoder(bare, memo)
-    judge = MemoMisfits(HEAD, encoder, memo)
+    judge = MemoReplacedTokens(HEAD, encoder, memo)
     encoder.hidden(["hello"])
-    found = judge.misfits(["hello", "goodbye", "hello"])
+    found = judge.replaced_tokens(["hello", "goodbye", "hello"])
     assert bare.asked == ["hello", "goodbye"]
     assert found[0] == found[2] == HEAD.judge("hello", bare.hidden(["hello"])[0][0])
     # And what reads states leaves the vectors behind.
@@ -104,7 +110,7 @@ def test_states_that_others_ask_for_are_read_along():
 def shipped():
     bundle = open_bundle("coherence")
     encoder = EmbeddedEncoder(open_bundle(bundle.card.encoder), mode="exact", threads=1)
-    return MisfitHead.open(bundle, encoder.identity), encoder
+    return ReplacedTokenDetector.open(bundle, encoder.identity), encoder
 
 
 def judged(shipped, *texts):
@@ -135,4 +141,4 @@ def test_a_bundle_without_settings_is_refused():
     bundle = open_bundle("coherence")
     bare = replace(bundle, card=replace(bundle.card, settings={"reach": 1}))
     with pytest.raises(BundleError, match="sharpness"):
-        MisfitHead.open(bare, "encoder")
+        ReplacedTokenDetector.open(bare, "encoder")

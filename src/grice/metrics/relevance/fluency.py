@@ -1,9 +1,9 @@
-"""How odd the words of a text are where they stand, by a small language model.
+"""How fluent a text is, by a small language model: a one-sided form of SLOR.
 
-A text is odd where a word is less likely in its place than it is at large: rare words cost
-nothing, misplaced ones do ("it good to say"), and common words gain nothing. The idea is that of
-SLOR (Pauls and Klein, 2012; Lau, Clark and Lappin, 2017), which takes the frequency of the words
-off the likelihood of a sentence, here piece by piece and one-sided.
+A text is disfluent where a word is less likely in its place than it is at large: rare words cost
+nothing, misplaced ones do ("it good to say"), and common words gain nothing. SLOR (Pauls and Klein,
+2012; Lau, Clark and Lappin, 2017) takes the unigram log probability of the words off the likelihood
+of a sentence; here this is done piece by piece, and only what is below counts.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
+from grice.metrics.relevance.pairs import BALANCED
 from grice.numeric import logits, sigmoid
-from grice.runtime.pairs import BALANCED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.metrics.relevance.pairs import PairHead
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import EmbeddedGenerator
-    from grice.runtime.pairs import PairHead
     from grice.runtime.protocols import Pair
 
-__all__ = ["FluentPairHead", "Odd", "Oddness", "Weights"]
+__all__ = ["Disfluency", "FluencyModel", "FluentPairHead", "Weights"]
 
 ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
 
 
-class Odd(NamedTuple):
-    """How odd a text is, in nats a piece, and the piece that is oddest; none where none is."""
+class Disfluency(NamedTuple):
+    """How disfluent a text is, in nats a piece, and its worst piece; empty where none is."""
 
     value: float
     piece: str
 
 
-class Oddness:
-    """Says how odd texts are where their words stand.
+class FluencyModel:
+    """Measures how disfluent texts are.
 
     Args:
-        bundle: The opened bundle of the language model; ``usual.npy`` has the log share of each
-            piece at large, in the order of ``shared_vocabulary.json``; its settings name the
-            piece that begins a text as ``begin``.
+        bundle: The opened bundle of the language model; ``usual.npy`` has the unigram log
+            probability of each piece, in the order of ``shared_vocabulary.json``; its settings
+            name the piece that begins a text as ``begin``.
         generator: That model.
 
     Raises:
@@ -59,28 +59,31 @@ class Oddness:
         pieces = msgspec.json.decode(
             bundle.path("shared_vocabulary.json").read_bytes(), type=list[str]
         )
-        usual = np.load(bundle.path("usual.npy"), allow_pickle=False).astype(np.float32).tolist()
-        if len(usual) != len(pieces) or self._begin not in pieces:
+        unigrams = np.load(bundle.path("usual.npy"), allow_pickle=False).astype(np.float32).tolist()
+        if len(unigrams) != len(pieces) or self._begin not in pieces:
             raise BundleError(
-                f"{bundle.folder}: usual.npy has {len(usual)} numbers for {len(pieces)} pieces, "
+                f"{bundle.folder}: usual.npy has {len(unigrams)} numbers for {len(pieces)} pieces, "
                 f"and settings.begin is {self._begin!r}; it must be a piece, each with a number"
             )
-        self._usual = dict(zip(pieces, usual, strict=True))
+        self._unigrams = dict(zip(pieces, unigrams, strict=True))
 
-    def measure(self, texts: Sequence[str]) -> list[Odd]:
-        """Return how odd each text is, 0 or more; of a long text only the beginning is read."""
+    def measure(self, texts: Sequence[str]) -> list[Disfluency]:
+        """Return how disfluent each text is, 0 or more; of a long one the beginning is read."""
         different = list(dict.fromkeys(texts))
         scored = self._generator.piece_log_probabilities(
             [""] * len(different), different, begin=[self._begin] * len(different)
         )
-        found = dict(zip(different, map(self._odd, scored), strict=True))
-        return [found[text] for text in texts]
+        measured = dict(zip(different, map(self._disfluency, scored), strict=True))
+        return [measured[text] for text in texts]
 
-    def _odd(self, pieces: list[tuple[str, float]]) -> Odd:
-        excess = [(self._usual[piece] - found - ALLOWED, piece) for piece, found in pieces]
+    def _disfluency(self, pieces: list[tuple[str, float]]) -> Disfluency:
+        excess = [
+            (self._unigrams[piece] - log_probability - ALLOWED, piece)
+            for piece, log_probability in pieces
+        ]
         worst, piece = max(excess, default=(0.0, ""))
-        total = math.fsum(max(0.0, one) for one, _ in excess)
-        return Odd(total / max(1, len(excess)), piece if worst > 0 else "")
+        total = math.fsum(max(0.0, nats) for nats, _ in excess)
+        return Disfluency(total / max(1, len(excess)), piece if worst > 0 else "")
 
 
 class Weights(NamedTuple):
@@ -92,7 +95,7 @@ class Weights(NamedTuple):
 
 
 class FluentPairHead:
-    """A pair classifier that also minds whether the right side is well said.
+    """A pair classifier that also minds whether the right side is fluent.
 
     Vectors of whole sentences hardly change where a word is dropped or bent, so a head that reads
     them forgives what people do not.
@@ -100,14 +103,14 @@ class FluentPairHead:
     Args:
         bundle: The opened bundle, with the weights in its settings.
         head: The networks of the bundle.
-        oddness: Of right sides.
+        fluency: Of right sides.
     """
 
-    def __init__(self, bundle: Bundle, head: PairHead, oddness: Oddness) -> None:
+    def __init__(self, bundle: Bundle, head: PairHead, fluency: FluencyModel) -> None:
         self._weights = _weights(bundle)
         self._head = head
-        self._oddness = oddness
-        self.identity = f"{self._head.identity}/{oddness.identity}"
+        self._fluency = fluency
+        self.identity = f"{self._head.identity}/{fluency.identity}"
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return for each pair the probability that the right side answers the left well.
@@ -115,12 +118,13 @@ class FluentPairHead:
         A pair without a word on either side gives 0.5: there is nothing to judge.
         """
         fitting = np.array(self._head.classify(pairs))
-        odd = np.array([one.value for one in self._oddness.measure([pair.right for pair in pairs])])
+        measured = self._fluency.measure([pair.right for pair in pairs])
+        disfluency = np.array([text.value for text in measured])
         odds = self._weights.relevance * logits(fitting, SURE)
-        odds += self._weights.shift - self._weights.oddness * odd
+        odds += self._weights.shift - self._weights.oddness * disfluency
         # The head's 0.5 says that there is nothing to judge.
         judged = np.where(fitting == BALANCED, BALANCED, sigmoid(odds.astype(np.float32)))
-        return [float(one) for one in judged]
+        return [float(value) for value in judged]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether the encoder reads only its end."""

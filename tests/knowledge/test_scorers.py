@@ -7,18 +7,18 @@ import pytest
 
 from grice.errors import BundleError, InputError
 from grice.knowledge import open_plausibility
-from grice.knowledge.compatibility import (
+from grice.knowledge.generative import Likelihood
+from grice.knowledge.plausibility import Bilinear
+from grice.metrics.commonsense.scorers import (
     Sources,
+    best_cosine,
     cautious_score,
     find_scorer,
     mean_score,
     nearest_known,
     scorer_names,
 )
-from grice.knowledge.compatibility_cosine import best_cosine
-from grice.knowledge.generative import Likelihood
-from grice.knowledge.plausibility import Bilinear
-from grice.knowledge.triple_networks import one_text
+from grice.metrics.commonsense.triple_networks import one_text
 from grice.records import KnownTail, Triple
 from grice.runtime.bundle import open_bundle
 from grice.runtime.heads import Mlp

@@ -1,24 +1,25 @@
-"""How well a triple agrees with what is known: the tests of ACCENT and their alternatives.
+"""How well a triple agrees with what is known: the scorers of ACCENT and their alternatives.
 
-Each alternative is one module ``compatibility_NAME`` with a function ``compatibility(triples,
-sources)``; a further one is one more file.
+A scorer takes triples and sources, and gives a number from 0 to 1 for each triple. ``bert`` and
+the other networks have the shapes of the baselines of CSKB Population; ``cosine`` and
+``likelihood`` are the two tests of ACCENT (Ghazarian et al., Findings of ACL 2023), with COMET's
+tails and with its loss; ``calibrated`` is the default.
 """
 
 from __future__ import annotations
 
 import math
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
+import numpy as np
 
-import grice.knowledge
 from grice.errors import InputError, did_you_mean
 from grice.knowledge.lookup import StoredKnowledge, encoded
-from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.protocols import KnowledgeBase, TailProbabilities
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
+from grice.metrics.commonsense.triple_networks import judged, neighbours, separate, together
 from grice.numeric import unit_cosine
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
     from grice.records import KnownTail, Triple
-    from grice.runtime.protocols import Encoder
+    from grice.runtime.protocols import Encoder, Vector
 
     Scorer: TypeAlias = Callable[[Sequence[Triple], "Sources"], list[float]]
 
@@ -36,15 +37,14 @@ __all__ = [
     "NO_TRIPLE",
     "Sources",
     "as_knowledge_base",
+    "best_cosine",
     "cautious_score",
-    "checked",
     "find_scorer",
     "mean_score",
     "nearest_known",
     "scorer_names",
 ]
 
-PREFIX = "compatibility_"
 NO_TRIPLE = 0.5
 """ACCENT's score of a reply without a triple."""
 LEAST = 0.01
@@ -76,29 +76,112 @@ class Sources(NamedTuple):
 
 def scorer_names() -> list[str]:
     """Return the names of the scorers there are."""
-    found = [module.name for module in iter_modules(grice.knowledge.__path__)]
-    return sorted(name.removeprefix(PREFIX) for name in found if name.startswith(PREFIX))
+    return sorted(_SCORERS)
 
 
 def find_scorer(name: str) -> Scorer:
     """Return a scorer by name: from triples and sources to a number from 0 to 1 for each triple.
 
+    It refuses a triple without a head or a tail with an :class:`InputError`.
+
     Raises:
         InputError: If there is none of that name.
     """
-    names = scorer_names()
-    if name not in names:
-        raise InputError(f"no compatibility scorer {name!r}{did_you_mean(name, names)}")
-    scorer: Scorer = import_module(f"grice.knowledge.{PREFIX}{name}").compatibility
-    return scorer
+    if name not in _SCORERS:
+        raise InputError(f"no compatibility scorer {name!r}{did_you_mean(name, _SCORERS)}")
+    scorer = _SCORERS[name]
+
+    def score(triples: Sequence[Triple], sources: Sources) -> list[float]:
+        _check(triples)
+        return scorer(triples, sources) if triples else []
+
+    return score
 
 
-def checked(triples: Sequence[Triple]) -> None:
-    """Refuse a triple without a head or a tail, which no scorer can judge.
+def _calibrated(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return how sensible triples are: 0.5 is as likely a known triple as a mismatched one.
 
-    Raises:
-        InputError: If there is one.
+    The networks of the bundle read the most similar known tail beside a triple where there is one.
     """
+    return sources.head.plausibility(triples, sources.nearest)
+
+
+def _cosine(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return ``max(0, max_i cos(embed(t), embed(t_i)))`` over the tails asked for.
+
+    ACCENT's generator gives ten; here whatever the sources hold does. Tails in a reply are clauses,
+    known ones fragments: both are worded alike before they are compared
+    (:func:`grice.knowledge.wording.tail_text`), which the paper leaves out.
+    """
+    schema = load_schema("atomic2020")
+    heads = [triple.head for triple in triples]
+    relations = [triple.relation for triple in triples]
+    given = sources.knowledge.tails(heads, relations, sources.tails)
+    own = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
+    known = [
+        [tail_text(one.tail, schema[triple.relation]) for one in tails]
+        for triple, tails in zip(triples, given, strict=True)
+    ]
+    vectors = encoded([*own, *(text for each in known for text in each)], sources.embedder)
+    return [
+        best_cosine(vectors[text], [vectors[one] for one in each])
+        for text, each in zip(own, known, strict=True)
+    ]
+
+
+def best_cosine(own: Vector, known: Sequence[Vector]) -> float:
+    """Return the largest cosine of a unit vector with others, from 0 (also if there are none)."""
+    return max([0.0, *(unit_cosine(own, vector) for vector in known)])
+
+
+def _likelihood(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return ``exp(-loss)`` of each tail given head and relation: ACCENT's "COMET (neural)".
+
+    It is the geometric mean of the probabilities of the word pieces; stored triples have none.
+    """
+    if not isinstance(sources.knowledge, TailProbabilities):
+        raise InputError(
+            "the scorer likelihood needs knowledge that generates tails; this one stores them. "
+            "Name a generator, such as bundle:comet, or take the scorer cosine"
+        )
+    tails = sources.knowledge.likelihoods(triples)
+    return [0.0 if tail is None else math.exp(tail.given) for tail in tails]
+
+
+def _bert(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return what a network makes of the vectors of head, relation and tail."""
+    return judged(separate(triples, sources.head.encoder), sources, "bert.npz")
+
+
+def _bert_sage(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return the same with the mean of what is known of head and of tail beside them."""
+    parts = (separate(triples, sources.head.encoder), neighbours(triples, sources))
+    return judged(np.concatenate(parts, axis=1), sources, "bert_sage.npz")
+
+
+def _kg_bert(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return what a network makes of the vector of the whole triple, read as one text."""
+    return judged(together(triples, sources.head.encoder), sources, "kg_bert.npz")
+
+
+def _kg_bert_sage(triples: Sequence[Triple], sources: Sources) -> list[float]:
+    """Return the same with the mean of what is known of head and of tail beside it."""
+    parts = (together(triples, sources.head.encoder), neighbours(triples, sources))
+    return judged(np.concatenate(parts, axis=1), sources, "kg_bert_sage.npz")
+
+
+_SCORERS: dict[str, Scorer] = {
+    "bert": _bert,
+    "bert_sage": _bert_sage,
+    "calibrated": _calibrated,
+    "cosine": _cosine,
+    "kg_bert": _kg_bert,
+    "kg_bert_sage": _kg_bert_sage,
+    "likelihood": _likelihood,
+}
+
+
+def _check(triples: Sequence[Triple]) -> None:
     for triple in triples:
         for part in ("head", "tail"):
             if not getattr(triple, part).strip():

@@ -122,7 +122,7 @@ def commonsense(
         share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
     """
     # Imported here: what only names the metric needs no numpy.
-    from grice.knowledge.compatibility import (
+    from grice.metrics.commonsense.scorers import (
         Sources,
         as_knowledge_base,
         cautious_score,
@@ -205,19 +205,22 @@ def _fits(
 
     What was said before, or twice, does not fit again.
     """
-    asked = [
-        bool(each.triples or each.own) and any(turn.text.strip() for turn in response.history)
-        for response, each in zip(responses, found, strict=True)
-    ]
-    wanted = [one for one, is_asked in zip(responses, asked, strict=True) if is_asked]
-    novelties = [novelty(one.text, (turn.text for turn in one.history)) for one in wanted]
     pairs = [
-        Pair(tuple(turn.text for turn in one.history[-TURNS:]), said.text)
-        for one, said in zip(wanted, novelties, strict=True)
+        _pair(response) if extraction.triples or extraction.own else None
+        for response, extraction in zip(responses, found, strict=True)
     ]
-    fits = zip(relevance.classify(pairs) if pairs else (), novelties, strict=True)
-    values = iter([value * said.novel_fraction for value, said in fits])
-    return [next(values) if is_asked else None for is_asked in asked]
+    asked = [pair for pair in pairs if pair]
+    values = iter(relevance.classify([pair for pair, _ in asked]) if asked else ())
+    return [next(values) * pair[1] if pair else None for pair in pairs]
+
+
+def _pair(response: Response) -> tuple[Pair, float] | None:
+    """Return history and reply without repetition, and the fraction of its words that is left."""
+    if not any(turn.text.strip() for turn in response.history):
+        return None
+    novel = novelty(response.text, (turn.text for turn in response.history))
+    turns = tuple(turn.text for turn in response.history[-TURNS:])
+    return Pair(turns, novel.text), novel.novel_fraction
 
 
 def _evidence(

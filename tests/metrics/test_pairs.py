@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
+from grice.metrics.relevance.pairs import PairHead, history_summary, pair_features
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.pairs import PairHead, history_summary, pair_features
 from grice.runtime.protocols import Pair, PairClassifier
 
 if TYPE_CHECKING:

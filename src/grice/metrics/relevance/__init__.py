@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
@@ -61,36 +61,60 @@ def relevance(
     Args:
         history: How many turns before the reply are read.
     """
-    reasons = [nothing_to_judge(r) for r in responses]
-    readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
-    windows = [r.history[-history:] for r in readable]
-    novelties = [novelty(r.text, (turn.text for turn in r.history)) for r in readable]
-    shares = iter([found.novel_fraction for found in novelties])
-    pairs = [Pair(tuple(turn.text for turn in window), found.text)
-             for found, window in zip(novelties, windows, strict=True)]  # fmt: skip
-    shortened = [
-        Pair(pair.left[:i] + pair.left[i + 1 :], pair.right)
-        for pair in pairs
-        if len(pair.left) > 1
-        for i in range(len(pair.left))
+    reasons = [nothing_to_judge(response) for response in responses]
+    items = [
+        _item(response, history)
+        for response, reason in zip(responses, reasons, strict=True)
+        if not reason
     ]
-    values = model.classify([*pairs, *shortened])
-    whole = iter(values[: len(pairs)])
-    without = iter(values[len(pairs) :])
-    truncated = iter(_truncated(model, pairs))
-    for response, unjudged in zip(responses, reasons, strict=True):
-        if unjudged:
-            yield Judgement(NEUTRAL, "abstained", unjudged)
-            continue
-        share = next(shares)
-        value = next(whole) * share
-        positions = response.positions[-history:]
-        # With one turn only there is no history left without it to compare with.
-        effects = [value - next(without) * share for _ in positions] if len(positions) > 1 else []
-        evidence = tuple(map(TurnEvidence, positions, effects))
-        flags = ("truncated",) if next(truncated) else ()
-        reason = _reason(evidence) if share == 1 else f"{share:.0%} of its words are new"
-        yield Judgement(value, "ok", reason, flags, evidence)
+    pairs = [pair for item in items for pair in (item.pair, *item.shortened)]
+    values = iter(model.classify(pairs))
+    cut = _cut_texts(model, items)
+    judged = iter(
+        [_judgement(item, [next(values) for _ in range(item.size)], cut) for item in items]
+    )
+    for reason in reasons:
+        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judged)
+
+
+class _Item(NamedTuple):
+    """A reply that can be judged.
+
+    Attributes:
+        pair: The history that is read, and the reply without repetition.
+        shortened: The pair without each turn of the history; none where there is only one.
+        positions: The index of each turn of the history.
+        novel: Fraction of the reply's words that is no repetition.
+    """
+
+    pair: Pair
+    shortened: tuple[Pair, ...]
+    positions: tuple[int, ...]
+    novel: float
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.shortened)
+
+
+def _item(response: Response, history: int) -> _Item:
+    novel = novelty(response.text, (turn.text for turn in response.history))
+    turns = tuple(turn.text for turn in response.history[-history:])
+    shortened = tuple(
+        Pair(turns[:i] + turns[i + 1 :], novel.text) for i in range(len(turns)) if len(turns) > 1
+    )
+    positions = tuple(response.positions[-history:])
+    return _Item(Pair(turns, novel.text), shortened, positions, novel.novel_fraction)
+
+
+def _judgement(item: _Item, values: Sequence[float], cut: frozenset[str]) -> Judgement:
+    """Return the judgement of a reply from the values of its pair and of its shortened pairs."""
+    value, *without = (value * item.novel for value in values)
+    effects = [value - other for other in without]
+    evidence = tuple(map(TurnEvidence, item.positions, effects))
+    flags = ("truncated",) if not cut.isdisjoint((*item.pair.left, item.pair.right)) else ()
+    reason = _reason(evidence) if item.novel == 1 else f"{item.novel:.0%} of its words are new"
+    return Judgement(value, "ok", reason, flags, evidence)
 
 
 def _reason(evidence: Sequence[TurnEvidence]) -> str | None:
@@ -103,7 +127,7 @@ def _reason(evidence: Sequence[TurnEvidence]) -> str | None:
     return f"turn {most.turn} {verb} it most ({most.effect:+.2f})"
 
 
-def _truncated(model: PairClassifier, pairs: Sequence[Pair]) -> list[bool]:
-    texts = list({text for pair in pairs for text in (*pair.left, pair.right)})
-    cut = dict(zip(texts, model.truncated(texts), strict=True))
-    return [any(cut[text] for text in (*pair.left, pair.right)) for pair in pairs]
+def _cut_texts(model: PairClassifier, items: Sequence[_Item]) -> frozenset[str]:
+    """Return the texts that are too long for the model to read whole."""
+    texts = list({text for item in items for text in (*item.pair.left, item.pair.right)})
+    return frozenset(text for text, cut in zip(texts, model.truncated(texts), strict=True) if cut)

@@ -5,27 +5,21 @@ import pytest
 from msgspec.structs import replace
 
 from grice.errors import BundleError
-from grice.runtime.bundle import open_bundle
-from grice.runtime.misfits import NOTHING, Misfits
-from grice.runtime.protocols import Thread
-from grice.runtime.thread_numbers import NUMBERS
-from grice.runtime.threads import (
+from grice.metrics.coherence.aggregation import (
     ALONE,
-    AROUND,
-    AT_ONCE,
     BESIDE,
-    ORDER,
     WHOLE,
-    ThreadHead,
-    Towers,
-    alone_numbers,
-    beside_numbers,
-    order_numbers,
-    own_turns,
+    context_free_features,
+    dialogue_features,
+    flaw_features,
     pooled,
-    turn_blocks,
-    whole_numbers,
 )
+from grice.metrics.coherence.dialogues import AROUND, AT_ONCE, DialogueHead, own_turns, turn_blocks
+from grice.metrics.coherence.features import NUMBERS
+from grice.metrics.coherence.protocol import Dialogue
+from grice.metrics.coherence.replaced_tokens import NOTHING, ReplacedTokens
+from grice.metrics.coherence.towers import ORDER, Towers, order_features
+from grice.runtime.bundle import open_bundle
 
 D = 8
 
@@ -56,18 +50,18 @@ class FixedWords:
 
     identity = "fixed"
 
-    def misfits(self, texts):
-        return [Misfits((6, 4, 1, 12, 6), (("odd", 6.0),)) if "odd" in text else NOTHING
+    def replaced_tokens(self, texts):
+        return [ReplacedTokens((6, 4, 1, 12, 6), (("odd", 6.0),)) if "odd" in text else NOTHING
                 for text in texts]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def head():
-    return ThreadHead(open_bundle("coherence"), FixedEncoder(), FixedWords())
+    return DialogueHead(open_bundle("coherence"), FixedEncoder(), FixedWords())
 
 
 def thread(count):
-    return Thread(
+    return Dialogue(
         tuple("AB"[i % 2] for i in range(count)), tuple(f"turn {i}" for i in range(count))
     )
 
@@ -94,7 +88,7 @@ def test_towers_without_weights_compare_a_turn_with_what_was_said():
 
 def test_a_turn_that_was_moved_fits_worse_than_others_would():
     order = np.array([0, 1, 4, 2, 3, 5])
-    intact, moved = (order_numbers(fits) for fits in (a_chain(6), a_chain(6)[order][:, order]))
+    intact, moved = (order_features(fits) for fits in (a_chain(6), a_chain(6)[order][:, order]))
     assert intact.shape == (6, ORDER)
     assert moved[2, :3].max() < intact[2, :3].min()
     # The turns around it belong together, and it belongs after another.
@@ -104,7 +98,7 @@ def test_a_turn_that_was_moved_fits_worse_than_others_would():
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_turns_have_numbers_too(count):
-    assert np.isfinite(order_numbers(a_chain(count))).all()
+    assert np.isfinite(order_features(a_chain(count))).all()
 
 
 def test_pooling_gives_mean_lowest_quarter_and_lowest():
@@ -116,7 +110,7 @@ def test_pooling_gives_mean_lowest_quarter_and_lowest():
 def test_who_is_called_what_does_not_count():
     outputs, numbers = unit(6, size=2), unit(6, size=NUMBERS + ORDER)
     beside, alone = unit(6, size=BESIDE), unit(6, size=ALONE)
-    found = [whole_numbers(outputs, numbers, beside, alone, speakers)
+    found = [dialogue_features(outputs, numbers, beside, alone, speakers)
              for speakers in ("ababab", "bababa")]  # fmt: skip
     assert found[0].shape == (WHOLE,)
     np.testing.assert_array_equal(*found)
@@ -124,8 +118,10 @@ def test_who_is_called_what_does_not_count():
 
 def test_how_turns_sound_by_themselves_does_not_depend_on_their_order():
     alone, speakers, order = unit(6, size=ALONE), np.array(list("aababc")), [3, 1, 5, 0, 4, 2]
-    found = alone_numbers(alone, speakers)
-    np.testing.assert_allclose(found, alone_numbers(alone[order], speakers[order]), atol=1e-6)
+    found = context_free_features(alone, speakers)
+    np.testing.assert_allclose(
+        found, context_free_features(alone[order], speakers[order]), atol=1e-6
+    )
     np.testing.assert_allclose(found[:ALONE], alone.mean(axis=0), atol=1e-6)
     worst = np.minimum(np.minimum(alone[[0, 1, 3]].mean(0), alone[[2, 4]].mean(0)), alone[5])
     np.testing.assert_allclose(found[ALONE:], worst, atol=1e-6)
@@ -136,13 +132,13 @@ def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(head):
     alone = head.read([one])
     assert head.read([other, one])[1] == alone[0]
     assert len(alone[0][1]) == 7
-    assert head.read([Thread((), ())]) == [(0.5, ())]
+    assert head.read([Dialogue((), ())]) == [(0.5, ())]
 
 
 def test_a_long_conversation_is_read_in_stretches(head):
     long = thread(400)
     _, turns = head.read([long])[0]
-    _, first = head.read([Thread(long.speakers[:300], long.texts[:300])])[0]
+    _, first = head.read([Dialogue(long.speakers[:300], long.texts[:300])])[0]
     assert len(turns) == 400
     # The first stretch is the same; of the second, what is far away counts for little.
     assert turns[:AT_ONCE] == first[:AT_ONCE]
@@ -153,12 +149,12 @@ def test_a_bundle_without_settings_is_refused():
     bundle = open_bundle("coherence")
     bare = replace(bundle, card=replace(bundle.card, settings={}))
     with pytest.raises(BundleError, match="decay"):
-        ThreadHead(bare, FixedEncoder(), FixedWords())
+        DialogueHead(bare, FixedEncoder(), FixedWords())
 
 
 def test_odd_words_and_what_is_said_again_stand_beside_each_other():
     texts = ["I have a dog.", "odd", "I have a dog. Really."]
-    found = beside_numbers(FixedWords().misfits(texts), "aba", texts)
+    found = flaw_features(FixedWords().replaced_tokens(texts), "aba", texts)
     assert found.shape == (3, BESIDE)
     assert found[1, 0] == 6
     assert found[2, -3] == pytest.approx(4 / 5)

@@ -17,8 +17,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from grice.errors import BundleError, InputError
+from grice.metrics.relevance.pairs import BALANCED
 from grice.numeric import sigmoid
-from grice.runtime.pairs import BALANCED
 from grice.text.tokens import WORD_CHARACTER
 
 if TYPE_CHECKING:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Literal
 
+from grice.metrics.coherence.protocol import Dialogue
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, TurnEvidence
-from grice.runtime.protocols import Thread
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.metrics.coherence.protocol import DialogueClassifier
     from grice.records import Conversation, Turn
-    from grice.runtime.protocols import ThreadReader
 
 __all__ = ["coherence"]
 
@@ -47,7 +47,7 @@ LEAST = 1e-6
 def coherence(
     conversations: Sequence[Conversation],
     *,
-    model: ThreadReader,
+    model: DialogueClassifier,
     evidence: Literal["turns", "left-out"] = "turns",
 ) -> Iterator[Judgement]:
     """Return how coherent a conversation is, 0 to 1.
@@ -74,7 +74,7 @@ def coherence(
     """
     spoken = [_spoken(one) for one in conversations]
     judged = [turns for turns in spoken if not _nothing_to_judge(turns)]
-    found = iter(model.read([_thread(turns) for turns in judged]))
+    found = iter(model.read([_dialogue(turns) for turns in judged]))
     for turns in spoken:
         if reason := _nothing_to_judge(turns):
             yield Judgement(NEUTRAL, "abstained", reason)
@@ -93,9 +93,9 @@ def _spoken(conversation: Conversation) -> dict[int, Turn]:
     return {i: turn for i, turn in enumerate(conversation.turns) if turn.text.strip()}
 
 
-def _thread(turns: dict[int, Turn]) -> Thread:
+def _dialogue(turns: dict[int, Turn]) -> Dialogue:
     said = turns.values()
-    return Thread(tuple(turn.speaker for turn in said), tuple(turn.text for turn in said))
+    return Dialogue(tuple(turn.speaker for turn in said), tuple(turn.text for turn in said))
 
 
 def _weakest(turns: dict[int, Turn], each: Sequence[float]) -> tuple[TurnEvidence, ...]:
@@ -107,7 +107,7 @@ def _weakest(turns: dict[int, Turn], each: Sequence[float]) -> tuple[TurnEvidenc
 
 
 def _left_out(
-    turns: dict[int, Turn], each: Sequence[float], value: float, model: ThreadReader
+    turns: dict[int, Turn], each: Sequence[float], value: float, model: DialogueClassifier
 ) -> tuple[TurnEvidence, ...]:
     """Return the least coherent turns, by themselves and by what they cost the whole."""
     from grice.numeric import logit  # metrics are listed without numpy
@@ -116,7 +116,9 @@ def _left_out(
     tried = sorted(range(1, len(each)), key=lambda i: each[i])[:TRIED]
     if len(places) < 3:
         return ()  # nothing is left to judge without a turn
-    without = model.read([_thread({k: turns[k] for k in places if k != places[i]}) for i in tried])
+    without = model.read(
+        [_dialogue({k: turns[k] for k in places if k != places[i]}) for i in tried]
+    )
     effects = [value - other for other, _ in without]
     ranks = zip(
         _standard([logit(each[i], LEAST) for i in tried]),

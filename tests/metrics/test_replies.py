@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
+from grice.metrics.engagement.features import SURFACE, surface
+from grice.metrics.engagement.replies import ReplyHead, Scale, part_names
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.protocols import Pair, PairClassifier
-from grice.runtime.replies import ReplyHead, Scale, part_names
-from grice.text.surface import SURFACE, surface
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
+from grice.metrics.relevance.fluency import FluencyModel, FluentPairHead
 from grice.runtime.bundle import file_sha256, open_bundle, shipped_bundles
-from grice.runtime.oddness import FluentPairHead, Oddness
 from grice.runtime.protocols import Pair
 from grice.scoring.models import Models
 
@@ -49,7 +49,7 @@ def model():
 
 @pytest.fixture
 def oddness(tmp_path, model):
-    return Oddness(folder_of(tmp_path / "bundle"), model)
+    return FluencyModel(folder_of(tmp_path / "bundle"), model)
 
 
 def test_a_piece_is_odd_where_it_is_less_likely_than_at_large(oddness):
@@ -77,7 +77,7 @@ def test_no_text_is_no_question(oddness):
 def test_files_that_do_not_fit_one_another_are_named(tmp_path, model, usual, begin):
     bundle = folder_of(tmp_path / "bundle", usual=usual, begin=begin)
     with pytest.raises(BundleError, match=r"usual\.npy has \d numbers for 6 pieces"):
-        Oddness(bundle, model)
+        FluencyModel(bundle, model)
 
 
 @pytest.fixture(scope="module")

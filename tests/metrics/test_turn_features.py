@@ -3,18 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from grice.runtime.bundle import open_bundle
-from grice.runtime.thread_numbers import (
+from grice.metrics.coherence.bigrams import Bigrams, bigrams_of
+from grice.metrics.coherence.features import (
     AGAIN,
     NUMBERS,
     SPEAKER,
-    Bigrams,
-    again_numbers,
-    bigrams_of,
-    said,
-    speaker_numbers,
-    turn_numbers,
+    speaker_features,
+    turn_features,
+    verbatim_features,
 )
+from grice.metrics.coherence.turn_text import read_turn
+from grice.runtime.bundle import open_bundle
 
 TALK = (
     "Do you have a dog?",
@@ -36,7 +35,7 @@ def bigrams():
 
 def numbers(texts, bigrams, speakers=None):
     speakers = speakers or ["AB"[i % 2] for i in range(len(texts))]
-    return turn_numbers(vectors(len(texts)), speakers, texts, bigrams)
+    return turn_features(vectors(len(texts)), speakers, texts, bigrams)
 
 
 def test_a_sentence_said_again_and_denied_is_seen(bigrams):
@@ -50,8 +49,8 @@ def test_a_sentence_said_again_and_denied_is_seen(bigrams):
 
 @pytest.mark.parametrize("text", ["What?", "That makes no sense.", "I just asked!", "a bot?"])
 def test_what_people_say_to_nonsense_is_known(text):
-    assert said(text).lost
-    assert not said("I like it.").lost
+    assert read_turn(text).lost
+    assert not read_turn("I like it.").lost
 
 
 def test_words_that_do_not_belong_side_by_side_are_worse(bigrams):
@@ -74,8 +73,8 @@ def test_odd_turns_have_numbers_too(texts, bigrams):
 def test_of_two_speakers_the_one_who_says_less_counts(bigrams):
     texts = ("Yes.", "I went to the lake with all of my friends.", "No.", "It was a very fine day.")
     found = numbers(texts, bigrams)
-    assert speaker_numbers(found, "ABAB").shape == (SPEAKER,)
-    assert speaker_numbers(found, "ABAB")[0] == pytest.approx(found[[0, 2], 18].mean())
+    assert speaker_features(found, "ABAB").shape == (SPEAKER,)
+    assert speaker_features(found, "ABAB")[0] == pytest.approx(found[[0, 2], 18].mean())
 
 
 def test_whom_a_turn_speaks_of_is_counted(bigrams):
@@ -104,7 +103,7 @@ def test_greetings_and_goodbyes_stand_where_they_belong(bigrams):
 
 def test_what_was_said_before_is_counted_by_who_said_it():
     texts = ["I like my tea hot.", "I like my tea hot!", "Why? I like my tea hot.", "Ok. Ok."]
-    found = again_numbers("abab", texts)
+    found = verbatim_features("abab", texts)
     assert found.shape == (4, AGAIN)
     assert found[:, 0].tolist() == pytest.approx([0, 0, 5 / 6, 0])
     assert found[:, 1].tolist() == pytest.approx([0, 1, 5 / 6, 0])
@@ -112,10 +111,10 @@ def test_what_was_said_before_is_counted_by_who_said_it():
 
 @pytest.mark.parametrize("text", ["So do I. Give me 5 out of 5.", "So do I. So do I."])
 def test_what_is_not_said_to_the_other_speaker_is_counted(text):
-    assert again_numbers("a", ["So do I."])[0, 2] == 0
-    assert again_numbers("a", [text])[0, 2] > 0.2
+    assert verbatim_features("a", ["So do I."])[0, 2] == 0
+    assert verbatim_features("a", [text])[0, 2] > 0.2
 
 
 def test_counting_what_is_said_again_takes_no_longer_for_every_turn():
     texts = [f"I have told you {i} times about my dog." for i in range(5000)]
-    assert not again_numbers("ab" * 2500, texts)[:, :2].any()
+    assert not verbatim_features("ab" * 2500, texts)[:, :2].any()

@@ -12,8 +12,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from grice.errors import BundleError, InputError
+from grice.metrics.relevance.language_model import LanguageModel
 from grice.runtime.bundle import file_sha256, open_bundle
-from grice.runtime.language import LanguageModel
 from grice.runtime.protocols import Pair, PairClassifier, TextScorer
 from grice.scoring.models import Models
 

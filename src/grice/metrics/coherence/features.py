@@ -1,35 +1,42 @@
-"""Plain numbers of the turns of a conversation: what is said again, what fits, what sounds odd.
+"""Features of the turns of a conversation: similarity, overlap, repetition, questions, persons.
 
-They are read beside the vectors by the network of :mod:`grice.runtime.threads`. All are of order
-one; what is not there is zero.
+The networks of :mod:`grice.metrics.coherence.dialogues` read them beside the vectors. All are of
+order one; what is not there is zero.
 """
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-from zlib import crc32
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from grice.metrics.coherence.turn_text import FEWEST_WORDS, read_turn
 from grice.text.repetition import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from grice.metrics.coherence.bigrams import Bigrams
+    from grice.metrics.coherence.turn_text import TurnText
+
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["AGAIN", "BY_LENGTH", "NUMBERS", "SPEAKER", "Bigrams", "again_numbers", "bigrams_of",
-           "said", "speaker_numbers", "turn_numbers"]  # fmt: skip
+__all__ = [
+    "AGAIN",
+    "BY_LENGTH",
+    "NUMBERS",
+    "SPEAKER",
+    "speaker_features",
+    "turn_features",
+    "verbatim_features",
+]  # fmt: skip
 
 AGAIN = 3
-"""How many numbers :func:`again_numbers` gives for a turn."""
+"""How many numbers :func:`verbatim_features` gives for a turn."""
 NUMBERS = 49
 """How many numbers a turn has."""
 SPEAKER = 5
@@ -38,138 +45,12 @@ OWN, REPEATS, LENGTH, ASKS, ODD = 2, 8, 18, 21, 26
 """Places of some numbers."""
 BY_LENGTH = (28, 29)
 """Places of those that only say how long a conversation is."""
-MOST_SENTENCES = 12
-"""Sentences of a turn that are compared: a turn of a thousand must not cost a million."""
-FEWEST_WORDS = 3
-CONTENT = 4
-"""Letters of the shortest word that says what a turn is about."""
-
-_DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
-_LOST = re.compile(
-    r"^\W*(?:what|huh|pardon|sorry)\W*\?|what do you mean|(?:makes?|making) no sense|"
-    r"n['’]?t (?:make (?:any )?sense|understand|get it)|do not understand|"
-    r"not what i (?:said|asked)|i (?:just )?(?:said|asked|told)|already (?:said|asked|told)|"
-    r"answer my question|are you (?:a )?(?:bot|robot|human|ok|drunk)|confus|random|nonsense|"
-    r"weird|off topic|(?:bot|stupid)\b"
-)
-"""What people say to a turn that made no sense to them."""
 
 
-_GREETS = re.compile(
-    r"^\W*(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening)|how are you|nice to meet)\b"
-)
-_CLOSES = re.compile(
-    r"\b(?:(?:good ?)?bye|see (?:you|ya)|have a (?:good|great|nice|wonderful|lovely)|take care|"
-    r"(?:nice|great|good|lovely) (?:talking|chatting|speaking|chat)|good ?night|farewell|"
-    r"(?:talk|speak) to you (?:later|soon))\b"
-)
-_ANSWERS = re.compile(r"^\W*(?:yes|yeah|yep|yup|no|nope|nah|sure|of course|certainly|not really)\b")
-_PERSONS = (
-    frozenset(("i", "me", "my", "mine", "myself", "i'm", "i'd", "i'll", "i've")),
-    frozenset(("you", "your", "yours", "yourself", "you're", "you'd", "you'll", "you've")),
-    frozenset(("he", "him", "his", "she", "her", "hers", "he's", "she's", "himself", "herself")),
-    frozenset(("it", "its", "it's", "itself")),
-    frozenset(("we", "us", "our", "ours", "we're", "we'd", "we'll", "we've")),
-    frozenset(("they", "them", "their", "theirs", "they're", "they'd", "they'll", "they've")),
-    frozenset(("the",)),
-)
-"""Whom a turn speaks of, and "the"."""
 _SOMEBODY = 2
 
 
-class Said(NamedTuple):
-    """What is read of a text by itself."""
-
-    words: tuple[str, ...]
-    content: frozenset[str]
-    sentences: tuple[tuple[frozenset[str], bool], ...]
-    bigrams: tuple[tuple[int, int, int], ...]
-    asks: bool
-    lost: bool
-    persons: tuple[int, ...]
-    greets: bool
-    closes: bool
-    answers: bool
-
-
-@lru_cache(maxsize=4096)
-def said(text: str) -> Said:
-    """Return what is read of a text by itself."""
-    lower = text.lower()
-    words: list[str] = []
-    sentences = []
-    pairs: list[tuple[int, int, int]] = []
-    for part in SENTENCES.findall(lower)[:MOST_SENTENCES]:
-        own = CONTRACTED_WORDS.findall(part)
-        if not own:
-            continue
-        words += own
-        pairs += bigrams_of(own)
-        denials = [word for word in own if _DENIAL.fullmatch(word)]
-        rest = frozenset(own).difference(denials)
-        if len(rest) >= FEWEST_WORDS:
-            sentences.append((rest, bool(denials)))
-    content = frozenset(word for word in words if len(word) >= CONTENT)
-    lost = bool(_LOST.search(lower))
-    straight = [word.replace("’", "'") for word in words]
-    persons = tuple(sum(word in forms for word in straight) for forms in _PERSONS)
-    return Said(
-        tuple(words), content, tuple(sentences), tuple(pairs), "?" in text, lost, persons,
-        *(bool(one.search(lower)) for one in (_GREETS, _CLOSES, _ANSWERS)),
-    )  # fmt: skip
-
-
-def bigrams_of(words: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return the places of each two neighbours in the tables: first, second, both."""
-    chain = ["<", *words, ">"]
-    places = [crc32(word.encode()) for word in chain]
-    both = [crc32(f"{a} {b}".encode()) for a, b in pairwise(chain)]
-    return [(*two, place) for two, place in zip(pairwise(places), both, strict=True)]
-
-
-class Bigrams:
-    """How much more often two words stand side by side than by chance.
-
-    Args:
-        single: Counts of words by hash, shape a power of two.
-        double: Counts of neighbours by hash, shape a power of two.
-        total: How many there are in all.
-    """
-
-    def __init__(self, single: Array, double: Array, total: float) -> None:
-        self.single, self.double, self.total = single, double, total
-
-    @classmethod
-    def load(cls, path: Path) -> Bigrams:
-        """Read the tables, whose counts are kept as eighths of their logarithm to base two."""
-        with np.load(path, allow_pickle=False) as kept:
-            single, double = (
-                (2 ** (kept[name].astype(np.float32) / 8) - 1) for name in ("single", "double")
-            )
-            return cls(single, double, float(kept["total"]))
-
-    def seen(self, places: NDArray[np.int64]) -> Array:
-        """Return how often each two neighbours were seen."""
-        counts: Array = self.double[places % len(self.double)]
-        return counts
-
-    def surprise(self, pairs: Sequence[tuple[int, int, int]]) -> tuple[float, float]:
-        """Return the mean association of neighbours, and that of the word that fits worst.
-
-        The association is the logarithm of how much more often two words stand side by side than
-        by chance; near zero where too little was seen to tell.
-        """
-        if not pairs:
-            return 0.0, 0.0
-        places = np.array(pairs, np.int64)
-        first, second = (self.single[places[:, k] % len(self.single)] for k in (0, 1))
-        chance = first * second / self.total
-        found = np.log((self.seen(places[:, 2]) + 0.5) / (chance + 0.5))
-        worst = (found[:-1] + found[1:]).min() if len(found) > 1 else found[0]
-        return float(found.mean()), float(worst)
-
-
-def turn_numbers(
+def turn_features(
     vectors: Array, speakers: Sequence[str | int], texts: Sequence[str], bigrams: Bigrams
 ) -> Array:
     """Return the numbers of each turn, shape ``(turns, NUMBERS)``.
@@ -180,7 +61,7 @@ def turn_numbers(
         texts: What is said.
         bigrams: What words stand side by side.
     """
-    turns = [said(text) for text in texts]
+    turns = [read_turn(text) for text in texts]
     names: dict[str, int] = {}
     sides = np.array([names.setdefault(str(speaker), len(names)) for speaker in speakers])
     cosines = vectors @ vectors.T
@@ -235,7 +116,7 @@ def _cosine_columns(cosines: Array, sides: NDArray[np.int64]) -> list[Array]:
             _sooner(one) * 4, again * 4, repeated]  # fmt: skip
 
 
-def _overlap_columns(turns: Sequence[Said]) -> list[Array]:
+def _overlap_columns(turns: Sequence[TurnText]) -> list[Array]:
     """Return nine columns: how much of what a turn is about stands in other turns."""
     vocabulary: dict[str, int] = {}
     rows = [[vocabulary.setdefault(word, len(vocabulary)) for word in sorted(one.content)]
@@ -261,7 +142,7 @@ def _overlap_columns(turns: Sequence[Said]) -> list[Array]:
             np.log1p(sizes) / 3, (beyond - np.maximum(before, after)) * 2]  # fmt: skip
 
 
-def _person_columns(turns: Sequence[Said]) -> list[Array]:
+def _person_columns(turns: Sequence[TurnText]) -> list[Array]:
     """Return ten columns: whom a turn speaks of.
 
     How often each person and "the" is named; whether the turn before it names the one who speaks or
@@ -274,7 +155,7 @@ def _person_columns(turns: Sequence[Said]) -> list[Array]:
     return [*named.T, _later(named[:, 0]), _later(named[:, 1]), first.astype(np.float32)]
 
 
-def _place_columns(turns: Sequence[Said]) -> list[Array]:
+def _place_columns(turns: Sequence[TurnText]) -> list[Array]:
     """Return four columns: what stands where it is not said.
 
     A greeting after the first two turns, a goodbye before the last two; "yes" or "no" after a
@@ -289,7 +170,7 @@ def _place_columns(turns: Sequence[Said]) -> list[Array]:
     return [column.astype(np.float32) for column in columns]
 
 
-def _said_again(turns: Sequence[Said], sides: NDArray[np.int64]) -> Array:
+def _said_again(turns: Sequence[TurnText], sides: NDArray[np.int64]) -> Array:
     """Return what of each turn was said before, shape ``(turns, 5)``.
 
     Of the sentence that shares most words with an earlier one: the share, and whether exactly one
@@ -324,7 +205,7 @@ def _said_again(turns: Sequence[Said], sides: NDArray[np.int64]) -> Array:
     return found * np.array([2, 1, 2, 1, 1], np.float32)
 
 
-def again_numbers(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
+def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
     """Return what of each turn counts for nothing, shape ``(turns, AGAIN)``, shares of its words.
 
     Sentences that its speaker said before, word for word, and that another said before, of three
@@ -342,17 +223,19 @@ def again_numbers(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
             found[i, 1] += len(sentence) * bool(before - {str(speaker)})
         for sentence in long:
             known.setdefault(sentence, set()).add(str(speaker))
-        found[i, 2] = max(0, count - len(CONTRACTED_WORDS.findall(_anew(text).lower())))
+        found[i, 2] = max(
+            0, count - len(CONTRACTED_WORDS.findall(_without_repetition(text).lower()))
+        )
         found[i] /= count
     return found
 
 
 @lru_cache(maxsize=4096)
-def _anew(text: str) -> str:
+def _without_repetition(text: str) -> str:
     return strip_repetition(text, ())
 
 
-def speaker_numbers(numbers: Array, speakers: Sequence[str | int]) -> Array:
+def speaker_features(numbers: Array, speakers: Sequence[str | int]) -> Array:
     """Return what tells speakers apart, shape ``(SPEAKER,)``, from the numbers of the turns.
 
     Who is who does not count: the lowest or the highest of the speakers' means stands. How much the
