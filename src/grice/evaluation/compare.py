@@ -21,7 +21,8 @@ from grice.evaluation.scores import (
 from grice.formats import read
 from grice.records import Conversation, Score
 from grice.stats.comparison import Comparison, holm, verdict
-from grice.stats.estimate import FEW, Estimate, Floats, Integers
+from grice.stats.estimate import FEW, Estimate
+from grice.stats.inputs import Floats, Integers
 from grice.stats.systems import Power, compare_systems, items_needed
 
 if TYPE_CHECKING:

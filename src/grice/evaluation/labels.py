@@ -16,7 +16,8 @@ from grice.evaluation.scores import (
     read_rows,
     read_scores,
 )
-from grice.stats.estimate import FEW, Floats, Integers
+from grice.stats.estimate import FEW
+from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

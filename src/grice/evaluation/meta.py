@@ -17,7 +17,7 @@ from grice.stats import (
     ceiling,
     compare_correlations,
     correlation,
-    leave_one_judge_out,
+    leave_one_annotator_out,
     system_level,
 )
 from grice.stats.estimate import Estimate
@@ -268,7 +268,7 @@ class _Judges:
 
     def judge(self) -> Estimate | None:
         try:
-            return leave_one_judge_out(self._ratings, groups=self._groups)
+            return leave_one_annotator_out(self._ratings, groups=self._groups)
         except InputError:
             return None
 

@@ -1,4 +1,4 @@
-"""A judge as a metric: how single judges correlate with each other and with the rest."""
+"""A person as a metric: how single annotators correlate with each other and with the rest."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import numpy as np
 from grice.errors import InputError, did_you_mean
 from grice.stats import weighted
 from grice.stats.correlations import NAMES
-from grice.stats.estimate import Estimate, Floats, Groups, Integers, check_level
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats, Groups, Integers, check_level
 from grice.stats.ratings import Ratings, arranged, matrix
-from grice.stats.resample import ResamplingKind, estimate, resample
+from grice.stats.resample import ResamplingKind, Sampling, resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
 
-__all__ = ["leave_one_judge_out", "pairwise_agreement"]
+__all__ = ["leave_one_annotator_out", "pairwise_agreement"]
 
 
-def leave_one_judge_out(
+def leave_one_annotator_out(
     ratings: Ratings,
     *,
     kind: Kind = "spearman",
@@ -30,7 +31,7 @@ def leave_one_judge_out(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Estimate:
-    """Return the correlation of one judge with the mean of the others: a person as a metric.
+    """Return the correlation of one annotator with the mean of the others: a person as a metric.
 
     Args:
         ratings: One list of ratings per item.
@@ -39,13 +40,10 @@ def leave_one_judge_out(
             correlation over all (rating, mean of the others) pairs together, where positions
             are not persons.
         groups: Conversation of each item, resampled together.
-        interval: ``jackknife``, ``bca`` or ``percentile``.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
+        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
-        InputError: If no judge's ratings and the others' vary on common items.
+        InputError: If no annotator's ratings and the others' vary on common items.
     """
     table, codes = arranged(matrix(ratings), groups)
     present = ~np.isnan(table)
@@ -55,8 +53,8 @@ def leave_one_judge_out(
         others = np.where(count > 1, (total - table) / (count - 1), np.nan)
     usable = present & (count > 1)
     if pool == "pairs":
-        item, judge = np.nonzero(usable)
-        columns = [(item.astype(np.int64), table[item, judge], others[item, judge])]
+        item, annotator = np.nonzero(usable)
+        columns = [(item.astype(np.int64), table[item, annotator], others[item, annotator])]
     elif pool == "judges":
         columns = []
         for j in range(table.shape[1]):
@@ -65,17 +63,8 @@ def leave_one_judge_out(
     else:
         raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
     what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
-    return _mean_correlation(
-        columns,
-        len(table),
-        codes,
-        kind=kind,
-        what=what,
-        interval=interval,
-        level=level,
-        resamples=resamples,
-        seed=seed,
-    )
+    sampling = Sampling(interval, level, resamples, seed)
+    return _mean_correlation(columns, len(table), codes, kind, what, sampling)
 
 
 def pairwise_agreement(
@@ -88,9 +77,9 @@ def pairwise_agreement(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Estimate:
-    """Return the mean correlation of two judges over all pairs of positions in the lists.
+    """Return the mean correlation of two annotators over all pairs of positions in the lists.
 
-    Args, Raises: as for :func:`leave_one_judge_out`.
+    Args, Raises: as for :func:`leave_one_annotator_out`.
     """
     table, codes = arranged(matrix(ratings), groups)
     columns = []
@@ -99,33 +88,20 @@ def pairwise_agreement(
             item = np.flatnonzero(~np.isnan(table[:, j]) & ~np.isnan(table[:, k]))
             columns.append((item.astype(np.int64), table[item, j], table[item, k]))
     what = f"pairs of judges, {NAMES[kind]}"
-    return _mean_correlation(
-        columns,
-        len(table),
-        codes,
-        kind=kind,
-        what=what,
-        interval=interval,
-        level=level,
-        resamples=resamples,
-        seed=seed,
-    )
+    sampling = Sampling(interval, level, resamples, seed)
+    return _mean_correlation(columns, len(table), codes, kind, what, sampling)
 
 
 def _mean_correlation(
     columns: list[tuple[Integers, Floats, Floats]],
     items: int,
     codes: Integers | None,
-    *,
     kind: Kind,
     what: str,
-    interval: ResamplingKind,
-    level: float,
-    resamples: int,
-    seed: int,
+    sampling: Sampling,
 ) -> Estimate:
     """Return the mean of the correlations of (item, x, y) columns that vary."""
-    check_level(level)
+    check_level(sampling.level)
     usable = [
         (item, weighted.correlations(x[:, None], y, kind))
         for item, x, y in columns
@@ -137,12 +113,10 @@ def _mean_correlation(
         )
 
     def statistic(weights: Floats) -> Floats:
-        values = [one(weights[:, item])[:, 0] for item, one in usable]
-        found = np.stack(values, axis=1)
-        present = np.isfinite(found)
+        each = np.stack([of_pair(weights[:, item])[:, 0] for item, of_pair in usable], axis=1)
+        present = np.isfinite(each)
         count = present.sum(axis=1)
-        mean = np.where(present, found, 0).sum(axis=1) / np.maximum(count, 1)
+        mean = np.where(present, each, 0).sum(axis=1) / np.maximum(count, 1)
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
-    drawn = resample(statistic, items, groups=codes, kind=interval, resamples=resamples, seed=seed)
-    return estimate(drawn, level=level, what=what, bounded="correlation")
+    return resampled_estimate(statistic, items, what, sampling, groups=codes, bounded="correlation")

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from grice.stats.correlations import correlation_value
-from grice.stats.estimate import Floats, Integers, scipy_module
+from grice.stats.estimate import scipy_module
+from grice.stats.inputs import Floats, Integers
 from grice.stats.resample import BLOCK, random_signs
 
 if TYPE_CHECKING:
     from grice.stats.resample import Statistic
     from grice.stats.weighted import Kind
 
-__all__ = ["swapped_correlations", "swapped_means"]
+__all__ = ["permutation_test_of_correlations", "permutation_test_of_means"]
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 
-def swapped_means(
+def permutation_test_of_means(
     columns: Floats, codes: Integers | None, pairs: Pairs, *, permutations: int, seed: int
 ) -> tuple[list[float], str]:
     """Return the two-sided p-value of each pair's difference of means, and how it was made.
@@ -45,7 +46,7 @@ def swapped_means(
     return _p_values(statistic, len(columns), codes, pairs, permutations, seed)
 
 
-def swapped_correlations(
+def permutation_test_of_correlations(
     scores: Floats,
     target: Floats,
     codes: Integers | None,
@@ -60,7 +61,7 @@ def swapped_correlations(
     Columns are standardised before, for rank correlations ranked, so that a swapped column is
     of one kind.
 
-    Args: as for :func:`swapped_means`, with the column ``target`` that the scores are
+    Args: as for :func:`permutation_test_of_means`, with the column ``target`` that the scores are
     correlated with and the ``kind`` of correlation.
     """
     if kind != "pearson":
@@ -72,8 +73,8 @@ def swapped_correlations(
     def statistic(part: Pairs) -> Statistic:
         x, z = scores[:, [a for a, _ in part]], scores[:, [b for _, b in part]]
         if kind in ("pearson", "spearman"):
-            return moments_of_swaps(x, z, target, codes)
-        return _kendall_of_swaps(x, z, target, codes, kind)
+            return permuted_moments(x, z, target, codes)
+        return _permuted_kendall(x, z, target, codes, kind)
 
     return _p_values(statistic, len(target), codes, pairs, permutations, seed)
 
@@ -110,7 +111,7 @@ def _per_unit(values: Floats, codes: Integers | None) -> Floats:
     return sums
 
 
-def moments_of_swaps(x: Floats, z: Floats, target: Floats, codes: Integers | None) -> Statistic:
+def permuted_moments(x: Floats, z: Floats, target: Floats, codes: Integers | None) -> Statistic:
     """Return the difference of Pearson correlations of swapped columns, from sums per unit.
 
     With total s and difference d of two columns, a swapped column is (s + sign d) / 2: all its
@@ -143,7 +144,7 @@ def moments_of_swaps(x: Floats, z: Floats, target: Floats, codes: Integers | Non
     return statistic
 
 
-def _kendall_of_swaps(
+def _permuted_kendall(
     x: Floats, z: Floats, target: Floats, codes: Integers | None, kind: Kind
 ) -> Statistic:
     def statistic(signs: Floats) -> Floats:
