@@ -9,14 +9,14 @@ import numpy as np
 
 from grice.errors import InputError, counted
 from grice.evaluation.evidence_diff import EvidenceChange, evidence_changes
-from grice.evaluation.scores import (
+from grice.evaluation.scores import read_rows
+from grice.evaluation.table import (
     STATUSES,
     Ids,
     MetricScores,
-    ScoreSet,
+    ScoreTable,
     metric_range,
-    read_rows,
-    read_scores,
+    read_table,
 )
 from grice.formats import read
 from grice.records import Conversation, Score
@@ -161,7 +161,7 @@ def compare(
     if "-" in (baseline, other):
         raise InputError("compare reads its files twice; standard input can be read once only")
     ids = Ids()
-    first, second = read_scores(baseline, ids), read_scores(other, ids)
+    first, second = (read_table(file, ids).check_unique() for file in (baseline, other))
     shared = [name for name in first.metrics if name in second.metrics]
     if not shared:
         raise InputError(
@@ -207,7 +207,7 @@ def compare(
             _difference(name, join, means, first, second, tuple(found), difference, level)
         )
     left_out = [
-        f"{name}: {have.file} alone has it"
+        f"{name}: {have.source} alone has it"
         for have, lack in ((first, second), (second, first))
         for name in have.metrics
         if name not in lack.metrics
@@ -215,13 +215,13 @@ def compare(
     return CompareResult(baseline, other, tuple(metrics), tuple(left_out), level, seed)
 
 
-def _check_signatures(first: ScoreSet, second: ScoreSet, shared: Sequence[str]) -> None:
+def _check_signatures(first: ScoreTable, second: ScoreTable, shared: Sequence[str]) -> None:
     for name in shared:
         a, b = first.metrics[name].signatures, second.metrics[name].signatures
         if len(a) == 1 and a == b:
             continue
         lines = "".join(
-            f"\n  {part.file}: {signature}"
+            f"\n  {part.source}: {signature}"
             for part, signatures in ((first, a), (second, b))
             for signature in signatures
         )
@@ -257,8 +257,8 @@ def _difference(
     name: str,
     join: _Joined,
     means: tuple[Estimate, Estimate, Comparison] | None,
-    first: ScoreSet,
-    second: ScoreSet,
+    first: ScoreTable,
+    second: ScoreTable,
     moved: tuple[MovedConversation, ...],
     worth: float | None,
     level: float,
@@ -266,7 +266,7 @@ def _difference(
     a, b = first.metrics[name], second.metrics[name]
     only_a, only_b = np.setdiff1d(a.items, b.items), np.setdiff1d(b.items, a.items)
     named = [
-        f"{first.ids.tell(int(item))} only in {part.file}"
+        f"{first.ids.describe(int(item))} only in {part.source}"
         for part, items in ((first, only_a), (second, only_b))
         for item in items[:NAMED]
     ]

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 
 from grice.errors import InputError
-from grice.evaluation.columns import read_table, score_table
 from grice.evaluation.datasets import load_rated
 from grice.evaluation.meta import BASELINES, NOT_HERE, Row, evaluate
+from grice.evaluation.table import read_table, score_table
 from grice.evaluation.trained import Guard, Model, models_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.evaluation.columns import Column, Reduce, Scores, ScoreTable
     from grice.evaluation.datasets import Rated, Wanted
     from grice.evaluation.meta import Block
+    from grice.evaluation.table import Column, Reduce, Scores, ScoreTable
     from grice.runtime.bundle import Bundle
 
     Loaded: TypeAlias = tuple[Scores, Mapping[str, str], Mapping[str, Sequence[Bundle]]]
@@ -119,7 +119,7 @@ def _columns(
 ) -> tuple[list[Column], dict[str, tuple[Model, ...]]]:
     found: dict[str, Column] = {}
     for source in plan.files:
-        for metric in source.table.scores:
+        for metric in source.table.metrics:
             if metric not in found and _belongs(source, metric, rated, claimed):
                 found[metric] = source.table.column(metric, rated, plan.reduce)
     floors = (plan.baseline,) if plan.baseline else ()

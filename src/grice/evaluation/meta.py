@@ -25,8 +25,8 @@ from grice.stats.estimate import Estimate
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from grice.evaluation.columns import Column
     from grice.evaluation.datasets import Level, Rated, RatedSet
+    from grice.evaluation.table import Column
     from grice.stats.dependent import CorrelationComparison
     from grice.stats.weighted import Kind
 

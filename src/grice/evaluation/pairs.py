@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import InputError, counted
-from grice.evaluation.columns import score_table
 from grice.evaluation.damaged import EVERY, read_pairs
 from grice.evaluation.meta import BASELINES
 from grice.evaluation.proportions import proportion
+from grice.evaluation.table import score_table
 from grice.evaluation.trained import Guard, Model, TrainedOn
 from grice.stats.estimate import Estimate
 
