@@ -12,11 +12,13 @@ import score_files
 
 from grice.cli import main
 from grice.errors import InputError
+from grice.evaluation.agreement import BASELINES, NOT_HERE, evaluate
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.evaluation.meta import BASELINES, NOT_HERE, evaluate, shared_evidence
+from grice.evaluation.meta import shared_evidence
 from grice.evaluation.table import Column, read_table, score_table
+from grice.report.meta_latex import as_latex
 from grice.report.meta_page import as_html
-from grice.report.meta_tables import as_csv, as_latex
+from grice.report.meta_tables import as_csv
 from grice.scoring import load
 
 

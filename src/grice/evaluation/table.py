@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.evaluation.datasets import Item, Rated
+    from grice.evaluation.trained import TrainedOn
     from grice.records import Conversation, Score
     from grice.stats.clusters import Bounds
     from grice.stats.estimate import Floats, Integers
@@ -96,6 +97,7 @@ class Column(NamedTuple):
         failed: Items it could not judge.
         missing: Items without a score.
         reduced: How scores of replies became one of a conversation; empty if they are one already.
+        trained: How far each of its models was trained on texts of the set.
     """
 
     metric: str
@@ -105,6 +107,7 @@ class Column(NamedTuple):
     failed: int
     missing: int
     reduced: str = ""
+    trained: tuple[TrainedOn, ...] = ()
 
 
 class MetricScores(NamedTuple):
