@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.compare import CompareResult, MetricDifference, MovedConversation
+    from grice.evaluation.compare import CompareResult, MetricDifference
+    from grice.evaluation.moved import MovedConversation
 
 HELP = "compare two files of scores: what changed, how surely, where and why"
 
