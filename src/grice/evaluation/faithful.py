@@ -16,6 +16,7 @@ import msgspec
 
 from grice.errors import counted
 from grice.evaluation.proportions import proportion
+from grice.evaluation.variants import reworded
 from grice.metrics.commonsense.scorers import EACH
 from grice.perturb.negation import negated
 from grice.perturb.wording import agreeing, antonyms, replace, words
@@ -234,10 +235,8 @@ def _text_rate(
 
 
 def _changed(edit: _Edit) -> Conversation:
-    talk = edit.reply.conversation
-    turns = list(talk.turns)
-    turns[edit.reply.turn] = msgspec.structs.replace(turns[edit.reply.turn], text=edit.text)
-    return msgspec.structs.replace(talk, turns=tuple(turns), targets=(edit.reply.turn,))
+    changed = reworded(edit.reply.conversation, edit.reply.turn, edit.text)
+    return msgspec.structs.replace(changed, targets=(edit.reply.turn,))
 
 
 def _rises(before: float, after: float) -> bool:
