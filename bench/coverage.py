@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from grice import stats
 from grice.errors import InputError
-from grice.evaluation.shares import share
+from grice.evaluation.proportions import proportion
 from grice.evaluation.triples import AREAS, TripleRows, area
 from grice.records import Triple
 from grice.stats import Estimate
@@ -449,7 +449,7 @@ def share_row(groups: int, often: float) -> Row:
     def draw(rng: Generator) -> Estimate:
         sizes = rng.integers(1, 8, groups)
         each = rng.beta(2 * often, 2 * (1 - often), groups)
-        found = share(rng.binomial(sizes, each).tolist(), sizes.tolist())
+        found = proportion(rng.binomial(sizes, each).tolist(), sizes.tolist())
         assert found is not None
         return found
 

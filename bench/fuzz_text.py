@@ -32,8 +32,8 @@ from grice.knowledge.search import concepts
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
 from grice.runtime.thread_numbers import again_numbers, said
-from grice.text.anew import read_anew
 from grice.text.events import event_text, reaction
+from grice.text.repetition import novelty
 from grice.text.script import unreadable
 from grice.text.surface import surface
 
@@ -75,7 +75,7 @@ class Reader:
 
     def read(self, before: str, text: str) -> None:
         """Raise whatever a rule raises, or AssertionError for what cannot be."""
-        share = read_anew(text, [before]).share
+        share = novelty(text, [before]).novel_fraction
         assert 0 <= share <= 1, f"the share of new words is {share}"
         unreadable(text), not_english(text), concepts(text), said(text)
         surface(before, text), again_numbers("AB", [before, text])

@@ -13,10 +13,10 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.columns import Column, ScoreTable, read_table, score_table
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.evaluation.export import as_csv, as_latex
 from grice.evaluation.meta import BASELINES, NOT_HERE, evaluate, shared_evidence
-from grice.evaluation.page import as_html
 from grice.evaluation.scores import ScoreLine
+from grice.report.meta_page import as_html
+from grice.report.meta_tables import as_csv, as_latex
 from grice.scoring import load
 
 

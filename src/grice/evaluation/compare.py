@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, counted
-from grice.evaluation.evidence import EvidenceChange, evidence_changes
+from grice.evaluation.evidence_diff import EvidenceChange, evidence_changes
 from grice.evaluation.scores import (
     STATUSES,
     Ids,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from grice.errors import counted
-from grice.evaluation.shares import share
+from grice.evaluation.proportions import proportion
 from grice.knowledge.compatibility import EACH
 from grice.perturb.negation import negated
 from grice.perturb.wording import antonyms, fit, put, words
@@ -326,5 +326,5 @@ def _bare(triple: Triple) -> Triple:
 
 def _rate(name: str, hits: dict[str, list[int]]) -> Rate | None:
     groups = list(hits.values())
-    found = share([sum(group) for group in groups], [len(group) for group in groups])
+    found = proportion([sum(group) for group in groups], [len(group) for group in groups])
     return None if found is None else Rate(name, found)

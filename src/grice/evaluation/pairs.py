@@ -16,7 +16,7 @@ from grice.errors import InputError, counted
 from grice.evaluation.columns import score_table
 from grice.evaluation.damaged import EVERY, read_pairs
 from grice.evaluation.meta import BASELINES
-from grice.evaluation.shares import share
+from grice.evaluation.proportions import proportion
 from grice.evaluation.trained import Guard, Model, TrainedOn
 from grice.stats.estimate import Estimate
 
@@ -197,7 +197,7 @@ def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
         hits: Those of each source; at least one.
     """
     lists = list(hits)
-    found = share([sum(one) for one in lists], [len(one) for one in lists])
+    found = proportion([sum(one) for one in lists], [len(one) for one in lists])
     if found is None:
         raise InputError("there is no pair to judge")
     return msgspec.structs.replace(

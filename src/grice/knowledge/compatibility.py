@@ -19,6 +19,7 @@ from grice.knowledge.lookup import StoredKnowledge, encoded
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
+from grice.numeric import unit_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
     from grice.records import KnownTail, Triple
-    from grice.runtime.protocols import Encoder, Vector
+    from grice.runtime.protocols import Encoder
 
     Scorer: TypeAlias = Callable[[Sequence[Triple], "Sources"], list[float]]
 
@@ -37,7 +38,6 @@ __all__ = [
     "as_knowledge_base",
     "cautious_score",
     "checked",
-    "cosine",
     "find_scorer",
     "mean_score",
     "nearest_known",
@@ -146,7 +146,9 @@ def nearest_known(
     return [
         max(
             (
-                msgspec.structs.replace(one, tail_similarity=cosine(vectors[own], vectors[text]))
+                msgspec.structs.replace(
+                    one, tail_similarity=unit_cosine(vectors[own], vectors[text])
+                )
                 for one, text in zip(each, worded, strict=True)
             ),
             key=lambda one: one.tail_similarity,
@@ -154,11 +156,6 @@ def nearest_known(
         )
         for own, each, worded in zip(said, given, texts, strict=True)
     ]
-
-
-def cosine(left: Vector, right: Vector) -> float:
-    """Return the product of two unit vectors, at most 1; summed in one order everywhere."""
-    return min(1.0, float((left * right).sum(dtype="float64")))
 
 
 def mean_score(scores: Sequence[float]) -> float:

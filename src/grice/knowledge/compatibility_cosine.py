@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.knowledge.compatibility import checked, cosine
+from grice.knowledge.compatibility import checked
 from grice.knowledge.lookup import encoded
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import tail_text
+from grice.numeric import unit_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,4 +47,4 @@ def compatibility(triples: Sequence[Triple], sources: Sources) -> list[float]:
 
 def best_cosine(said: Vector, known: Sequence[Vector]) -> float:
     """Return the largest cosine of a unit vector with others, from 0 (also if there are none)."""
-    return max([0.0, *(cosine(said, one) for one in known)])
+    return max([0.0, *(unit_cosine(said, one) for one in known)])

@@ -16,7 +16,8 @@ from grice.errors import BundleError, InputError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
-from grice.runtime.heads import Mlp, sigmoid, softmax
+from grice.numeric import sigmoid, softmax
+from grice.runtime.heads import Mlp
 from grice.runtime.products import Columns
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import numpy as np
 
 from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
 from grice.text.contractions import written_out
+from grice.text.tokens import LETTER_WORDS
 from grice.text.verbs import base_form
 from grice.text.wordlists import (
     AUXILIARIES,
@@ -44,7 +45,6 @@ STOP = frozenset(FURTHER.split()).union(
     AUXILIARIES, DEGREES, DETERMINERS, FILLERS, KEPT_ADVERBS, PREPOSITIONS, QUESTIONS, THINGS
 )
 CONTENT = ("VERB", "NOUN", "ADJ")
-WORD = re.compile(r"[a-z]{2,}")
 CONFIDENCE = 0.5
 """Of every triple: a word is there or not."""
 
@@ -55,7 +55,7 @@ def concepts(text: str) -> list[str]:
     >>> concepts("My dogs were barking at the old postman.")
     ['dog', 'bark', 'old', 'postman']
     """
-    words = WORD.findall(" ".join(written_out(text)).lower())
+    words = LETTER_WORDS.findall(" ".join(written_out(text)).lower())
     found = [_lemma(word) for word in words if word not in STOP]
     return list(dict.fromkeys(word for word in found if word and word not in STOP))
 

@@ -14,7 +14,7 @@ import numpy as np
 from grice.knowledge.lookup import encoded
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import gloss_text, head_text, tail_text
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,11 @@ tails shows beside one that reads no sentences.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from grice.text.tokens import UNICODE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WordVectors"]
 
-WORD = re.compile(r"\w+")
 WORDS = 256
 """Most words of a text that count, its last ones, as many as the encoder reads tokens."""
 
@@ -43,10 +43,10 @@ class WordVectors:
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it has more words than are read."""
-        return [len(WORD.findall(text)) > WORDS for text in texts]
+        return [len(UNICODE_WORDS.findall(text)) > WORDS for text in texts]
 
     def _words(self, text: str) -> list[str]:
-        return WORD.findall(text.lower())[-WORDS:]
+        return UNICODE_WORDS.findall(text.lower())[-WORDS:]
 
     def _mean(self, vectors: list[Vector]) -> Vector:
         if not vectors:

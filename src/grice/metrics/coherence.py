@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +20,7 @@ __all__ = ["coherence"]
 
 NEUTRAL = 0.5
 SHOWN = 3
-"""How many turns the evidence names, those that carry the thread on worst."""
+"""How many of the least coherent turns the evidence names."""
 TRIED = 24
 """How many turns are left out, those that look worst: a long conversation stays affordable."""
 LEAST = 1e-6
@@ -51,22 +50,27 @@ def coherence(
     model: ThreadReader,
     evidence: Literal["turns", "left-out"] = "turns",
 ) -> Iterator[Judgement]:
-    """Return how well a conversation hangs together, 0 to 1.
+    """Return how coherent a conversation is, 0 to 1.
 
-    Small networks read every turn beside the turns around it and what was said before, and how
-    well it fits there beside elsewhere; the whole is judged from its turns. The evidence are the
-    turns that carry the thread on worst: the effect of a turn is how much less than the
-    conversation's usual turn it looks like one that belongs there. A conversation of any length
-    costs one encoding a turn.
+    Each turn is scored in context: beside the turns around it, and beside turns from elsewhere. The
+    conversation score aggregates the turn scores, with further features: replaced-token detection,
+    verbatim repetition, and how each turn was rated out of context. The cost is one encoding a
+    turn, however long the conversation is.
 
-    Beside the networks stands which words look as if they did not belong where they stand, by a
-    small network on the encoder's token states, what is said again word for word, and how turns
-    sound by themselves to a network that learned from people's ratings.
+    The evidence is the least coherent turns; the effect of a turn is its score minus the median
+    turn score of the conversation.
+
+    When to use it:
+        To rank whole conversations of one kind, and to find turns that do not belong.
+
+    When not to:
+        For single replies (use ``relevance``), and for turns that contradict each other: these
+        are not noticed.
 
     Args:
-        evidence: What points at turns. ``left-out`` also judges the conversation without each of
-            the turns that look worst, and the effect of a turn is what it adds to the score: it
-            finds a turn from elsewhere more often, and takes several times as long.
+        evidence: How the least coherent turns are found. ``left-out`` also scores the conversation
+            without each of the worst turns, and the effect of a turn is what it adds to the score:
+            it finds inserted turns more often, and takes several times as long.
     """
     spoken = [_spoken(one) for one in conversations]
     judged = [turns for turns in spoken if not _nothing_to_judge(turns)]
@@ -95,7 +99,7 @@ def _thread(turns: dict[int, Turn]) -> Thread:
 
 
 def _weakest(turns: dict[int, Turn], each: Sequence[float]) -> tuple[TurnEvidence, ...]:
-    """Return the turns that carry on worst; the first turn carries nothing on."""
+    """Return the least coherent turns; the first one follows nothing."""
     places = list(turns)
     usual = sorted(each)[len(each) // 2]
     worst = sorted(range(1, len(each)), key=lambda i: each[i])[:SHOWN]
@@ -105,7 +109,9 @@ def _weakest(turns: dict[int, Turn], each: Sequence[float]) -> tuple[TurnEvidenc
 def _left_out(
     turns: dict[int, Turn], each: Sequence[float], value: float, model: ThreadReader
 ) -> tuple[TurnEvidence, ...]:
-    """Return the turns that carry on worst, by themselves and by what they cost the whole."""
+    """Return the least coherent turns, by themselves and by what they cost the whole."""
+    from grice.numeric import logit  # metrics are listed without numpy
+
     places = list(turns)
     tried = sorted(range(1, len(each)), key=lambda i: each[i])[:TRIED]
     if len(places) < 3:
@@ -113,17 +119,12 @@ def _left_out(
     without = model.read([_thread({k: turns[k] for k in places if k != places[i]}) for i in tried])
     effects = [value - other for other, _ in without]
     ranks = zip(
-        _standard([_logit(each[i]) for i in tried]),
-        _standard([_logit(value) - _logit(other) for other, _ in without]),
+        _standard([logit(each[i], LEAST) for i in tried]),
+        _standard([logit(value, LEAST) - logit(other, LEAST) for other, _ in without]),
         strict=True,
     )
     order = sorted(zip((a + b for a, b in ranks), tried, effects, strict=True))
     return tuple(TurnEvidence(places[i], effect) for _, i, effect in order[:SHOWN] if effect < 0)
-
-
-def _logit(value: float) -> float:
-    kept = min(max(value, LEAST), 1 - LEAST)
-    return math.log(kept / (1 - kept))
 
 
 def _standard(values: Sequence[float]) -> list[float]:
@@ -134,7 +135,7 @@ def _standard(values: Sequence[float]) -> list[float]:
 def _reason(evidence: Sequence[TurnEvidence]) -> str:
     if not evidence:
         return "no turn stands out"
-    return f"turn {evidence[0].turn} carries the thread on worst ({evidence[0].effect:+.2f})"
+    return f"least coherent turn: {evidence[0].turn} ({evidence[0].effect:+.2f})"
 
 
 def _nothing_to_judge(turns: dict[int, Turn]) -> str | None:

@@ -21,7 +21,7 @@ from grice.knowledge.extraction import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
 from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.runtime.protocols import Pair
-from grice.text.anew import read_anew
+from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,20 +91,21 @@ def commonsense(
     tails: Count = 10,
     share: Share = 0.5,
 ) -> list[Judgement]:
-    """Return how plausible the triples of events of each reply are, and how well it fits.
+    """Return the plausibility of the reply's event triples, blended with context relevance.
 
-    A triple joins two events of the reply, or one of the reply and one of the turn before it.
-    Their plausibilities are pooled and mixed with the probability that the reply belongs to what
-    was said before, for the share of its words that it says anew. The evidence is every triple with
-    its place, its plausibility and the most similar triple that is known, and how far the fit moved
-    the score. A reply with an event that is related to no other is judged by its fit, with 0.5 for
-    its triples; one without an event is not judged.
+    A triple relates two events of the reply, or one of the reply and one of the turn before it. The
+    plausibilities of a reply's triples are pooled and mixed with the probability that the reply
+    answers what was said before. A reply with one event and no triple is judged by context
+    relevance alone; one without an event is not judged. The evidence is every triple with its place
+    in the text, its plausibility and the nearest known triple, and the effect of context relevance.
 
-    It can tell replies that answer what was said from those that do not, about as well as the
-    cosine with the turn before does (``grice bench conture``), and each triple can be read and
-    checked. It does not know how the world works as people do: on replies that are on topic and
-    still senseless, and on replies by people, it is no better than the length of the reply
-    (``grice bench deco``), and that the triples add to the fit is not shown.
+    When to use it:
+        To read which events a reply relates, and to check each relation against what is known.
+
+    When not to:
+        To find senseless replies by the number alone: on replies that are on the topic it ranks no
+        better than their length does (``grice bench deco``), and elsewhere about as well as the
+        cosine with the turn before (``grice bench conture``).
 
     Args:
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
@@ -209,13 +210,13 @@ def _fits(
         for response, each in zip(responses, found, strict=True)
     ]
     wanted = [one for one, is_asked in zip(responses, asked, strict=True) if is_asked]
-    anew = [read_anew(one.text, (turn.text for turn in one.history)) for one in wanted]
+    novelties = [novelty(one.text, (turn.text for turn in one.history)) for one in wanted]
     pairs = [
         Pair(tuple(turn.text for turn in one.history[-TURNS:]), said.text)
-        for one, said in zip(wanted, anew, strict=True)
+        for one, said in zip(wanted, novelties, strict=True)
     ]
-    fits = zip(relevance.classify(pairs) if pairs else (), anew, strict=True)
-    values = iter([value * said.share for value, said in fits])
+    fits = zip(relevance.classify(pairs) if pairs else (), novelties, strict=True)
+    values = iter([value * said.novel_fraction for value, said in fits])
     return [next(values) if is_asked else None for is_asked in asked]
 
 

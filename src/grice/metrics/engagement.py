@@ -9,7 +9,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair
-from grice.text.anew import read_anew
+from grice.text.repetition import novelty
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ __all__ = ["engagement"]
 NEUTRAL = 0.5
 NOTICEABLE = 0.005
 """An effect below this would be printed as nothing."""
+LABELS = {"words": "reply length"}
+"""Features whose name alone says too little."""
 SHOWN = 5
 """Most features that are named as evidence."""
 
@@ -53,30 +55,36 @@ class Judge(Protocol):
     ),
 )
 def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judgement]:
-    """Return how engaging the reply is by its length, as a probability.
+    """Return the probability that a person finds the reply engaging, judged by its length.
 
-    The model that ships counts the words, and the letters per word: nothing else that was tried
-    was surely of use on a corpus other than the one it was learned on. It orders replies nearly
-    as ``log_length`` does: read it beside that. A model adapted to your own ratings may read more.
+    The model that ships reads the number of words and the letters per word: no other feature that
+    was tried helped on a corpus other than the one it was learned on. 0.5 is where an engaging
+    reply is as likely as a dull one, with both classes weighed alike. The evidence is the features
+    with the largest effect on the score, compared with an average reply.
 
-    0.5 is where, over the training data with both classes weighed alike, a reply that a person
-    found engaging is as likely as one that a person did not. The evidence is the features that
-    moved the score furthest from what an average reply would get. Only what a reply says anew is
-    read, and the score is multiplied by that share of its words.
+    Sentences that repeat an earlier turn are stripped, and the score is multiplied by the fraction
+    of the reply's words that is left.
+
+    When to use it:
+        With a model that ``grice train`` adapted to your own ratings, or to find very short and
+        repeated replies.
+
+    When not to:
+        To compare replies of about the same length: it ranks nearly as ``log_length`` does.
     """
     reasons = [nothing_to_judge(r) for r in responses]
     readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
-    anew = [read_anew(r.text, (turn.text for turn in r.history)) for r in readable]
-    pairs = [Pair((_before(r),), found.text) for r, found in zip(readable, anew, strict=True)]
+    novelties = [novelty(r.text, (turn.text for turn in r.history)) for r in readable]
+    pairs = [Pair((_before(r),), found.text) for r, found in zip(readable, novelties, strict=True)]
     texts = list(dict.fromkeys(text for pair in pairs for text in (*pair.left, pair.right)))
     cut = dict(zip(texts, model.truncated(texts), strict=True))
-    judged = iter(zip(anew, pairs, model.weigh(pairs), strict=True))
+    judged = iter(zip(novelties, pairs, model.weigh(pairs), strict=True))
     for unjudged in reasons:
         if unjudged:
             yield Judgement(NEUTRAL, "abstained", unjudged)
             continue
         found, pair, weighed = next(judged)
-        share = found.share
+        share = found.novel_fraction
         if not share or unreadable(found.text):
             yield Judgement(0.0, "ok", "it says nothing that was not said before")
             continue
@@ -99,4 +107,4 @@ def _reason(evidence: Sequence[FeatureEvidence]) -> str | None:
     if not evidence or evidence[0].effect is None:
         return "like an average reply in every respect"
     most = evidence[0]
-    return f"{most.name} moved it most ({most.effect:+.2f})"
+    return f"largest effect: {LABELS.get(most.name, most.name)} ({most.effect:+.2f})"

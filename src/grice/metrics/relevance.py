@@ -8,7 +8,7 @@ from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair
-from grice.text.anew import read_anew
+from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,16 +41,22 @@ NOTICEABLE = 0.005
 def relevance(
     responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
 ) -> Iterator[Judgement]:
-    """Return the probability that the reply belongs to its history.
+    """Return the probability that the reply answers its history and not another one.
 
-    0.5 is the point at which a reply is as likely to be the true one as a random one. The
-    evidence is what each earlier turn does: the score with it minus the score without it.
+    0.5 means that the reply is as likely to belong here as a random one is. The evidence is the
+    effect of each earlier turn: the score with it minus the score without it.
 
-    A reply whose words are odd in their place, dropped, bent or out of order, loses a little by the
-    judgement of a small language model of dialogue. A negation is not noticed (``grice sanity``).
+    Disfluent replies are penalised slightly by a small dialogue language model. Sentences that
+    repeat an earlier turn, or that ask for a good mark, are stripped, and the score is multiplied
+    by the fraction of the reply's words that is left.
 
-    Sentences that were said before or ask for a good mark are not read: the score is multiplied by
-    the share of the reply's words that are left.
+    When to use it:
+        To find replies that are off topic, and to compare systems on the same conversations.
+
+    When not to:
+        To judge whether a reply on the topic makes sense, is true or agrees with what was said
+        before: negations and contradictions go unnoticed (``grice sanity``). Where the cosine
+        with the turn before ranks as well, ``cosine_last_turn`` is the simpler choice.
 
     Args:
         history: How many turns before the reply are read.
@@ -58,10 +64,10 @@ def relevance(
     reasons = [nothing_to_judge(r) for r in responses]
     readable = [r for r, reason in zip(responses, reasons, strict=True) if not reason]
     windows = [r.history[-history:] for r in readable]
-    anew = [read_anew(r.text, (turn.text for turn in r.history)) for r in readable]
-    shares = iter([found.share for found in anew])
+    novelties = [novelty(r.text, (turn.text for turn in r.history)) for r in readable]
+    shares = iter([found.novel_fraction for found in novelties])
     pairs = [Pair(tuple(turn.text for turn in window), found.text)
-             for found, window in zip(anew, windows, strict=True)]  # fmt: skip
+             for found, window in zip(novelties, windows, strict=True)]  # fmt: skip
     shortened = [
         Pair(pair.left[:i] + pair.left[i + 1 :], pair.right)
         for pair in pairs

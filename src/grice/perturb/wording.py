@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.text.lexicon import look_up
+from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.verbs import is_past
 from grice.text.wordlists import (
     ADVERBS,
@@ -40,7 +41,6 @@ __all__ = ["Kind", "Word", "antonyms", "fit", "lemma", "put", "sentences", "word
 
 Kind: TypeAlias = Literal["noun", "verb", "adjective", "name"]
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\w.,:]*\w|\d|[^\w\s]")
 _END = re.compile(r"(?<![\s.][A-Za-z])(?:[.!?…]+[\"')\]]*)(?=\s|$)")
 _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
 
@@ -110,7 +110,10 @@ def sentences(text: str) -> list[tuple[int, int]]:
 @lru_cache(maxsize=1024)  # several perturbations read the turns of one conversation
 def words(text: str) -> tuple[Word, ...]:
     """Return the words and marks of a text; a word has a kind where there is no doubt."""
-    plain = [Word(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    plain = [
+        Word(match[0], match.start(), match.end())
+        for match in WORDS_NUMBERS_AND_MARKS.finditer(text)
+    ]
     return tuple(Word(word.text, word.start, word.end, _kind(plain, i), _frame(plain, i))
                  for i, word in enumerate(plain))  # fmt: skip
 

@@ -17,8 +17,9 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from grice.errors import BundleError, InputError
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 from grice.runtime.pairs import BALANCED
+from grice.text.tokens import WORD_CHARACTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +38,6 @@ CHARACTERS = 16
 REPLY = "A:"
 """What stands before a reply."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_WORD = re.compile(r"\w")
 
 
 class Likely(NamedTuple):
@@ -140,8 +140,11 @@ class LanguageModel:
 
         A pair without a word on either side gives 0.5: there is nothing to judge.
         """
-        judged = [i for i, pair in enumerate(pairs)
-                  if _WORD.search(pair.right) and any(map(_WORD.search, pair.left))]  # fmt: skip
+        judged = [
+            i
+            for i, pair in enumerate(pairs)
+            if WORD_CHARACTER.search(pair.right) and any(map(WORD_CHARACTER.search, pair.left))
+        ]
         likely = np.array(self.likely([pairs[i] for i in judged]), np.float32).reshape(-1, 2)
         odds = likely @ np.array(self._weights[:2], np.float32) + np.float32(self._weights.shift)
         found = [BALANCED] * len(pairs)

@@ -7,7 +7,6 @@ exchanged on purpose, beside the same turns as they were said.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -17,6 +16,7 @@ from grice.errors import BundleError
 from grice.runtime.blas import single_threaded
 from grice.runtime.heads import Mlp
 from grice.runtime.spans import neighbourhood
+from grice.text.tokens import PLAIN_CONTRACTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,6 @@ NOWHERE = -3.0
 """Log odds where there is no such word."""
 SHARP = 2.0
 """What log odds of words are multiplied by before they are summed."""
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class Misfits(NamedTuple):
@@ -145,7 +143,7 @@ def _words(
     """Return the words that tokens cover; words and tokens both stand in order."""
     found = []
     i = 0
-    for match in _WORD.finditer(text):
+    for match in PLAIN_CONTRACTIONS.finditer(text):
         start, end = match.span()
         while i < len(offsets) and offsets[i][1] <= start:
             i += 1

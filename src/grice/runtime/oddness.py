@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
-from grice.runtime.heads import sigmoid
+from grice.numeric import logits, sigmoid
 from grice.runtime.pairs import BALANCED
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ class FluentPairHead:
         """
         fitting = np.array(self._head.classify(pairs))
         odd = np.array([one.value for one in self._oddness.measure([pair.right for pair in pairs])])
-        kept = np.clip(fitting, SURE, 1 - SURE)
-        odds = self._weights.relevance * np.log(kept / (1 - kept))
+        odds = self._weights.relevance * logits(fitting, SURE)
         odds += self._weights.shift - self._weights.oddness * odd
         # The head's 0.5 says that there is nothing to judge.
         judged = np.where(fitting == BALANCED, BALANCED, sigmoid(odds.astype(np.float32)))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
-from grice.runtime.heads import Mlp, sigmoid
+from grice.numeric import sigmoid, unit_rows
+from grice.runtime.heads import Mlp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,7 @@ def history_summary(left: Array, *, decay: float) -> Array:
     """
     turns, dimensions = left.shape[1:]
     weights = np.float32(decay) ** np.arange(turns - 1, -1, -1, dtype=np.float32)
-    whole = _unit((left * weights[:, None]).sum(axis=1))
+    whole = unit_rows((left * weights[:, None]).sum(axis=1))
     parts = np.concatenate([left[:, -1], whole, left[:, -2]], axis=1)
     return parts * np.float32(np.sqrt(dimensions))
 
@@ -93,12 +94,6 @@ def pair_features(left: Array, right: Array, towers: tuple[Array, Array], *, dec
 
 COSINE_SCALE = np.float32(4)
 """Brings cosines to the order of one, as the other features are."""
-
-
-def _unit(vectors: Array) -> Array:
-    norms = np.sqrt((vectors * vectors).sum(axis=-1))
-    unit: Array = vectors / np.maximum(norms, np.float32(1e-6))[:, None]
-    return unit
 
 
 class PairHead:
@@ -168,7 +163,7 @@ class PairHead:
     def _ask(self, left: Array) -> Array:
         summary = history_summary(left, decay=self._decay)
         whole = summary[:, left.shape[2] : 2 * left.shape[2]]
-        return _unit(whole + self._left(summary))
+        return unit_rows(whole + self._left(summary))
 
     def _answered(self, replies: dict[str, Array]) -> dict[str, Array]:
         """Return what the tower makes of each response, which may stand in many pairs."""
@@ -182,7 +177,7 @@ class PairHead:
                 f"{self._encoder.identity} gives {dimensions}; use the encoder its card names"
             )
         reply = right * np.float32(np.sqrt(dimensions))
-        return dict(zip(replies, _unit(reply + self._right(reply)), strict=True))
+        return dict(zip(replies, unit_rows(reply + self._right(reply)), strict=True))
 
 
 def _spoken(segments: Sequence[str]) -> list[str]:

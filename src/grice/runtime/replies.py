@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
-from grice.runtime.heads import Mlp, sigmoid
+from grice.numeric import logit, sigmoid
+from grice.runtime.heads import Mlp
 from grice.text.surface import COUNTS, SURFACE, surface
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def reply_scalars(
     counted = np.array([surface(heard(pair), pair.right) for pair in pairs], np.float64)
     columns = [counted.reshape(len(pairs), len(SURFACE)), (last * reply).sum(axis=1)[:, None]]
     if base is not None:
-        columns.append(np.array([_log_odds(value) for value in base])[:, None])
+        columns.append(np.array([logit(value, 1e-4) for value in base])[:, None])
     return np.concatenate(columns, axis=1)
 
 
@@ -256,8 +257,3 @@ def _numbers(bundle: Bundle, name: str, count: int) -> tuple[float, ...]:
             f"{bundle.folder / 'card.toml'}: settings.{name}: a list of {count} numbers is needed"
         )
     return tuple(numbers)
-
-
-def _log_odds(value: float) -> float:
-    kept = min(max(value, 1e-4), 1 - 1e-4)
-    return math.log(kept / (1 - kept))

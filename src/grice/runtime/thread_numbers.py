@@ -14,7 +14,8 @@ from zlib import crc32
 
 import numpy as np
 
-from grice.text.anew import said_anew
+from grice.text.repetition import strip_repetition
+from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +44,6 @@ FEWEST_WORDS = 3
 CONTENT = 4
 """Letters of the shortest word that says what a turn is about."""
 
-_SENTENCE = re.compile(r"[^.!?]+")
-_WORD = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")
 _DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
 _LOST = re.compile(
     r"^\W*(?:what|huh|pardon|sorry)\W*\?|what do you mean|(?:makes?|making) no sense|"
@@ -100,8 +99,8 @@ def said(text: str) -> Said:
     words: list[str] = []
     sentences = []
     pairs: list[tuple[int, int, int]] = []
-    for part in _SENTENCE.findall(lower)[:MOST_SENTENCES]:
-        own = _WORD.findall(part)
+    for part in SENTENCES.findall(lower)[:MOST_SENTENCES]:
+        own = CONTRACTED_WORDS.findall(part)
         if not own:
             continue
         words += own
@@ -334,7 +333,7 @@ def again_numbers(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
     found = np.zeros((len(texts), AGAIN), np.float32)
     known: dict[tuple[str, ...], set[str]] = {}
     for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
-        told = [tuple(_WORD.findall(one)) for one in _SENTENCE.findall(text.lower())]
+        told = [tuple(CONTRACTED_WORDS.findall(one)) for one in SENTENCES.findall(text.lower())]
         count = max(1, sum(map(len, told)))
         long = [one for one in told if len(one) >= FEWEST_WORDS]
         for sentence in long:
@@ -343,14 +342,14 @@ def again_numbers(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
             found[i, 1] += len(sentence) * bool(before - {str(speaker)})
         for sentence in long:
             known.setdefault(sentence, set()).add(str(speaker))
-        found[i, 2] = max(0, count - len(_WORD.findall(_anew(text).lower())))
+        found[i, 2] = max(0, count - len(CONTRACTED_WORDS.findall(_anew(text).lower())))
         found[i] /= count
     return found
 
 
 @lru_cache(maxsize=4096)
 def _anew(text: str) -> str:
-    return said_anew(text, ())
+    return strip_repetition(text, ())
 
 
 def speaker_numbers(numbers: Array, speakers: Sequence[str | int]) -> Array:

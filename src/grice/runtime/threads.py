@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import BundleError
+from grice.numeric import sigmoid, unit_rows
 from grice.runtime.blas import single_threaded
-from grice.runtime.heads import sigmoid
 from grice.runtime.misfits import MISFITS, misfit_numbers
 from grice.runtime.protocols import Thread
 from grice.runtime.thread_numbers import (
@@ -120,10 +120,10 @@ class Towers:
         whole = vectors.copy()
         for ago in range(1, BACK):
             whole[ago:] += np.float32(self.decay**ago) * vectors[:-ago]
-        whole = _unit(whole)
+        whole = unit_rows(whole)
         read = np.concatenate([vectors, whole, before], axis=1) * scale
-        asked = _unit(whole * scale + _run(self.left, read))
-        answered = _unit(vectors * scale + _run(self.right, vectors * scale))
+        asked = unit_rows(whole * scale + _run(self.left, read))
+        answered = unit_rows(vectors * scale + _run(self.right, vectors * scale))
         found: Array = asked @ answered.T
         return found
 
@@ -193,7 +193,7 @@ def _so_far(turns: Array) -> Array:
     sums = np.zeros_like(turns)
     for i in range(1, len(turns)):
         sums[i] = np.float32(DECAY) * sums[i - 1] + turns[i - 1]
-    return _unit(sums) * np.float32(np.sqrt(turns.shape[1]))
+    return unit_rows(sums) * np.float32(np.sqrt(turns.shape[1]))
 
 
 def pooled(outputs: Array) -> Array:
@@ -256,12 +256,6 @@ def _run(layers: Layers, rows: Array) -> Array:
         rows = np.maximum(rows @ weight + bias, 0)
     found: Array = rows @ last[0] + last[1]
     return found
-
-
-def _unit(rows: Array) -> Array:
-    norms = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    unit: Array = rows / np.maximum(norms, np.float32(1e-6))
-    return unit
 
 
 def _log_sum(values: Array, axis: int) -> Array:

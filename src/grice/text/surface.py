@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from grice.text.tokens import WORDS
 
 __all__ = ["COUNTS", "SURFACE", "surface"]
 
@@ -21,8 +21,6 @@ SURFACE = (
 COUNTS = ("words", "words of the turn before")
 """Those that count; a network does better with their logarithms."""
 
-WORD = re.compile(r"[a-z0-9']+")
-
 
 def surface(before: str, reply: str) -> tuple[float, ...]:
     """Return the numbers that :data:`SURFACE` names.
@@ -33,7 +31,7 @@ def surface(before: str, reply: str) -> tuple[float, ...]:
     >>> dict(zip(SURFACE, surface("Do you like tea?", "I like tea.")))["words shared with it"]
     0.6666666666666666
     """
-    said, heard = WORD.findall(reply.lower()), WORD.findall(before.lower())
+    said, heard = WORDS.findall(reply.lower()), WORDS.findall(before.lower())
     different = set(said)
     return (
         float(len(said)),

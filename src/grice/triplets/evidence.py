@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.clauses import Said
     from grice.knowledge.extraction import Exchange, Kind
-    from grice.text.events import Speaker
+    from grice.text.people import Speaker
     from grice.triplets.find import Found, Link
     from grice.triplets.models import TripletModels
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.whatif import WhatIf
+    from grice.evaluation.counterfactuals import Counterfactual
     from grice.records import Conversation, Score
     from grice.scoring.api import Grader
 
@@ -67,12 +67,12 @@ def _try_changes(
     scores: Sequence[Score],
 ) -> None:
     from grice.cli.tables import print_lines
-    from grice.evaluation.whatif import what_if
+    from grice.evaluation.counterfactuals import counterfactuals
     from grice.records import to_json
 
     loaded = {one.metric.name: one for one in grader.scorer.metrics}
     for score in scores:
-        found = what_if(loaded[score.metric], conversation, score)
+        found = counterfactuals(loaded[score.metric], conversation, score)
         if arguments.json:
             sys.stdout.writelines(f"{to_json(one)}\n" for one in found)
             continue
@@ -82,15 +82,15 @@ def _try_changes(
             print_lines(["no single change that was tried"], indent=2)
 
 
-def _best(found: Sequence[WhatIf]) -> list[WhatIf]:
+def _best(found: Sequence[Counterfactual]) -> list[Counterfactual]:
     """Return the change of each kind that lifts most."""
-    first: dict[str, WhatIf] = {}
+    first: dict[str, Counterfactual] = {}
     for one in found:
         first.setdefault(one.kind, one)
     return list(first.values())
 
 
-def _change(one: WhatIf) -> str:
+def _change(one: Counterfactual) -> str:
     done = "knowing" if one.kind == "knowledge" else "without the words"
     return f"{one.value:.3f}  ({one.lift:+.3f})  {done}: {one.change}"
 

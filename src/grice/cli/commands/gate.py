@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print each check and return 0 if all passed, else 1."""
     from grice.evaluation.gate import gate_file
-    from grice.evaluation.verdicts import junit, markdown
     from grice.files import write_text
     from grice.records import to_json
+    from grice.report.gate import junit, markdown
 
     result = gate_file(arguments.scores, _rules(arguments))
     if arguments.junit is not None:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the list or the page."""
     from grice.cli.terminal import warn
-    from grice.metrics.page import metric_page
+    from grice.metrics.page import metric_page, model_cards
     from grice.metrics.registry import find_metrics
 
     registry = find_metrics(arguments.plugin)
@@ -36,7 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(_as_json(registry, arguments.metric) + "\n")
     elif arguments.metric:
-        sys.stdout.write(metric_page(registry.named(arguments.metric)))
+        metric = registry.named(arguments.metric)
+        sys.stdout.write(metric_page(metric))
+        for title, card in model_cards(metric):
+            sys.stdout.write(f"\n## {title}\n\n{card}")
     else:
         _print_lists(registry)
     return 0

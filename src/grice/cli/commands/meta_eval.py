@@ -176,12 +176,12 @@ def _write(
         sys.stdout.write(_as_json(found, damaged) + "\n")
     texts: dict[Path, str] = {}
     if arguments.csv or arguments.latex:
-        from grice.evaluation.export import as_csv, as_latex
+        from grice.report.meta_tables import as_csv, as_latex
 
         texts |= {arguments.csv: as_csv(found, damaged)} if arguments.csv else {}
         texts |= {arguments.latex: as_latex(found, damaged)} if arguments.latex else {}
     if arguments.html:
-        from grice.evaluation.page import as_html
+        from grice.report.meta_page import as_html
 
         texts[arguments.html] = as_html(
             found,

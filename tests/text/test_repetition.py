@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.text.anew import said_anew
+from grice.text.repetition import strip_repetition
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from grice.text.anew import said_anew
     ],
 )
 def test_what_is_left(reply, earlier, left):
-    assert said_anew(reply, earlier) == left
+    assert strip_repetition(reply, earlier) == left

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["WhatIf", "what_if"]
+__all__ = ["Counterfactual", "counterfactuals"]
 
 TRIED = 12
 """Most changes tried of each kind: one per triple of a reply, the least plausible first."""
 
 
-class WhatIf(msgspec.Struct, frozen=True):
+class Counterfactual(msgspec.Struct, frozen=True):
     """A change that was tried, and the score with it.
 
     Attributes:
@@ -49,7 +49,9 @@ class WhatIf(msgspec.Struct, frozen=True):
     span: Span | None = None
 
 
-def what_if(loaded: LoadedMetric, conversation: Conversation, score: Score) -> list[WhatIf]:
+def counterfactuals(
+    loaded: LoadedMetric, conversation: Conversation, score: Score
+) -> list[Counterfactual]:
     """Return the single changes that lift a score, the largest lift first.
 
     Args:
@@ -75,7 +77,9 @@ class _Store(NamedTuple):
     knowledge: StoredKnowledge
 
 
-def _with_triples(loaded: LoadedMetric, talk: Conversation, score: Score) -> Iterator[WhatIf]:
+def _with_triples(
+    loaded: LoadedMetric, talk: Conversation, score: Score
+) -> Iterator[Counterfactual]:
     stores = [
         _Store(name, model)
         for name, model in loaded.models.items()
@@ -106,7 +110,9 @@ def _added(knowledge: StoredKnowledge, triple: Triple) -> Iterator[StoredKnowled
             file.close()
 
 
-def _without_words(loaded: LoadedMetric, talk: Conversation, score: Score) -> Iterator[WhatIf]:
+def _without_words(
+    loaded: LoadedMetric, talk: Conversation, score: Score
+) -> Iterator[Counterfactual]:
     assert score.turn is not None
     text = talk.turns[score.turn].text
     spans = list(dict.fromkeys(span for span in _spans(score) if span.turn == score.turn))
@@ -134,8 +140,8 @@ def _lifts(
     scores: Sequence[Score],
     before: Score,
     span: Span | None,
-) -> Iterator[WhatIf]:
+) -> Iterator[Counterfactual]:
     assert before.value is not None
     for after in scores:
         if after.turn == before.turn and after.status == "ok" and after.value is not None:
-            yield WhatIf(kind, words, after.value, after.value - before.value, span)
+            yield Counterfactual(kind, words, after.value, after.value - before.value, span)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.evaluation.forest import Forest, forest
-from grice.evaluation.html import asset, environment
-from grice.evaluation.scatter import Scatter, scatter
 from grice.evaluation.trained import worst_mark
 from grice.pages import head
+from grice.report.forest import Forest, forest
+from grice.report.html import asset, environment
+from grice.report.scatter import Scatter, scatter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
 
 __all__ = ["as_html"]
-
-PACKAGE = "grice.evaluation"
 
 
 class Kept(NamedTuple):
@@ -82,9 +80,9 @@ def as_html(
         made: Date and version.
         shared: What to keep in mind about sets that overlap.
     """
-    style = asset(PACKAGE, "meta.css")
+    style = asset("meta.css")
     return (
-        environment(PACKAGE)
+        environment()
         .get_template("meta.html.j2")
         .render(
             worst_mark=worst_mark,

@@ -13,10 +13,12 @@ from grice.stats.estimate import FEW, Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["share"]
+__all__ = ["proportion"]
 
 
-def share(hits: Sequence[float], sizes: Sequence[int], *, level: float = 0.95) -> Estimate | None:
+def proportion(
+    hits: Sequence[float], sizes: Sequence[int], *, level: float = 0.95
+) -> Estimate | None:
     """Return the share of hits among items that come in conversations; None without an item.
 
     Wilson's interval with the effective number of items (Korn and Graubard 1998): as many
