@@ -131,7 +131,9 @@ def test_the_plugin_of_the_documentation_is_a_metric(tmp_path):
     check_metric(find_metrics([file]).named("calm"))
 
 
-def test_the_snippet_of_the_readme_runs():
+def test_the_snippets_of_the_readme_run(tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(DOCS.parent / "examples")
+    monkeypatch.chdir(tmp_path)
     for block in python_blocks(DOCS.parent / "README.md"):
         exec(compile(block, "README.md", "exec"), {})
 

@@ -13,7 +13,25 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Metric, Option
     from grice.scoring.api import Grader
 
-__all__ = ["add_metric_options", "cache_folder", "destination", "load_grader", "positive"]
+__all__ = [
+    "add_format",
+    "add_json",
+    "add_metric_options",
+    "cache_folder",
+    "destination",
+    "load_grader",
+    "positive",
+]
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add what names the format of files of conversations."""
+    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add what asks for lines that machines read."""
+    parser.add_argument("--json", action="store_true", help="print JSON lines")
 
 
 def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:

@@ -1,14 +1,13 @@
-"""Fills the report from what a run knows."""
+"""Fills the report while a run goes on."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import TYPE_CHECKING
 
 import grice
 from grice.metrics.limits import explained, summed_up
-from grice.report import MetricPanel, MetricTotals, ReportWriter, Summary
+from grice.report.panels import MetricPanel, MetricTotals, Summary
+from grice.report.writer import ReportWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,13 +18,24 @@ if TYPE_CHECKING:
     from grice.scoring.run import Scorer
     from grice.scoring.summary import Summary as RunSummary
 
-__all__ = ["Report"]
+__all__ = ["ReportListener"]
 
 
-class Report:
-    """Listens to a run and writes the page; nothing is written if the run does not finish."""
+class ReportListener:
+    """Listens to a run and writes the page; nothing is written if the run does not finish.
 
-    def __init__(self, path: Path, title: str, scorer: Scorer) -> None:
+    Args:
+        path: The page to write.
+        title: Its title.
+        scorer: The metrics of the run.
+        command: What made the run, shown for whoever wants to repeat it.
+
+    Raises:
+        OutputError: If the page cannot be written there.
+    """
+
+    def __init__(self, path: Path, title: str, scorer: Scorer, *, command: str = "") -> None:
+        self._command = command
         panels = [
             MetricPanel(
                 loaded.metric.name,
@@ -42,7 +52,7 @@ class Report:
         ]
         self._writer = ReportWriter(path, title=title, metrics=panels)
 
-    def __enter__(self) -> Report:
+    def __enter__(self) -> ReportListener:
         return self
 
     def __exit__(
@@ -70,7 +80,7 @@ class Report:
                 run.turns,
                 run.skipped,
                 run.problems,
-                command=shlex.join(["grice", *sys.argv[1:]]),
+                command=self._command,
                 version=grice.__version__,
             )
         )
