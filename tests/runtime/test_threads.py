@@ -8,6 +8,7 @@ from grice.errors import BundleError
 from grice.runtime.bundle import open_bundle
 from grice.runtime.misfits import NOTHING, Misfits
 from grice.runtime.protocols import Thread
+from grice.runtime.registry import read_settings
 from grice.runtime.thread_numbers import NUMBERS
 from grice.runtime.threads import (
     ALONE,
@@ -17,6 +18,7 @@ from grice.runtime.threads import (
     ORDER,
     WHOLE,
     ThreadHead,
+    ThreadSettings,
     Towers,
     alone_numbers,
     beside_numbers,
@@ -61,9 +63,14 @@ class FixedWords:
                 for text in texts]  # fmt: skip
 
 
+def head_of(bundle):
+    settings = read_settings(bundle, ThreadSettings)
+    return ThreadHead(bundle, settings, FixedEncoder(), FixedWords())
+
+
 @pytest.fixture(scope="module")
 def head():
-    return ThreadHead(open_bundle("coherence"), FixedEncoder(), FixedWords())
+    return head_of(open_bundle("coherence"))
 
 
 def thread(count):
@@ -153,7 +160,7 @@ def test_a_bundle_without_settings_is_refused():
     bundle = open_bundle("coherence")
     bare = replace(bundle, card=replace(bundle.card, settings={}))
     with pytest.raises(BundleError, match="decay"):
-        ThreadHead(bare, FixedEncoder(), FixedWords())
+        head_of(bare)
 
 
 def test_odd_words_and_what_is_said_again_stand_beside_each_other():

@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grice.runtime.protocols import Encoder
+from grice.runtime.registry import NoSettings, encoder_of, model_kind
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.runtime.protocols import Encoder, Vector
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import Vector
+    from grice.runtime.registry import Opener
 
-__all__ = ["WordVectors"]
+__all__ = ["WordVectors", "word_encoder"]
 
 WORD = re.compile(r"\w+")
 WORDS = 256
@@ -55,3 +60,9 @@ class WordVectors:
         total = np.sum(vectors, axis=0)
         unit = total / max(float(np.sqrt((total * total).sum())), 1e-6)
         return np.asarray(unit.astype(np.float16), np.float32)
+
+
+@model_kind("word-encoder", answers="word vectors", protocol=Encoder, settings=NoSettings)
+def word_encoder(bundle: Bundle, _: NoSettings, opener: Opener) -> WordVectors:
+    """Open the encoder that reads the words."""
+    return WordVectors(encoder_of(bundle, opener, Encoder))

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, TurnEvidence
-from grice.runtime.protocols import Thread
+from grice.runtime.protocols import Thread, ThreadReader
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.records import Conversation, Turn
-    from grice.runtime.protocols import ThreadReader
 
 __all__ = ["coherence"]
 
@@ -33,6 +32,7 @@ LEAST = 1e-6
     summary="Does the conversation hang together?",
     judges="conversation",
     models={"model": "bundle:coherence"},
+    protocols={"model": ThreadReader},
     source=(
         "After DEAM (Ghazarian et al., ACL 2022): trained on conversations broken on purpose, "
         "with ratings of conversations beside them."

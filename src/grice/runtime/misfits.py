@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.errors import BundleError
 from grice.runtime.blas import single_threaded
 from grice.runtime.heads import Mlp
+from grice.runtime.registry import Settings, read_settings
 from grice.runtime.spans import neighbourhood
 
 if TYPE_CHECKING:
@@ -64,6 +64,13 @@ NOTHING = Misfits((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())
 """Of a text without a word."""
 
 
+class MisfitSettings(Settings, frozen=True):
+    """Of a bundle with ``misfits.npz``; see :class:`MisfitHead`."""
+
+    reach: int
+    sharpness: float
+
+
 class MisfitHead:
     """Judges the words of texts by the states of their tokens.
 
@@ -90,11 +97,10 @@ class MisfitHead:
         Raises:
             BundleError: If a setting is missing.
         """
-        reach, sharpness = (bundle.card.settings.get(name) for name in ("reach", "sharpness"))
-        if not isinstance(reach, int) or not isinstance(sharpness, float):
-            raise BundleError(f"{bundle.folder}: settings.reach and settings.sharpness are needed")
+        settings = read_settings(bundle, MisfitSettings)
         identity = f"{bundle.card.name}@{bundle.digest}/misfits+{encoder}"
-        return cls(Mlp.load(bundle.path("misfits.npz")), reach, sharpness, identity)
+        network = Mlp.load(bundle.path("misfits.npz"))
+        return cls(network, settings.reach, settings.sharpness, identity)
 
     def judge(self, text: str, hidden: Hidden) -> Misfits:
         """Return how well the words of a text belong there.

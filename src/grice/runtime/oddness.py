@@ -9,24 +9,25 @@ off the likelihood of a sentence, here piece by piece and one-sided.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
 
 from grice.errors import BundleError
 from grice.runtime.heads import sigmoid
-from grice.runtime.pairs import BALANCED
+from grice.runtime.pairs import BALANCED, open_pair_head
+from grice.runtime.protocols import PairClassifier
+from grice.runtime.registry import Settings, dependencies_of, model_kind, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.runtime.bundle import Bundle
-    from grice.runtime.embedded import EmbeddedGenerator
-    from grice.runtime.pairs import PairHead
     from grice.runtime.protocols import Pair
+    from grice.runtime.registry import Opener
 
-__all__ = ["FluentPairHead", "Odd", "Oddness", "Weights"]
+__all__ = ["FluentPairHead", "FluentSettings", "Odd", "Oddness", "PieceScorer", "fluent_pair_head"]
 
 ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
@@ -37,6 +38,25 @@ class Odd(NamedTuple):
 
     value: float
     piece: str
+
+
+@runtime_checkable
+class PieceScorer(Protocol):
+    """Says how likely each piece of a text is in its place."""
+
+    identity: str
+
+    def piece_log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """Return pieces; see :class:`~grice.runtime.embedded.EmbeddedGenerator`."""
+        ...
+
+
+class OddnessSettings(Settings, frozen=True):
+    """Of the language model: the piece that begins a text."""
+
+    begin: str = ""
 
 
 class Oddness:
@@ -52,10 +72,10 @@ class Oddness:
         BundleError: If these do not fit one another.
     """
 
-    def __init__(self, bundle: Bundle, generator: EmbeddedGenerator) -> None:
+    def __init__(self, bundle: Bundle, generator: PieceScorer) -> None:
         self.identity = generator.identity
         self._generator = generator
-        self._begin = str(bundle.card.settings.get("begin", ""))
+        self._begin = read_settings(bundle, OddnessSettings).begin
         pieces = msgspec.json.decode(
             bundle.path("shared_vocabulary.json").read_bytes(), type=list[str]
         )
@@ -83,12 +103,12 @@ class Oddness:
         return Odd(total / max(1, len(excess)), piece if worst > 0 else "")
 
 
-class Weights(NamedTuple):
+class FluentSettings(Settings, frozen=True):
     """The log odds are ``relevance * those of the head - oddness * nats + shift``."""
 
-    relevance: float
-    oddness: float
-    shift: float
+    weight_relevance: float
+    weight_oddness: float
+    weight_shift: float
 
 
 class FluentPairHead:
@@ -98,13 +118,13 @@ class FluentPairHead:
     them forgives what people do not.
 
     Args:
-        bundle: The opened bundle, with the weights in its settings.
-        head: The networks of the bundle.
+        settings: The weights.
+        head: The networks.
         oddness: Of right sides.
     """
 
-    def __init__(self, bundle: Bundle, head: PairHead, oddness: Oddness) -> None:
-        self._weights = _weights(bundle)
+    def __init__(self, settings: FluentSettings, head: PairClassifier, oddness: Oddness) -> None:
+        self._weights = settings
         self._head = head
         self._oddness = oddness
         self.identity = f"{self._head.identity}/{oddness.identity}"
@@ -117,8 +137,8 @@ class FluentPairHead:
         fitting = np.array(self._head.classify(pairs))
         odd = np.array([one.value for one in self._oddness.measure([pair.right for pair in pairs])])
         kept = np.clip(fitting, SURE, 1 - SURE)
-        odds = self._weights.relevance * np.log(kept / (1 - kept))
-        odds += self._weights.shift - self._weights.oddness * odd
+        odds = self._weights.weight_relevance * np.log(kept / (1 - kept))
+        odds += self._weights.weight_shift - self._weights.weight_oddness * odd
         # The head's 0.5 says that there is nothing to judge.
         judged = np.where(fitting == BALANCED, BALANCED, sigmoid(odds.astype(np.float32)))
         return [float(one) for one in judged]
@@ -131,12 +151,12 @@ class FluentPairHead:
 SURE = 1e-6
 
 
-def _weights(bundle: Bundle) -> Weights:
-    stated = [bundle.card.settings.get(f"weight_{name}") for name in Weights._fields]
-    numbers = [float(one) for one in stated if isinstance(one, int | float)]
-    if len(numbers) != len(Weights._fields) or not np.isfinite(numbers).all():
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings: the numbers weight_relevance, "
-            f"weight_oddness and weight_shift are needed"
-        )
-    return Weights(*numbers)
+@model_kind(
+    "fluent-pair-head", answers="relevance", protocol=PairClassifier, settings=FluentSettings
+)
+def fluent_pair_head(bundle: Bundle, settings: FluentSettings, opener: Opener) -> FluentPairHead:
+    """Open the networks of a bundle and the language model below."""
+    _, below = dependencies_of(bundle.card)
+    model = opener.part(bundle, below, PieceScorer, "likelihood")
+    oddness = Oddness(opener.bundle(below), model)
+    return FluentPairHead(settings, open_pair_head(bundle, opener), oddness)

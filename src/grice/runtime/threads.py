@@ -20,8 +20,10 @@ import numpy as np
 from grice.errors import BundleError
 from grice.runtime.blas import single_threaded
 from grice.runtime.heads import sigmoid
-from grice.runtime.misfits import MISFITS, misfit_numbers
-from grice.runtime.protocols import Thread
+from grice.runtime.memo import MemoEncoder, MemoMisfits
+from grice.runtime.misfits import MISFITS, MisfitHead, misfit_numbers
+from grice.runtime.protocols import Thread, ThreadReader
+from grice.runtime.registry import Settings, encoder_of, model_kind
 from grice.runtime.thread_numbers import (
     AGAIN,
     NUMBERS,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.misfits import Misfits
     from grice.runtime.protocols import Encoder
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
     Layers: TypeAlias = list[tuple[Array, Array]]
@@ -51,6 +54,7 @@ __all__ = [
     "POOLED",
     "WHOLE",
     "ThreadHead",
+    "ThreadSettings",
     "Towers",
     "WordJudge",
     "alone_numbers",
@@ -58,6 +62,7 @@ __all__ = [
     "order_numbers",
     "own_turns",
     "pooled",
+    "thread_head",
     "turn_blocks",
     "whole_numbers",
 ]
@@ -270,6 +275,12 @@ def _log_sum(values: Array, axis: int) -> Array:
     return found
 
 
+class ThreadSettings(Settings, frozen=True):
+    """Of a bundle of kind ``thread-head``: the weight of a turn relative to the turn after it."""
+
+    decay: float
+
+
 class ThreadHead:
     """How well the turns of a conversation, and the whole of it, carry its thread on.
 
@@ -277,27 +288,29 @@ class ThreadHead:
         bundle: The opened bundle: ``head.npz`` with towers, axes, networks (whose outputs are
             averaged), the network that reads turns by themselves, the weights of
             :func:`whole_numbers`, and those of a turn's output and of :func:`beside_numbers` for
-            the turn; ``bigrams.npz`` with what words stand side by side; its settings state
-            ``decay``.
+            the turn; ``bigrams.npz`` with what words stand side by side.
+        settings: What its card states.
         encoder: The encoder they were fitted on.
         words: The judge of words that they were fitted on.
 
     Raises:
-        BundleError: If the settings or the weights are not as they must be.
+        BundleError: If the weights are not as they must be.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder, words: WordJudge) -> None:
+    def __init__(
+        self, bundle: Bundle, settings: ThreadSettings, encoder: Encoder, words: WordJudge
+    ) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}+{encoder.identity}"
         self._encoder, self._words = encoder, words
         self._bigrams = Bigrams.load(bundle.path("bigrams.npz"))
-        decay = bundle.card.settings.get("decay")
         with np.load(bundle.path("head.npz"), allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.float32) for name in file.files}
-        if not isinstance(decay, float) or arrays.get("whole", self._none).shape != (WHOLE + 1,):
-            raise BundleError(f"{bundle.folder}: settings.decay and {WHOLE + 1} weights are needed")
+        if arrays.get("whole", self._none).shape != (WHOLE + 1,):
+            raise BundleError(f"{bundle.folder}: {WHOLE + 1} weights are needed")
         self._axes, self._mean, self._whole = arrays["axes"], arrays["mean"], arrays["whole"]
         self._turns, self._alone = arrays["turns"], _layers(arrays, "alone")
-        self._towers = Towers(_layers(arrays, "left"), _layers(arrays, "right"), decay)
+        left, right = _layers(arrays, "left"), _layers(arrays, "right")
+        self._towers = Towers(left, right, settings.decay)
         count = sum(name.startswith("net") and name.endswith("_weight_0") for name in arrays)
         self._nets = [_layers(arrays, f"net{i}") for i in range(count)]
 
@@ -366,3 +379,11 @@ def _layers(arrays: dict[str, Array], name: str) -> Layers:
     count = sum(one.startswith(f"{name}_weight_") for one in arrays)
     return [(arrays[f"{name}_weight_{i}"] * arrays[f"{name}_scale_{i}"], arrays[f"{name}_bias_{i}"])
             for i in range(count)]  # fmt: skip
+
+
+@model_kind("thread-head", answers="coherence", protocol=ThreadReader, settings=ThreadSettings)
+def thread_head(bundle: Bundle, settings: ThreadSettings, opener: Opener) -> ThreadHead:
+    """Open the networks of a bundle, with its judge of words."""
+    encoder = encoder_of(bundle, opener, MemoEncoder)
+    words = MemoMisfits(MisfitHead.open(bundle, encoder.identity), encoder, opener.memo)
+    return ThreadHead(bundle, settings, encoder, words)

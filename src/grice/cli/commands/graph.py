@@ -257,13 +257,11 @@ def _score_by_shape(
 @contextmanager
 def _opened() -> Iterator[GraphJudges]:
     from grice.cli._options import cache_folder
-    from grice.scoring.models import Models, default_workers
+    from grice.graphs.judges import GraphJudges
+    from grice.runtime.models import Models, default_workers
 
-    models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
-    try:
-        yield models.open("bundle:graphs")  # type: ignore[misc]
-    finally:
-        models.close()
+    with Models(mode="fast", workers=default_workers(), cache=cache_folder()) as models:
+        yield models.open("bundle:graphs", GraphJudges)
 
 
 @contextmanager

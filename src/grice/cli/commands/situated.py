@@ -365,11 +365,16 @@ def _describe(arguments: argparse.Namespace) -> int:
 
 def _models() -> tuple[ContextModels, ContrastModels, Encoder]:
     """Open what ships."""
-    from grice.scoring.models import Models, default_workers
+    from grice.runtime.models import Models, default_workers
+    from grice.runtime.protocols import Encoder
+    from grice.situated.models import ContextModels, ContrastModels
 
     models = Models(mode="fast", workers=default_workers(), cache=None)
-    names = ("context", "situated", "encoder")
-    return tuple(models.open(f"bundle:{name}") for name in names)  # type: ignore[return-value]
+    return (
+        models.open("bundle:context", ContextModels),
+        models.open("bundle:situated", ContrastModels),
+        models.open("bundle:encoder", Encoder),
+    )
 
 
 def _tagger(arguments: argparse.Namespace, shipped: Tagger | None) -> Tagger:
