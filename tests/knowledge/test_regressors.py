@@ -90,5 +90,5 @@ def test_a_rating_lies_from_0_to_1_and_an_empty_reply_in_the_middle(
 
 
 def test_another_reading_is_refused(tmp_path, write_card):
-    with pytest.raises(BundleError, match="settings.reads: invalid enum value 'stars'"):
+    with pytest.raises(BundleError, match=r"settings\.reads: invalid enum value 'stars'"):
         regressor(tmp_path, write_card, "stars", 3)
