@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grice.knowledge.edit import Below
     from grice.knowledge.file import KnowledgeFile
     from grice.knowledge.lookup import StoredKnowledge
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
 __all__ = [
     "SHIPPED",
@@ -39,13 +39,10 @@ def reference(kb: str) -> str:
 def opened_models() -> Iterator[Models]:
     """Open models as scoring does, and close them."""
     from grice.cli.options import cache_folder
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
-    models = Models(mode="fast", workers=1, cache=cache_folder())
-    try:
+    with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         yield models
-    finally:
-        models.close()
 
 
 def opened(models: Models, kb: str) -> StoredKnowledge:

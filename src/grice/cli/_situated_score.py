@@ -78,11 +78,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def opened_shipped() -> Iterator[Models]:
     """Open what ships for contrasting sentences."""
     from grice.cli.models import opened_models
+    from grice.runtime.protocols import Encoder
     from grice.situated.files import Models
+    from grice.situated.models import ContextModels, ContrastModels
 
     with opened_models(keep=False) as models:
-        names = ("context", "situated", "encoder")
-        yield Models(*(models.open(f"bundle:{name}") for name in names))  # type: ignore[arg-type]
+        yield Models(
+            models.open("bundle:context", ContextModels),
+            models.open("bundle:situated", ContrastModels),
+            models.open("bundle:encoder", Encoder),
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:

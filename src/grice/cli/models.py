@@ -10,7 +10,7 @@ from grice.cli.options import cache_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
 __all__ = ["opened_models"]
 
@@ -23,7 +23,7 @@ def opened_models(*, workers: int | None = None, keep: bool = True) -> Iterator[
         workers: Batches computed at the same time; by default one per core.
         keep: Keep answers in the user's cache folder, or for this command only.
     """
-    from grice.scoring.models import Models, default_workers
+    from grice.runtime.models import Models, default_workers
 
     models = Models(
         mode="fast",

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.files import write_lines, write_text
     from grice.knowledge.schema import load_schema
     from grice.records import to_json
-    from grice.scoring.models import Models, default_workers
+    from grice.runtime.models import Models, default_workers
     from grice.triplets.drawing import links_page
     from grice.triplets.find import Wanted, find_all
     from grice.triplets.models import TripletModels
