@@ -63,7 +63,7 @@ class FixedWords:
 
 
 def head_of(bundle):
-    settings = read_settings(bundle, ThreadSettings)
+    settings = read_settings(bundle, DialogueSettings)
     return DialogueHead(bundle, settings, FixedEncoder(), FixedWords())
 
 
