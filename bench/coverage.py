@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from grice import stats
 from grice.errors import InputError
-from grice.evaluation.shares import share
+from grice.evaluation.proportions import proportion
 from grice.evaluation.triples import AREAS, TripleRows, area
 from grice.records import Triple
 from grice.stats import Estimate
@@ -376,7 +376,7 @@ def judge_rows() -> Iterator[Row]:
 
     made: dict[str, tuple[float, Callable[[Generator, int], Estimate]]] = {
         "one judge and the rest": (
-            exact(half, "spearman"), lambda rng, n: stats.leave_one_judge_out(judged(rng, n, 0))
+            exact(half, "spearman"), lambda rng, n: stats.leave_one_annotator_out(judged(rng, n, 0))
         ),
         "pairs of judges": (
             exact(0.5, "spearman"), lambda rng, n: stats.pairwise_agreement(judged(rng, n, 0))
@@ -449,7 +449,7 @@ def share_row(groups: int, often: float) -> Row:
     def draw(rng: Generator) -> Estimate:
         sizes = rng.integers(1, 8, groups)
         each = rng.beta(2 * often, 2 * (1 - often), groups)
-        found = share(rng.binomial(sizes, each).tolist(), sizes.tolist())
+        found = proportion(rng.binomial(sizes, each).tolist(), sizes.tolist())
         assert found is not None
         return found
 

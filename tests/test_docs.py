@@ -143,7 +143,9 @@ def test_the_kind_and_the_scheme_of_the_documentation_work():
     assert model.classify([Pair((), "I do"), Pair((), "I do not like it")]) == [0.5, 1.0]
 
 
-def test_the_snippet_of_the_readme_runs():
+def test_the_snippets_of_the_readme_run(tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(DOCS.parent / "examples")
+    monkeypatch.chdir(tmp_path)
     for block in python_blocks(DOCS.parent / "README.md"):
         exec(compile(block, "README.md", "exec"), {})
 

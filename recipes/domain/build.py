@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from grice.evaluation.domain import FILE, USUAL, nearest
+from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import hashed
-from grice.evaluation.shares import share
 from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.embedded import EmbeddedEncoder
 
@@ -170,7 +170,7 @@ def figure(
     outside = nearest([one.text for one in rows], encode, centroids) < limit
     groups = groupby(zip(rows, outside, strict=True), key=lambda pair: pair[0].conversation)
     hits = [[bool(hit) for _, hit in group] for _, group in groups]
-    found = share([float(sum(group)) for group in hits], [len(group) for group in hits])
+    found = proportion([float(sum(group)) for group in hits], [len(group) for group in hits])
     assert found is not None
     return {
         "on": on,

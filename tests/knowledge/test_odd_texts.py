@@ -11,14 +11,14 @@ from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
 from grice.knowledge.search import concepts
+from grice.metrics.engagement.features import surface
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
 from grice.runtime.registry import read_settings
-from grice.text.anew import read_anew
 from grice.text.contractions import written_out
 from grice.text.events import event_text, reaction
+from grice.text.repetition import novelty
 from grice.text.script import unreadable
-from grice.text.surface import surface
 
 SCHEMA = load_schema("atomic2020")
 SAID = (
@@ -64,7 +64,7 @@ class Given:
 @example("thankſ")
 @example("ſorry, ſadly")
 def test_words_are_read_from_any_text(text):
-    assert 0 <= read_anew(text, [text]).share <= 1
+    assert 0 <= novelty(text, [text]).novel_fraction <= 1
     for read in (unreadable, written_out, concepts, event_text, plain_event):
         read(text)
     surface(text, text)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.knowledge.regressors import (
+from grice.metrics.rating_regressors.models import (
     CountedEdges,
     JoinedTexts,
     Regressor,

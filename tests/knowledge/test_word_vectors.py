@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grice.knowledge.word_vectors import WordVectors
+from grice.runtime.word_vectors import WordVectors
 
 
 def test_the_order_of_words_does_not_count(encoder):

@@ -38,7 +38,7 @@ def reference(kb: str) -> str:
 @contextmanager
 def opened_models() -> Iterator[Models]:
     """Open models as scoring does, and close them."""
-    from grice.cli._options import cache_folder
+    from grice.cli.options import cache_folder
     from grice.runtime.models import Models
 
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
@@ -78,7 +78,7 @@ def own_file(shelf: object) -> KnowledgeFile | None:
 
 def announce(knowledge: StoredKnowledge) -> None:
     """Say that it will take a while, if it will."""
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
 
     own = own_file(knowledge.shelf)
     if own is not None and own.unread_heads() > MANY:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from grice.errors import InputError, counted, did_you_mean
-from grice.evaluation.scores import metric_range, read_score_groups
-from grice.evaluation.shares import share
+from grice.evaluation.proportions import proportion
+from grice.evaluation.scores import read_score_groups
+from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW
 
@@ -233,7 +234,7 @@ def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
     for bar in rules.share_below:
         tally = tallies[bar.metric]
         what = f"share below {bar.below:g}"
-        found = share(tally.below[bar.below], tally.sizes)
+        found = proportion(tally.below[bar.below], tally.sizes)
         if found is None:
             yield _nothing(bar.metric, what, bar.share, tally)
             continue

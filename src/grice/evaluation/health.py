@@ -10,13 +10,14 @@ import numpy as np
 
 from grice.errors import InputError, RecordError, counted
 from grice.evaluation.domain import USUAL, open_domain
+from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import Sample, sample
-from grice.evaluation.shares import share
 from grice.metrics.limits import explained
 from grice.records import Conversation, Score, TripleEvidence
 from grice.scoring.items import utterances
 from grice.stats.correlations import correlation
-from grice.stats.estimate import FEW, Estimate, Floats
+from grice.stats.estimate import FEW, Estimate
+from grice.stats.inputs import Floats
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _share(
 ) -> Estimate | None:
     if not groups:
         return None
-    return share(
+    return proportion(
         [*map(float, np.bincount(groups, np.asarray(hits, np.float64)))],
         [*map(int, np.bincount(groups))],
     )
@@ -311,7 +312,7 @@ def _end(
     codes = np.array(items.conversations)
     judged = ~np.isnan(values)
     at_end = judged & (np.abs(np.nan_to_num(values) - end) <= bars.edge * (high - low))
-    return share(
+    return proportion(
         [*map(float, np.bincount(codes, at_end.astype(float)))],
         [*map(int, np.bincount(codes, judged.astype(float)))],
     )

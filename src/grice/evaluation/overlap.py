@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import InputError
-from grice.evaluation.shares import share
+from grice.evaluation.proportions import proportion
 from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def overlap(corpus: Fingerprint, texts: Iterable[str]) -> Overlap:
     long = {key: text for key, text in distinct.items() if len(text.split()) >= corpus.words}
     checked = {key: one for key in long if (one := _hash(key)) <= corpus.below}
     found = [long[key] for key, one in checked.items() if _holds(corpus, one)]
-    rate = share([float(_holds(corpus, one)) for one in checked.values()], [1] * len(checked))
+    rate = proportion([float(_holds(corpus, one)) for one in checked.values()], [1] * len(checked))
     return Overlap(
         len(long),
         len(distinct) - len(long),

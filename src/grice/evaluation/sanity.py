@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError, counted
+from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import hashed, sample
-from grice.evaluation.shares import share
 from grice.evaluation.variants import VARIANTS
 from grice.records import Conversation
 from grice.scoring.items import responses
@@ -117,7 +117,7 @@ class _Counts:
     def row(self, metric: str, variant: str) -> SanityRow:
         hits = [1.0] * self.lower + [0.5] * self.tied + [0.0] * self.higher
         sizes = [1] * len(hits)
-        rate, held = share(hits, sizes), share([float(hit > 0) for hit in hits], sizes)
+        rate, held = proportion(hits, sizes), proportion([float(hit > 0) for hit in hits], sizes)
         return SanityRow(
             metric, variant, rate, held, self.lower, self.tied, self.higher, self.abstained,
             self.failed, _verdict(rate),

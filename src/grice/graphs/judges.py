@@ -19,7 +19,7 @@ from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
 from grice.graphs.substance import Substance, fact_logits, substance_parts
 from grice.knowledge.plausibility import Bilinear
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 from grice.runtime.protocols import Encoder
 from grice.runtime.registry import NoSettings, encoder_of, model_kind
 

@@ -8,7 +8,6 @@ each counts stand in the bundle's ``cues.toml``, to be read and changed.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,12 +32,13 @@ from grice.knowledge.extraction import (
     TripleExtractor,
     check_kinds,
 )
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 from grice.runtime.products import Columns
 from grice.runtime.protocols import SpanTagger
 from grice.runtime.registry import Settings, encoder_reference, model_kind
 from grice.text.lexicon import look_up
 from grice.text.script import unreadable
+from grice.text.tokens import UNICODE_LETTERS
 from grice.text.wordlists import (
     ADVERBS,
     AFTER_OBJECT,
@@ -283,7 +283,7 @@ def not_english(text: str) -> str | None:
     reason = unreadable(text)
     if reason is not None:
         return reason
-    words = re.findall(r"[^\W\d_]+", text[:CHARACTERS].lower())
+    words = UNICODE_LETTERS.findall(text[:CHARACTERS].lower())
     known = sum(1 for word in words if len(word) < 2 or _is_known(word))
     foreign = len(words) >= FEW_WORDS and known < KNOWN_SHARE * len(words)
     return "holds few words that are English" if foreign else None

@@ -15,9 +15,10 @@ from grice.errors import InputError
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import COPULA, WISH
+from grice.numeric import sigmoid
 from grice.records import KnownTail
-from grice.runtime.heads import sigmoid
 from grice.runtime.registry import Settings, model_kind
+from grice.text.tokens import PLAIN_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,6 @@ FOR_OTHERS = re.compile(r"^(?:wants?|wanted|needs?|needed)\s+(?!to\b)")
 END = " .,;!?"
 NAMES = re.compile(r"\bperson([xyz])\b")
 CLITIC = re.compile(r" ' (?=(?:s|t|d|m|re|ve|ll)\b)")
-WORD = re.compile(r"[^\W_]+")
 
 
 class TailGenerator(Protocol):
@@ -207,7 +207,7 @@ class GenerativeKnowledge:
 
 
 def _says_something(text: str) -> bool:
-    return WORD.search(text) is not None
+    return PLAIN_WORDS.search(text) is not None
 
 
 def _different(texts: Sequence[Generated], k: int) -> list[str]:
@@ -215,7 +215,7 @@ def _different(texts: Sequence[Generated], k: int) -> list[str]:
     found: dict[str, str] = {}
     for text in texts:
         tail = _spelled(text.text)
-        words = [w for w in WORD.findall(tail.lower()) if w not in ("a", "an", "the", "to")]
+        words = [w for w in PLAIN_WORDS.findall(tail.lower()) if w not in ("a", "an", "the", "to")]
         if words:
             found.setdefault(" ".join(words), tail)
     return list(found.values())[:k]

@@ -29,6 +29,7 @@ from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.store import KnowledgeStore
 from grice.runtime.registry import NoSettings, dependencies_of, model_kind
 from grice.text.contractions import written_out
+from grice.text.tokens import LETTER_WORDS
 from grice.text.verbs import base_form
 from grice.text.wordlists import (
     AUXILIARIES,
@@ -58,7 +59,6 @@ STOP = frozenset(FURTHER.split()).union(
     AUXILIARIES, DEGREES, DETERMINERS, FILLERS, KEPT_ADVERBS, PREPOSITIONS, QUESTIONS, THINGS
 )
 CONTENT = ("VERB", "NOUN", "ADJ")
-WORD = re.compile(r"[a-z]{2,}")
 CONFIDENCE = 0.5
 """Of every triple: a word is there or not."""
 
@@ -69,7 +69,7 @@ def concepts(text: str) -> list[str]:
     >>> concepts("My dogs were barking at the old postman.")
     ['dog', 'bark', 'old', 'postman']
     """
-    words = WORD.findall(" ".join(written_out(text)).lower())
+    words = LETTER_WORDS.findall(" ".join(written_out(text)).lower())
     found = [_lemma(word) for word in words if word not in STOP]
     return list(dict.fromkeys(word for word in found if word and word not in STOP))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Vectors: TypeAlias = NDArray[np.floating]
 
-__all__ = ["Blend", "Pooling", "blend", "cosine", "pooled", "referenced", "scaled"]
+__all__ = ["Blend", "Pooling", "blend", "pooled", "referenced", "scaled"]
 
 Pooling: TypeAlias = Literal["mean", "max", "max-min"]
 Blend: TypeAlias = Literal["min", "max", "mean", "geometric"]
@@ -60,12 +60,6 @@ def pooled(tokens: Vectors, how: Pooling) -> Vectors:
     if how == "max-min":
         return np.concatenate([tokens.max(axis=0), tokens.min(axis=0)])
     raise InputError(f"pooling {how!r}{did_you_mean(how, ('mean', 'max', 'max-min'))}")
-
-
-def cosine(first: Vectors, second: Vectors) -> float:
-    """Return the cosine of two vectors, -1 to 1; 0 if either is zero."""
-    size = math.sqrt(float(first @ first) * float(second @ second))
-    return 0.0 if size == 0 else max(-1.0, min(1.0, float(first @ second) / size))
 
 
 def scaled(scores: Sequence[float]) -> list[float]:
@@ -130,6 +124,8 @@ def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     references abstains; on rated replies that have some, this score follows people no less than
     ``relevance`` does (``grice meta-eval referenced relevance --on dailydialog_gupta``).
     """
+    from grice.numeric import cosine
+
     judged = [response for response in responses if not _nothing_to_judge(response)]
     texts = [text for one in judged for text in (one.text, *one.references)]
     vectors = iter(encoder.encode(texts))

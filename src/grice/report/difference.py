@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.evaluation.html import asset, environment
 from grice.pages import head
+from grice.report.html import asset, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["difference_page"]
 
-PACKAGE = "grice.report"
 WIDTH = 320
 
 
@@ -30,9 +29,9 @@ class Drawn(NamedTuple):
 
 def difference_page(result: CompareResult) -> str:
     """Return the page as HTML."""
-    style = asset(PACKAGE, "report.css") + asset(PACKAGE, "difference.css")
+    style = asset("report.css") + asset("difference.css")
     return (
-        environment(PACKAGE)
+        environment()
         .get_template("difference.html.j2")
         .render(
             result=result,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from grice.evaluation.html import asset, environment
 from grice.pages import head
 from grice.report.histogram import Drawing, Histogram, decimals, number
+from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Panel", "settings", "write_page"]
 
-PACKAGE = "grice.report"
 SCRIPTS = (
     "dom.js", "store.js", "choice.js", "evidence.js", "conversation.js", "list.js", "main.js",
 )  # fmt: skip
@@ -109,11 +108,11 @@ def write_page(
         index: The compressed index.
         chunks: The compressed conversations.
     """
-    templates = environment(PACKAGE)
+    templates = environment()
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
-    style = asset(PACKAGE, "report.css")
-    parts = (asset(PACKAGE, name) for name in SCRIPTS)
+    style = asset("report.css")
+    parts = (asset(name) for name in SCRIPTS)
     script = "(() => {\n'use strict';\n" + "\n".join(parts) + "})();\n"
     page = templates.get_template("report.html.j2").stream(
         title=title,

@@ -61,30 +61,30 @@ KIND_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 """Entry point groups of other people's packages."""
 
 KINDS = {
-    "bare-pair-head": "grice.runtime.pairs:bare_pair_head",
+    "bare-pair-head": "grice.metrics.relevance.pairs:bare_pair_head",
     "context-tagger": "grice.situated.models:context_tagger",
     "contrast-head": "grice.situated.models:contrast_head",
     "encoder": "grice.runtime.embedded:encoder",
     "extractor": "grice.knowledge.extractor:extractor",
-    "fluent-pair-head": "grice.runtime.oddness:fluent_pair_head",
+    "fluent-pair-head": "grice.metrics.relevance.fluency:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.runtime.embedded:generator",
     "graph-heads": "grice.graphs.judges:graph_heads",
     "knowledge": "grice.knowledge.store:knowledge",
     "knowledge-file": "grice.knowledge.file_model:knowledge_file",
     "knowledge-union": "grice.knowledge.union:knowledge_union",
-    "language-model": "grice.runtime.language:language_model",
+    "language-model": "grice.metrics.relevance.language_model:language_model",
     "link-extractor": "grice.triplets.evidence:link_extractor",
-    "pair-head": "grice.runtime.pairs:pair_head",
+    "pair-head": "grice.metrics.relevance.pairs:pair_head",
     "pattern-extractor": "grice.knowledge.patterns:pattern_extractor",
-    "rating-regressor": "grice.knowledge.regressors:rating_regressor",
-    "reply-head": "grice.runtime.replies:reply_head",
+    "rating-regressor": "grice.metrics.rating_regressors.models:rating_regressor",
+    "reply-head": "grice.metrics.engagement.replies:reply_head",
     "search-extractor": "grice.knowledge.search:search_extractor",
     "span-head": "grice.runtime.spans:span_head",
-    "thread-head": "grice.runtime.threads:thread_head",
+    "thread-head": "grice.metrics.coherence.dialogues:thread_head",
     "triple-head": "grice.knowledge.plausibility:triple_head",
     "triplet-heads": "grice.triplets.models:triplet_heads",
-    "word-encoder": "grice.knowledge.word_vectors:word_encoder",
+    "word-encoder": "grice.runtime.word_vectors:word_encoder",
 }
 """Where each kind is declared."""
 

@@ -19,6 +19,7 @@ from grice.errors import BundleError
 from grice.runtime.heads import Mlp
 from grice.runtime.protocols import SpanTagger, TaggedSpan
 from grice.runtime.registry import Settings, encoder_of, model_kind
+from grice.text.tokens import SENTENCE_BREAK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -310,7 +311,6 @@ def word_starts(text: str, offsets: Iterable[tuple[int, int]]) -> list[bool]:
     return starts
 
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _BLANK = re.compile(r"\s+")
 
 
@@ -320,7 +320,7 @@ def _cut(text: str, most: int) -> list[tuple[int, int]]:
     while len(text) - cuts[-1] > most:
         begin = cuts[-1]
         stretch = text[begin : begin + most]
-        ends = [m.end() for m in _SENTENCE.finditer(stretch)] or [
+        ends = [m.end() for m in SENTENCE_BREAK.finditer(stretch)] or [
             m.end() for m in _BLANK.finditer(stretch)
         ]
         cuts.append(begin + (max(ends, default=0) or most))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from grice.knowledge.extraction import Exchange, Kind
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
-    from grice.text.events import Speaker
+    from grice.text.people import Speaker
     from grice.triplets.find import Found, Link
 
 __all__ = ["LinkExtractor", "link_extractor"]

@@ -6,15 +6,15 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, load_grader
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
+from grice.cli.options import add_metric_options, load_grader
 from grice.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.whatif import WhatIf
+    from grice.evaluation.counterfactuals import Counterfactual
     from grice.records import Conversation, Score
     from grice.scoring.api import Grader
 
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the reply and print the evidence."""
-    from grice.cli._terminal import print_scores
+    from grice.cli.terminal import print_scores
     from grice.records import to_json
 
     conversation = _conversation(arguments)
@@ -66,31 +66,23 @@ def _try_changes(
     conversation: Conversation,
     scores: Sequence[Score],
 ) -> None:
-    from grice.cli._tables import print_lines
-    from grice.evaluation.whatif import what_if
+    from grice.cli.tables import print_lines
+    from grice.evaluation.counterfactuals import best_of_each_kind, counterfactuals
     from grice.records import to_json
 
     loaded = {one.metric.name: one for one in grader.scorer.metrics}
     for score in scores:
-        found = what_if(loaded[score.metric], conversation, score)
+        found = counterfactuals(loaded[score.metric], conversation, score)
         if arguments.json:
             sys.stdout.writelines(f"{to_json(one)}\n" for one in found)
             continue
         print_lines(["", f"what would lift {score.metric}"], style="bold")
-        print_lines((_change(one) for one in _best(found)), indent=2)
+        print_lines((_change(one) for one in best_of_each_kind(found)), indent=2)
         if not found:
             print_lines(["no single change that was tried"], indent=2)
 
 
-def _best(found: Sequence[WhatIf]) -> list[WhatIf]:
-    """Return the change of each kind that lifts most."""
-    first: dict[str, WhatIf] = {}
-    for one in found:
-        first.setdefault(one.kind, one)
-    return list(first.values())
-
-
-def _change(one: WhatIf) -> str:
+def _change(one: Counterfactual) -> str:
     done = "knowing" if one.kind == "knowledge" else "without the words"
     return f"{one.value:.3f}  ({one.lift:+.3f})  {done}: {one.change}"
 

@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print each check and return 0 if all passed, else 1."""
     from grice.evaluation.gate import gate_file
-    from grice.evaluation.verdicts import junit, markdown
     from grice.files import write_text
     from grice.records import to_json
+    from grice.report.gate import junit, markdown
 
     result = gate_file(arguments.scores, _rules(arguments))
     if arguments.junit is not None:
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(to_json(result) + "\n")
     else:
-        from grice.cli._tables import print_lines
+        from grice.cli.tables import print_lines
 
         for check in result.checks:
             style = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}[check.verdict]

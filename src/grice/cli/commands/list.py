@@ -26,8 +26,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list or the page."""
-    from grice.cli._terminal import warn
-    from grice.metrics.page import metric_page
+    from grice.cli.terminal import warn
+    from grice.metrics.page import metric_page, model_cards
     from grice.metrics.registry import find_metrics
     from grice.runtime.registry import plugin_problems
 
@@ -37,14 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(_as_json(registry, arguments.metric) + "\n")
     elif arguments.metric:
-        sys.stdout.write(metric_page(registry.named(arguments.metric)))
+        metric = registry.named(arguments.metric)
+        sys.stdout.write(metric_page(metric))
+        for title, card in model_cards(metric):
+            sys.stdout.write(f"\n## {title}\n\n{card}")
     else:
         _print_lists(registry)
     return 0
 
 
 def _print_lists(registry: Registry) -> None:
-    from grice.cli._tables import print_limits, print_lines, print_table
+    from grice.cli.tables import print_limits, print_lines, print_table
     from grice.formats import FORMATS
     from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
     from grice.metrics.limits import summed_up
@@ -74,7 +77,11 @@ def _as_json(registry: Registry, name: str | None) -> str:
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
     rows = [
         {
-            **{field: getattr(metric, field) for field in metric.__struct_fields__},
+            **{
+                name: getattr(metric, name)
+                for name in metric.__struct_fields__
+                if name != "protocols"
+            },
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
             "does_not_see": explained(metric.name),

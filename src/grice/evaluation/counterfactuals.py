@@ -1,0 +1,136 @@
+"""What would have lifted a low score: single changes of knowledge and of text, tried out.
+
+Each change is really made and the reply judged anew: one of its triples is added to the
+knowledge, exactly as ``grice kb add`` would, or the words of one event are left out of the reply.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from grice.evaluation.evidence import spans, worded
+from grice.evaluation.faithful import without
+from grice.evaluation.variants import reworded
+from grice.knowledge.edit import Below, Stamp, add
+from grice.knowledge.file import KnowledgeFile
+from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.stack import Stack
+from grice.records import Conversation, Score, Span, Triple, TripleEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from grice.scoring.loaded import LoadedMetric
+
+__all__ = ["Counterfactual", "best_of_each_kind", "counterfactuals"]
+
+TRIED = 12
+"""Most changes tried of each kind: one per triple of a reply, the least plausible first."""
+
+
+class Counterfactual(msgspec.Struct, frozen=True):
+    """A change that was tried, and the score with it.
+
+    Attributes:
+        kind: ``knowledge`` if a triple is added, ``text`` if words are left out of the reply.
+        change: The triple, or the words.
+        value: The score with the change.
+        lift: By how much it is higher.
+        span: The place of the words.
+    """
+
+    kind: Literal["knowledge", "text"]
+    change: str
+    value: float
+    lift: float
+    span: Span | None = None
+
+
+def counterfactuals(
+    loaded: LoadedMetric, conversation: Conversation, score: Score
+) -> list[Counterfactual]:
+    """Return the single changes that lift a score, the largest lift first.
+
+    Args:
+        loaded: The metric that gave the score.
+        conversation: The conversation it was given in.
+        score: A score of one reply, with its evidence.
+
+    Returns:
+        Nothing if the reply was not judged, has no evidence with a place, or no single change
+        lifts its score.
+    """
+    if score.status != "ok" or score.value is None or score.turn is None:
+        return []
+    talk = msgspec.structs.replace(conversation, targets=(score.turn,))
+    tried = [*_with_triples(loaded, talk, score), *_without_words(loaded, talk, score)]
+    lifting = [change for change in tried if change.lift > 1e-9]
+    return sorted(lifting, key=lambda change: (-change.lift, change.change))
+
+
+def best_of_each_kind(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
+    """Return the first change of each kind: the one that lifts most, as they come ordered."""
+    best: dict[str, Counterfactual] = {}
+    for change in changes:
+        best.setdefault(change.kind, change)
+    return list(best.values())
+
+
+def _with_triples(
+    loaded: LoadedMetric, talk: Conversation, score: Score
+) -> Iterator[Counterfactual]:
+    stores = {
+        name: model for name, model in loaded.models.items() if isinstance(model, StoredKnowledge)
+    }
+    pieces = [piece for piece in score.evidence if isinstance(piece, TripleEvidence)]
+    pieces.sort(key=lambda piece: piece.plausibility)
+    for piece in pieces[:TRIED]:
+        head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
+        for parameter, knowledge in stores.items():
+            with _added(knowledge, Triple(head, relation, tail, source="what if")) as more:
+                (scores,) = loaded.with_models(**{parameter: more}).score([talk])
+            yield from _lifts("knowledge", worded(piece.triple), scores, score, None)
+
+
+@contextmanager
+def _added(knowledge: StoredKnowledge, triple: Triple) -> Iterator[StoredKnowledge]:
+    """Yield the knowledge with one triple more, which lies in a file that is gone afterwards."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "more.kb"
+        add(path, [triple], Stamp("what if", ""), below=Below("", knowledge.shelf))
+        file = KnowledgeFile(path)
+        try:
+            yield knowledge.over(Stack(file, knowledge.shelf))
+        finally:
+            file.close()
+
+
+def _without_words(
+    loaded: LoadedMetric, talk: Conversation, score: Score
+) -> Iterator[Counterfactual]:
+    assert score.turn is not None
+    text = talk.turns[score.turn].text
+    # The tail of a triple before its head.
+    places = [span for piece in score.evidence for _, span in reversed([*spans(piece)])]
+    own = list(dict.fromkeys(span for span in places if span.turn == score.turn))[:TRIED]
+    changed = [reworded(talk, score.turn, without(text, span)) for span in own]
+    for span, scores in zip(own, loaded.score(changed), strict=True):
+        yield from _lifts("text", text[span.start : span.end], scores, score, span)
+
+
+def _lifts(
+    kind: Literal["knowledge", "text"],
+    words: str,
+    scores: Sequence[Score],
+    before: Score,
+    span: Span | None,
+) -> Iterator[Counterfactual]:
+    assert before.value is not None
+    for after in scores:
+        if after.turn == before.turn and after.status == "ok" and after.value is not None:
+            yield Counterfactual(kind, words, after.value, after.value - before.value, span)

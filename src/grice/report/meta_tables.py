@@ -1,0 +1,201 @@
+"""A meta-evaluation as JSON, CSV, LaTeX and a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+import grice
+from grice.evaluation.damaged import EVERY
+from grice.files import write_text
+from grice.records import to_json
+from grice.report.meta_latex import as_latex
+from grice.report.meta_page import as_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from grice.evaluation.agreement import Block, Row
+    from grice.evaluation.meta import Results
+    from grice.evaluation.overlap import Overlap
+    from grice.evaluation.pairs import DamagedBlock, DamagedRow
+    from grice.evaluation.trained import TrainedOn
+    from grice.stats.estimate import Estimate
+
+__all__ = ["as_csv", "as_json", "write_results"]
+
+FIELDS = (
+    "data", "aspect", "level", "metric", "trivial", "n", "groups", "abstained", "failed", "missing",
+    "spearman", "spearman_low", "spearman_high", "pearson", "pearson_low", "pearson_high",
+    "kendall", "kendall_low", "kendall_high", "accuracy", "accuracy_low", "accuracy_high", "ties",
+    "baseline", "difference", "difference_low", "difference_high", "p_value", "cluster",
+    "kept_given", "ceiling", "why", "caveats", "signature", "trained_on", "chosen_on",
+)  # fmt: skip
+
+
+def write_results(
+    results: Results,
+    *,
+    csv: Path | None = None,
+    latex: Path | None = None,
+    html: Path | None = None,
+    command: str = "",
+) -> None:
+    """Write a meta-evaluation to files.
+
+    Args:
+        results: The tables.
+        csv: File for one line per metric and set.
+        latex: File for a LaTeX table per set.
+        html: File for a page with plots.
+        command: The command that makes the page again.
+
+    Raises:
+        OutputError: If a file cannot be written.
+    """
+    tables = results.blocks, results.damaged
+    if csv is not None:
+        write_text(csv, as_csv(*tables))
+    if latex is not None:
+        write_text(latex, as_latex(*tables))
+    if html is not None:
+        title = "Metrics against human ratings" if results.blocks else "Metrics on damaged texts"
+        made = f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}"
+        page = as_html(*tables, title=title, command=command, made=made, shared=results.shared)
+        write_text(html, page)
+
+
+def as_json(results: Results) -> str:
+    """Return the tables as a JSON array, without the single values, which scores hold."""
+    blocks = (
+        replace(block, rows=tuple(replace(row, points=()) for row in block.rows))
+        for block in results.blocks
+    )
+    return to_json([*blocks, *results.damaged])
+
+
+def as_csv(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str:
+    """Return one line per metric and set, and one per metric and set at the level of systems.
+
+    Of damaged texts there is one per metric and kind of damage, which stands as the aspect; the
+    groups are the originals, and accuracy is the share of pairs with the original scored higher.
+    Of systems it is the share of pairs of systems in the order of the ratings.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
+    writer.writeheader()
+    for record in _records(blocks, damaged):
+        writer.writerow({name: _no_formula(cell) for name, cell in record.items()})
+    return text.getvalue()
+
+
+def _records(
+    blocks: Sequence[Block], damaged: Sequence[DamagedBlock]
+) -> Iterator[dict[str, object]]:
+    for block in blocks:
+        for row in block.rows:
+            yield _record(block, row)
+        for entry in block.systems:
+            yield (
+                {"data": block.data, "aspect": block.aspect, "level": "system",
+                 "metric": entry.metric, "n": block.system_count, "why": entry.why}
+                | _bounds("spearman", entry.spearman) | _bounds("pearson", entry.pearson)
+                | _bounds("accuracy", entry.accuracy)
+            )  # fmt: skip
+    for pairs in damaged:
+        for judged in pairs.rows:
+            yield from _kinds(pairs, judged)
+
+
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+
+
+def _no_formula(cell: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula: behind a quote, it is text."""
+    if not isinstance(cell, str) or NUMBER.fullmatch(cell) or not FORMULA.match(cell):
+        return cell
+    return f"'{cell}"
+
+
+def _kinds(block: DamagedBlock, row: DamagedRow) -> Iterator[dict[str, object]]:
+    whole = {
+        "data": block.data,
+        "level": block.level,
+        "metric": row.metric,
+        "trivial": "yes" if row.trivial else "no",
+        "signature": row.signature,
+    } | _models(row.trained)
+    if row.every is None:
+        yield whole | {"aspect": EVERY, "n": 0, "failed": row.failed, "why": "every pair failed"}
+    for kind, found in row.kinds.items():
+        # What is counted over all pairs stands beside their figure only.
+        counted = {"failed": row.failed, "ties": _number(row.ties)} if kind == EVERY else {}
+        groups = {"aspect": kind, "n": found.n, "groups": found.groups or ""}
+        yield whole | groups | counted | _bounds("accuracy", found)
+
+
+def _models(trained: Iterable[TrainedOn]) -> dict[str, object]:
+    learned, chosen = [], []
+    for model in trained:
+        learned.append(
+            _share(model.model, model.overlap) if model.overlap else f"{model.model} {model.says}"
+        )
+        chosen += [_share(model.model, model.chosen)] if model.chosen else []
+    return {"trained_on": "; ".join(learned), "chosen_on": "; ".join(chosen)}
+
+
+def _record(block: Block, row: Row) -> dict[str, object]:
+    kept = [f"{one.given} {one.kept:.3f}" for one in row.confounds if one.kept is not None]
+    record: dict[str, object] = {
+        "data": block.data,
+        "aspect": block.aspect,
+        "level": block.level,
+        "metric": row.metric,
+        "trivial": "yes" if row.trivial else "no",
+        "n": row.n,
+        "groups": block.groups or "",
+        "abstained": row.abstained,
+        "failed": row.failed,
+        "missing": row.missing,
+        "baseline": block.baseline,
+        "p_value": "" if row.p_value is None else f"{row.p_value:.6g}",
+        "cluster": row.cluster or "",
+        "kept_given": "; ".join(kept),
+        "ceiling": _number(block.ceiling.value) if block.ceiling else "",
+        "why": row.why,
+        "caveats": "; ".join(row.caveats),
+        "signature": row.signature,
+    } | _models(row.trained)
+    for name, estimate in (
+        ("spearman", row.spearman),
+        ("pearson", row.pearson),
+        ("kendall", row.kendall),
+        ("difference", row.versus),
+    ):
+        record |= _bounds(name, estimate)
+    return record
+
+
+def _share(model: str, overlap: Overlap) -> str:
+    return f"{model} {'not told' if overlap.share is None else _number(overlap.share.value)}"
+
+
+def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
+    if estimate is None:
+        return {}
+    return {
+        name: _number(estimate.value),
+        f"{name}_low": "" if estimate.low is None else _number(estimate.low),
+        f"{name}_high": "" if estimate.high is None else _number(estimate.high),
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:.6f}"
