@@ -18,6 +18,7 @@ from grice.metrics.coherence.dialogues import (
     AROUND,
     AT_ONCE,
     DialogueHead,
+    DialogueSettings,
     own_turns,
     turn_blocks,
 )

@@ -77,7 +77,11 @@ def _as_json(registry: Registry, name: str | None) -> str:
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
     rows = [
         {
-            **{field: getattr(metric, field) for field in metric.__struct_fields__},
+            **{
+                name: getattr(metric, name)
+                for name in metric.__struct_fields__
+                if name != "protocols"
+            },
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
             "does_not_see": explained(metric.name),
