@@ -72,16 +72,15 @@ def _print_lists(registry: Registry) -> None:
 def _as_json(registry: Registry, name: str | None) -> str:
     import msgspec
 
+    from grice.metrics.declaration import Metric
     from grice.metrics.limits import explained
 
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
+    # Protocols are classes: they say something to code alone.
+    fields = [field for field in Metric.__struct_fields__ if field != "protocols"]
     rows = [
         {
-            **{
-                name: getattr(metric, name)
-                for name in metric.__struct_fields__
-                if name != "protocols"
-            },
+            **{field: getattr(metric, field) for field in fields},
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
             "does_not_see": explained(metric.name),
