@@ -30,7 +30,7 @@ def graphs_of_file(path: Path) -> dict[str, str]:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {why(error)}") from None
-    found: dict[str, str] = {}
+    graphs: dict[str, str] = {}
     line = 1
     for block in text.split("\n\n"):
         rows = block.splitlines()
@@ -42,11 +42,11 @@ def graphs_of_file(path: Path) -> dict[str, str]:
                 read_graph(graph)
             except InputError as error:
                 raise InputError(f"{path}:{line + body[0]}: {error}") from None
-            found[sentence] = graph
+            graphs[sentence] = graph
         line += block.count("\n") + 2
-    if not found:
+    if not graphs:
         raise InputError(f"{path}: no graph with a '{MARK.strip()}' line")
-    return found
+    return graphs
 
 
 def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:
