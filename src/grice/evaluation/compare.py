@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 from grice.evaluation.evidence import EvidenceChange, evidence_changes
 from grice.evaluation.scores import (
     STATUSES,
@@ -322,7 +322,7 @@ def _says(
     if comparison is None:
         units = len(np.unique(join.conversations))
         return (
-            f"{name}: {counted(len(join.items), 'item')} of {counted(units, 'conversation')} "
+            f"{name}: {plural(len(join.items), 'item')} of {plural(units, 'conversation')} "
             "with a value in both files; "
             "nothing can be said of a difference with fewer than two conversations"
         )

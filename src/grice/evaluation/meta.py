@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 from grice.evaluation.confounds import Confound, confounds, covariates
 from grice.evaluation.trained import TrainedOn
 from grice.stats import (
@@ -289,7 +289,7 @@ class _Table:
         )
         why = _undefined(column, points)
         spearman = None if why else self.correlation(column, "spearman")
-        few = f"{counted(len(points), 'item')}: a rough guide" if len(points) < FEW else ""
+        few = f"{plural(len(points), 'item')}: a rough guide" if len(points) < FEW else ""
         return Row(
             metric=column.metric,
             signature=column.signature,
@@ -362,7 +362,7 @@ def _turned(estimate: Estimate) -> Estimate:
 def _undefined(column: Column, points: Points) -> str:
     """Return why no correlation is defined; empty if one is."""
     if len(points) < 4:
-        return f"{counted(len(points), 'item has', 'items have')} both: at least 4 are needed"
+        return f"{plural(len(points), 'item has', 'items have')} both: at least 4 are needed"
     ratings, values = np.asarray(points).T
     if np.ptp(values) == 0:
         return f"the metric is {values[0]:g} on every item"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 from grice.evaluation.columns import score_table
 from grice.evaluation.damaged import EVERY, read_pairs
 from grice.evaluation.meta import BASELINES
@@ -113,7 +113,7 @@ def judge_pairs(
     """
     read_in = read_pairs(name, folder, most=most, seed=seed)
     for kind, count in read_in.left_out.items():
-        heard(f"{name}: no known original of {counted(count, 'record')} of {kind}: left out")
+        heard(f"{name}: no known original of {plural(count, 'record')} of {kind}: left out")
     floors = BASELINES[read_in.set.level]
     names = tuple(dict.fromkeys((*plan.metrics, *floors)))
     loaded, signatures, bundles = plan.loaded(names)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, RecordError, did_you_mean, why
+from grice.errors import InputError, RecordError, did_you_mean, os_reason
 from grice.records import Status
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
             with Path(file).open("rb") as plain:
                 yield plain
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{_name(file)}: cannot be read: {why(error)}") from None
+        raise InputError(f"{_name(file)}: cannot be read: {os_reason(error)}") from None
 
 
 def _name(file: str) -> str:

@@ -6,7 +6,7 @@ import csv
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import RecordError, counted
+from grice.errors import RecordError, plural
 from grice.formats._build import alternate, conversation
 from grice.formats._format import Bad, Format, Found, Line, stem
 from grice.formats._response import CONTEXT, RESPONSE, exchange, response_conversation
@@ -171,7 +171,7 @@ def _checked(
     expected = len(header.names)
     for row in rows_read:
         if isinstance(row, Row) and len(row.cells) != expected:
-            problem = f"found {counted(len(row.cells), 'cell')}, the header has {expected}"
+            problem = f"found {plural(len(row.cells), 'cell')}, the header has {expected}"
             yield RecordError(problem, file=name, line=row.line)
         else:
             yield row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import InputError, why
+from grice.errors import InputError, os_reason
 from grice.perturb._amr import read_graph
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def graphs_of_file(path: Path) -> dict[str, str]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {why(error)}") from None
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from None
     graphs: dict[str, str] = {}
     line = 1
     for block in text.split("\n\n"):

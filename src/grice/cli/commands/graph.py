@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -161,7 +161,7 @@ def _check(arguments: argparse.Namespace) -> int:
             at = "" if failure.position is None else f" at {failure.position}"
             print_lines([f"{sample.id}{at}: {failure.rule}: {failure.reason}"])
     if not arguments.json:
-        graphs_are = counted(len(graphs), "graph is", "graphs are")
+        graphs_are = plural(len(graphs), "graph is", "graphs are")
         print_lines([f"{len(graphs) - broken:,} of {graphs_are} correct under the "
                      f"{arguments.rules} rules"], style="bold")  # fmt: skip
     return 1 if broken else 0
@@ -201,7 +201,7 @@ def _score(arguments: argparse.Namespace) -> int:
         warn(_unanswered(rows[0].missing, len(samples)))
     for row in rows:
         if row.inexact:
-            graphs = counted(row.inexact, "graph")
+            graphs = plural(row.inexact, "graph")
             warn(f"{row.name}: the edit distance of {graphs} is an upper bound")
         if arguments.json:
             for measure, found in row.measures.items():
@@ -280,13 +280,13 @@ def _judge(arguments: argparse.Namespace) -> Iterator[Judge | None]:
 
 
 def _unanswered(missing: int, total: int) -> str:
-    return f"no prediction for {missing:,} of {counted(total, 'sample')}: left out"
+    return f"no prediction for {missing:,} of {plural(total, 'sample')}: left out"
 
 
 def _print_rows(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
     from grice.cli._tables import bounds, number, print_lines, print_table
 
-    print_lines([f"{counted(rows[0].measures['sa'].n, 'sample')}; rules {arguments.rules}, gate "
+    print_lines([f"{plural(rows[0].measures['sa'].n, 'sample')}; rules {arguments.rules}, gate "
                  f"{arguments.gate}; means with 95 % intervals"], style="bold")  # fmt: skip
     for measure in MEASURES:
         if measure in rows[0].measures:
@@ -327,7 +327,7 @@ def _repair(arguments: argparse.Namespace) -> int:
             print_lines([_edit(edit) for edit in found.edits], indent=2)
             print_lines([found.graph], indent=2)
     if not arguments.json:
-        print_lines([f"{counted(fixed, 'graph')} repaired, {lost:,} not"], style="bold")
+        print_lines([f"{plural(fixed, 'graph')} repaired, {lost:,} not"], style="bold")
     return 1 if lost else 0
 
 
@@ -394,7 +394,7 @@ def _stats(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"shapes": found, "negated": negated, "relations": relations, "leaks": leaked})
         return 0
-    print_lines([f"{counted(found.n, 'graph')}, {found.cyclic:,} with a cycle"], style="bold")
+    print_lines([f"{plural(found.n, 'graph')}, {found.cyclic:,} with a cycle"], style="bold")
     print_table(("per graph", "least", "most", "mean"),
                 [(name, str(part.least), str(part.most), number(part.mean))
                  for name, part in (("concepts", found.concepts), ("facts", found.facts),
@@ -442,7 +442,7 @@ def _generate(arguments: argparse.Namespace) -> int:
         made = generate_graphs(samples, judges, stances=stances)
     empty = [one.id for one in made if not one.graph]
     if empty:
-        warn(f"{counted(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: belief and "
+        warn(f"{plural(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: belief and "
              "argument have too few words to build facts from")  # fmt: skip
     # With belief and argument in it, a line is a sample too: the other actions read it.
     lines = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._options import add_metric_options, load_grader
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ def _status(summary: Summary) -> int:
     for metric in summary.metrics:
         if failed := metric.counts.get("failed", 0):
             total = sum(metric.counts.values())
-            warn(f"{metric.metric}: {failed:,} of {counted(total, 'score')} failed, the first: "
+            warn(f"{metric.metric}: {failed:,} of {plural(total, 'score')} failed, the first: "
                  f"{one_line(metric.failure or '')}")  # fmt: skip
     if not summary.skipped and not summary.failed:
         return DONE
@@ -197,4 +197,4 @@ def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: S
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)
-        warn(f"{counted(summary.skipped, 'record')} could not be read")
+        warn(f"{plural(summary.skipped, 'record')} could not be read")
