@@ -29,10 +29,12 @@ __all__ = [
     "ModelError",
     "OutputError",
     "RecordError",
-    "counted",
     "did_you_mean",
+    "os_reason",
+    "plural",
+    "os_reason",
+    "plural",
     "shortened",
-    "why",
 ]
 
 LONGEST = 10_000
@@ -107,8 +109,8 @@ def shortened(text: str, most: int = QUOTED) -> str:
     return text[: most - len(end)] + end
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number with what is counted, such as ``1 turn``, ``2,000 turns``.
+def plural(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun, such as ``1 turn``, ``2,000 turns``.
 
     Args:
         number: How many.
@@ -127,12 +129,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; known: {', '.join(names)}" if names else ""
 
 
-def why(error: Exception) -> str:
+def os_reason(error: Exception) -> str:
     """Return what the system says went wrong, without the number of the error and the file.
 
     Text that is no UTF-8 is said with what to do about it.
 
-    >>> why(FileNotFoundError(2, "No such file or directory", "chat.txt"))
+    >>> os_reason(FileNotFoundError(2, "No such file or directory", "chat.txt"))
     'No such file or directory'
     """
     if isinstance(error, UnicodeDecodeError):

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from grice.errors import OutputError, why
+from grice.errors import OutputError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -232,7 +232,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {why(error)}") from error
+        raise OutputError(f"{folder}: cannot be written: {os_reason(error)}") from error
 
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> None:
@@ -272,5 +272,5 @@ def cannot_write(path: Path, error: Exception, advice: str = "") -> OutputError:
         advice: What is to be known beside that.
     """
     missing = not path.parent.is_dir()
-    reason = f"there is no folder {path.parent}" if missing else why(error)
+    reason = f"there is no folder {path.parent}" if missing else os_reason(error)
     return OutputError(f"{path}: cannot be written: {reason}{advice and f'; {advice}'}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli.options import add_json
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -140,7 +140,7 @@ def _score(arguments: argparse.Namespace, options: ScoreOptions) -> None:
     _warn_of_missing(rows[0].missing, total)
     for row in rows:
         if row.inexact:
-            graphs = counted(row.inexact, "graph")
+            graphs = plural(row.inexact, "graph")
             warn(f"{row.name}: the edit distance of {graphs} is an upper bound")
     if arguments.json:
         for row in rows:
@@ -166,7 +166,7 @@ def _warn_of_missing(missing: int, total: int) -> None:
     from grice.cli.terminal import warn
 
     if missing:
-        warn(f"no prediction for {missing:,} of {counted(total, 'sample')}: left out")
+        warn(f"no prediction for {missing:,} of {plural(total, 'sample')}: left out")
 
 
 def _print_measures(
@@ -208,7 +208,7 @@ def _print_parts(name: str, scores: ShapeScores, options: ScoreOptions) -> None:
 def _print_rows(rows: Sequence[Row], options: ScoreOptions) -> None:
     from grice.cli.tables import bounds, number, print_lines, print_table
 
-    _print_head(counted(rows[0].measures["sa"].n, "sample"), options)
+    _print_head(plural(rows[0].measures["sa"].n, "sample"), options)
     for measure in MEASURES:
         if measure in rows[0].measures:
             estimates = [row.measures[measure] for row in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -59,7 +59,7 @@ def _print_description(description: Description) -> None:
 def _print_shapes(shapes: Shapes) -> None:
     from grice.cli.tables import number, print_lines, print_table
 
-    print_lines([f"{counted(shapes.n, 'graph')}, {shapes.cyclic:,} with a cycle"], style="bold")
+    print_lines([f"{plural(shapes.n, 'graph')}, {shapes.cyclic:,} with a cycle"], style="bold")
     sizes = {
         "concepts": shapes.concepts,
         "facts": shapes.facts,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grice.cli._kb_open import SHIPPED, below_of, opened_models
 from grice.cli._status import PARTIAL
 from grice.cli.output import print_json
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -68,12 +68,12 @@ def _report(arguments: argparse.Namespace, built: Built, files: Sequence[str], s
     if arguments.json:
         print_json({**built._asdict(), "output": str(arguments.output), "schema": schema})
     else:
-        print_lines([f"{arguments.output}: {counted(built.triples, 'triple')}"], style="bold")
+        print_lines([f"{arguments.output}: {plural(built.triples, 'triple')}"], style="bold")
         left_out = {"said twice": built.repeated, **built.skipped}
         print_lines([f"left out, {why}: {count:,}" for why, count in left_out.items() if count])
         print_lines(built.problems, style="yellow")
     if built.broken:
-        warn(f"{counted(built.broken, 'row')} could not be used")
+        warn(f"{plural(built.broken, 'row')} could not be used")
     return PARTIAL if built.broken else 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._kb_open import announce, opened, opened_models, own_file, reference
 from grice.cli.output import print_json
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -181,7 +181,7 @@ def verify(arguments: argparse.Namespace) -> int:
                 own.check_vectors()
             if own is not None and own.base:
                 problem = check_base(own, opened(models, own.base).shelf)
-            said = f"{arguments.kb}: whole; {counted(len(shelf), 'triple')}, {shelf.identity}"
+            said = f"{arguments.kb}: whole; {plural(len(shelf), 'triple')}, {shelf.identity}"
     except (BundleError, ModelError) as error:
         problem, said = str(error), ""
     if arguments.json:

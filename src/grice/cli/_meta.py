@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grice.cli.terminal import console
-from grice.errors import counted
+from grice.errors import plural
 from grice.evaluation.pairs import DamagedBlock
 from grice.evaluation.trained import worst_mark
 
@@ -48,8 +48,8 @@ def _print_pairs(out: Console, block: DamagedBlock) -> None:
     out.print(f"{block.data} · original scored above its damaged version", style="bold")
     drawn = "" if block.pairs == block.of else f" (drawn from {block.of:,})"
     about = (
-        f"{block.level} level, {counted(block.pairs, 'pair')}{drawn} of "
-        f"{counted(block.sources, 'source')} "
+        f"{block.level} level, {plural(block.pairs, 'pair')}{drawn} of "
+        f"{plural(block.sources, 'source')} "
         f"({sum(block.same.values())} of one text left out); ties count half, chance is .500; "
         "in brackets 95 % intervals"
     )
@@ -61,16 +61,16 @@ def _print_pairs(out: Console, block: DamagedBlock) -> None:
             table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
         out.print(table)
         left = [f"ties {row.ties:.1%}"]
-        left += [f"{counted(row.failed, 'pair')} failed"] * (row.failed > 0)
+        left += [f"{plural(row.failed, 'pair')} failed"] * (row.failed > 0)
         left += [f"{one.mark} {one.says}" for one in row.trained if one.mark]
         out.print(Text("  " + "; ".join(left), style="dim"))
     out.print()
 
 
 def _about(block: Block) -> str:
-    parts = [f"{block.level} level, {counted(block.items, 'item')}"]
+    parts = [f"{block.level} level, {plural(block.items, 'item')}"]
     if block.groups:
-        parts[0] += f" in {counted(block.groups, 'group')}"
+        parts[0] += f" in {plural(block.groups, 'group')}"
     if block.ceiling is not None:
         parts.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
     if block.judge is not None:
@@ -142,9 +142,9 @@ def _print_notes(out: Console, block: Block) -> None:
     if how:
         out.print(Text(f"  scores of single replies: {', '.join(how)} per conversation"))
     if block.unrated:
-        out.print(f"  no rating of {block.aspect}: {counted(block.unrated, 'item')}")
+        out.print(f"  no rating of {block.aspect}: {plural(block.unrated, 'item')}")
     if block.problems:
-        out.print(f"  {counted(block.problems, 'record')} could not be read")
+        out.print(f"  {plural(block.problems, 'record')} could not be read")
 
 
 def _print_kept(out: Console, block: Block) -> None:
@@ -169,7 +169,7 @@ def _print_systems(out: Console, block: Block) -> None:
     if not rows:
         return
     if block.system_count < 4:
-        said = counted(block.system_count, "system bounds", "systems bound")
+        said = plural(block.system_count, "system bounds", "systems bound")
         out.print(Text(f"  {said} no correlation of systems"))
         return
     title = f"between {block.system_count} systems"

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from grice.cli._clean import visible
 from grice.cli._streams import complain
-from grice.errors import LONGEST, counted, shortened
+from grice.errors import LONGEST, plural, shortened
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def warn(message: str) -> None:
 def print_summary(summary: Summary) -> None:
     """Print a run: one line per metric, then the lowest replies with the reason."""
     out = console()
-    said = f"{counted(summary.conversations, 'conversation')}, {counted(summary.turns, 'turn')}"
+    said = f"{plural(summary.conversations, 'conversation')}, {plural(summary.turns, 'turn')}"
     out.print(said, style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric")
@@ -66,7 +66,7 @@ def print_summary(summary: Summary) -> None:
     for metric in summary.metrics:
         _print_lowest(out, metric)
     if summary.skipped:
-        skipped = counted(summary.skipped, "record")
+        skipped = plural(summary.skipped, "record")
         out.print(f"\n{skipped} could not be read", style="bold red")
         for problem in summary.problems[:5]:
             out.print(Text(f"  {one_line(problem)}"))

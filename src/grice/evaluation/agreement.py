@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeAlias, TypeVar
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 from grice.evaluation.confounds import Confound, confounds, covariates
 from grice.evaluation.trained import TrainedOn
 from grice.stats import (
@@ -293,7 +293,7 @@ def _counted(column: Column, ratings: _Ratings, trivial: bool) -> Row:  # noqa: 
         for rating, value in zip(ratings.human, column.values, strict=True)
         if rating is not None and value is not None
     )
-    few = f"{counted(len(points), 'item')}: a rough guide" if len(points) < FEW else ""
+    few = f"{plural(len(points), 'item')}: a rough guide" if len(points) < FEW else ""
     return Row(
         metric=column.metric,
         signature=column.signature,
@@ -349,7 +349,7 @@ def _negated(estimate: Estimate) -> Estimate:
 def _undefined(column: Column, points: Points) -> str:
     """Return why no correlation is defined; empty if one is."""
     if len(points) < 4:
-        return f"{counted(len(points), 'item has', 'items have')} both: at least 4 are needed"
+        return f"{plural(len(points), 'item has', 'items have')} both: at least 4 are needed"
     ratings, values = np.asarray(points).T
     if np.ptp(values) == 0:
         return f"the metric is {values[0]:g} on every item"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted, why
+from grice.errors import InputError, os_reason, plural
 from grice.evaluation.blend import fit_blend
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.scores import ScoreLine, read_score_groups
@@ -208,8 +208,8 @@ def _blend(
     conversations = aligned.conversations[rated[kept]]
     if len(values) < LEAST or len(np.unique(conversations)) < FEW or np.ptp(ratings) == 0:
         says.append(
-            f"no blend: {counted(len(values), 'item')} of "
-            f"{counted(len(np.unique(conversations)), 'conversation')} with a rating and every "
+            f"no blend: {plural(len(values), 'item')} of "
+            f"{plural(len(np.unique(conversations)), 'conversation')} with a rating and every "
             f"score; {LEAST} and {FEW} are needed"
         )
         return None
@@ -248,7 +248,7 @@ def read_calibration(file: str) -> Calibration:
     try:
         return msgspec.json.decode(Path(file).read_bytes(), type=Calibration)
     except OSError as error:
-        raise InputError(f"{file}: cannot be read: {why(error)}") from None
+        raise InputError(f"{file}: cannot be read: {os_reason(error)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(
             f"{file}: not a map of grice calibrate ({error}); write one with grice calibrate "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 from grice.evaluation.moved import Joined, MovedConversation, join, moved_conversations
 from grice.evaluation.table import (
     STATUSES,
@@ -271,8 +271,8 @@ def _says(
 ) -> str:
     if test is None:
         return (
-            f"{name}: {counted(len(joined.items), 'item')} of "
-            f"{counted(joined.units, 'conversation')} with a value in both files; "
+            f"{name}: {plural(len(joined.items), 'item')} of "
+            f"{plural(joined.units, 'conversation')} with a value in both files; "
             "nothing can be said of a difference with fewer than two conversations"
         )
     gap = test.comparison.difference

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.sample import hashed
 from grice.stats.estimate import Estimate
@@ -174,7 +174,7 @@ def _powered(aligned: Aligned, name: str, level: float) -> MetricEstimate:
         says.append(warning)
     lost = int(np.isnan(column.given).sum())
     if lost:
-        says.append(f"{counted(lost, 'item')} on which {name} failed: taken as its mean")
+        says.append(f"{plural(lost, 'item')} on which {name} failed: taken as its mean")
     return MetricEstimate(name, found.mean, found.weight, saved, column.signature, tuple(says))
 
 

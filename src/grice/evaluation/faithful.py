@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from grice.errors import counted
+from grice.errors import plural
 from grice.evaluation.proportions import proportion
 from grice.evaluation.variants import reworded
 from grice.metrics.commonsense.scorers import EACH
@@ -230,7 +230,7 @@ def _text_rate(
         # Replies of one conversation are no independent cases.
         hits.setdefault(edit.reply.conversation.id, []).append(moved(before, after.value))
     if gone:
-        remarks.append(f"{name}: {counted(gone, 'reply', 'replies')} not judged any more: left out")
+        remarks.append(f"{name}: {plural(gone, 'reply', 'replies')} not judged any more: left out")
     return _rate(name, hits)
 
 

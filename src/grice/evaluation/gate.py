@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
-from grice.errors import InputError, counted, did_you_mean
+from grice.errors import InputError, did_you_mean, plural
 from grice.evaluation.proportions import proportion
 from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
@@ -282,7 +282,7 @@ def _decided(
     if not good:
         return "failed", ""
     if conversations < FEW:
-        few = counted(conversations, "conversation is", "conversations are")
+        few = plural(conversations, "conversation is", "conversations are")
         return "uncertain", f"; {few} too few to tell ({FEW} needed)"
     if not sure:
         return "uncertain", "; the interval reaches across the bar: more conversations are needed"

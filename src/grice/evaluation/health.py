@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, RecordError, counted
+from grice.errors import InputError, RecordError, plural
 from grice.evaluation.domain import USUAL, open_domain
 from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import Sample, sample
@@ -234,7 +234,7 @@ def health(
     """
     drawn = sample(records, most, seed)
     if not drawn.conversations:
-        broken = counted(drawn.broken, "broken record")
+        broken = plural(drawn.broken, "broken record")
         raise InputError(f"no conversation could be read ({broken})")
     items = {loaded.metric.name: _Items() for loaded in scorer.metrics}
     unlike = _Outside(scorer.metrics, encode)
@@ -322,7 +322,7 @@ def _warnings(card: HealthCard, bars: Bars, units: int, *, constant: bool) -> li
     reasons = []
     if units < bars.conversations:
         reasons.append(
-            f"only {counted(units, 'conversation has', 'conversations have')} a score; at least "
+            f"only {plural(units, 'conversation has', 'conversations have')} a score; at least "
             f"{bars.conversations} are needed to tell anything"
         )
     if constant:

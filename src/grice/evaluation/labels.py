@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, RecordError, counted, did_you_mean
+from grice.errors import InputError, RecordError, did_you_mean, plural
 from grice.evaluation.scores import read_rows
 from grice.evaluation.table import TURN_BITS, Ids, MetricScores, ScoreTable, read_table
 from grice.stats.estimate import FEW
@@ -119,7 +119,7 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     missing = sum(not values for values in rated.values())
     if missing:
         remarks.append(
-            f"{counted(missing, 'item')} of {labels} without a rating: taken as not rated"
+            f"{plural(missing, 'item')} of {labels} without a rating: taken as not rated"
         )
     ratings = np.full(len(items), np.nan)
     for item, values in rated.items():
@@ -213,7 +213,7 @@ def _check_known(
 def _check_ratings(file: str, ratings: Floats) -> None:
     given = ratings[~np.isnan(ratings)]
     if len(given) < FEW:
-        rated = counted(len(given), "item is rated", "items are rated")
+        rated = plural(len(given), "item is rated", "items are rated")
         raise InputError(
             f"{file}: {rated}; at least {FEW} are needed, and "
             "with fewer than 30 an interval is wide"

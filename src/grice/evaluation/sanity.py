@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from grice.errors import InputError, RecordError, counted
+from grice.errors import InputError, RecordError, plural
 from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import hashed, sample
 from grice.evaluation.variants import VARIANTS
@@ -147,7 +147,7 @@ def sanity(
         records, most, seed, lambda conversation: bool(_replies(conversation, scorer.speakers))
     )
     if not drawn.conversations:
-        broken = f", {counted(drawn.broken, 'record')} could not be read" if drawn.broken else ""
+        broken = f", {plural(drawn.broken, 'record')} could not be read" if drawn.broken else ""
         raise InputError(
             f"no conversation has a reply to judge with a turn before it (none "
             f"in {drawn.unusable}{broken})"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 import msgspec
 
-from grice.errors import InputError, RecordError, why
+from grice.errors import InputError, RecordError, os_reason
 from grice.records import Status
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
             with Path(file).open("rb") as plain:
                 yield plain
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{_name(file)}: cannot be read: {why(error)}") from None
+        raise InputError(f"{_name(file)}: cannot be read: {os_reason(error)}") from None
 
 
 def _name(file: str) -> str:

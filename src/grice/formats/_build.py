@@ -158,20 +158,20 @@ def turn(
     if type(item) is not dict:
         raise Bad(None, f"expected an object or text, found {kind(item)}")
     for name in text:
-        said = item.pop(name, _MISSING)
-        if said is not _MISSING:
+        words = item.pop(name, _MISSING)
+        if words is not _MISSING:
             break
     else:
         fields = ", ".join(sorted(item)[:8]) or "no field"
         raise Bad(text[0], f"missing; found {fields}")
-    if type(said) is not str:
-        raise Bad(name, f"expected text, found {kind(said)}")
+    if type(words) is not str:
+        raise Bad(name, f"expected text, found {kind(words)}")
     who = _speaker(item, speaker, otherwise)
     if not item:
-        return Turn(who, said)
+        return Turn(who, words)
     role, time = _label(item, "role"), _label(item, "time")
     others = references(item.pop("references", None), "references")
-    return Turn(who, said, role, time, others, _meta(item))
+    return Turn(who, words, role, time, others, _meta(item))
 
 
 def turns(
@@ -187,7 +187,7 @@ def turns(
         raise Bad(field, "no turn")
     if all(type(item) is str for item in items):
         return tuple(
-            prefixed(items) or (Turn(alternate(index), said) for index, said in enumerate(items))
+            prefixed(items) or (Turn(alternate(index), words) for index, words in enumerate(items))
         )
     return tuple(built_turns(items, field, partial(turn, text=text, speaker=speaker)))
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
-from grice.errors import InputError, RecordError, why
+from grice.errors import InputError, RecordError, os_reason
 from grice.formats._format import Line
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened
         _refuse(name, prefix, stream, holds)
     except (OSError, ValueError) as error:
         closing.close()
-        raise InputError(f"{name}: cannot be read: {why(error)}") from None
+        raise InputError(f"{name}: cannot be read: {os_reason(error)}") from None
     except InputError:
         closing.close()
         raise
@@ -184,7 +184,7 @@ def _broken(error: Exception) -> str:
         return "the gzip file is cut off here; what stood before the break was read"
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
         return f"the gzip file is damaged here ({error}); what stood before the damage was read"
-    return f"reading broke off here: {why(error)}"
+    return f"reading broke off here: {os_reason(error)}"
 
 
 class Lines:

@@ -43,8 +43,10 @@ the first line that comes.
 
 def _section(form: Format) -> str:
     lines = form.example.encode().splitlines()
-    found = form.read((Line(number, line) for number, line in enumerate(lines, 1)), "FILE")
-    result = "\n".join(str(one) if isinstance(one, RecordError) else to_json(one) for one in found)
+    records = form.read((Line(number, line) for number, line in enumerate(lines, 1)), "FILE")
+    result = "\n".join(
+        str(record) if isinstance(record, RecordError) else to_json(record) for record in records
+    )
     return (
         f"## {form.name}\n\n{form.summary[:1].upper()}{form.summary[1:]}.\n\n{form.description}\n\n"
         f"```text\n{form.example.rstrip()}\n```\n\nis read as\n\n```json\n{result}\n```\n"

@@ -51,8 +51,8 @@ class Ids:
 def _insert(table: array[int], key: int) -> bool:
     mask = len(table) - 1
     slot = key & mask
-    while found := table[slot]:
-        if found == key:
+    while taken := table[slot]:
+        if taken == key:
             return False
         slot = (slot + 1) & mask
     table[slot] = key

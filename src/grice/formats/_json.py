@@ -112,7 +112,7 @@ def samples(prefix: bytes) -> list[dict[str, Any]]:
 
     A first line longer than the prefix counts with the fields that could be seen.
     """
-    found = []
+    objects = []
     lines = [line for line in prefix.split(b"\n", 4 * _LOOK_AT) if line.strip()]
     for line in lines[:_LOOK_AT]:
         try:
@@ -120,12 +120,12 @@ def samples(prefix: bytes) -> list[dict[str, Any]]:
         except Bad:
             continue
         if isinstance(value, dict):
-            found.append(value)
-    if not found and b"\n" not in prefix.strip():
+            objects.append(value)
+    if not objects and b"\n" not in prefix.strip():
         value = closed(prefix)
         if isinstance(value, dict):
-            found.append(value)
-    return found
+            objects.append(value)
+    return objects
 
 
 def confidence(prefix: bytes, fits: Callable[[dict[str, Any]], bool]) -> float:

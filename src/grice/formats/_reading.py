@@ -44,7 +44,7 @@ class Reading(Iterator[Found]):
         self,
         source: str,
         form: str,
-        found: Iterator[Found],
+        records: Iterator[Found],
         *,
         position: Callable[[], int],
         close: Callable[[], None],
@@ -53,7 +53,7 @@ class Reading(Iterator[Found]):
         self.format = form
         self.size = None if source == "-" else _size(source)
         self._position = position
-        self._found: Iterator[Found] = _unique(found)
+        self._found: Iterator[Found] = _unique(records)
         self._close = close
 
     def __next__(self) -> Found:
@@ -89,9 +89,9 @@ class Reading(Iterator[Found]):
             self._close()
 
 
-def _unique(found: Iterator[Found]) -> Iterator[Found]:
+def _unique(records: Iterator[Found]) -> Iterator[Found]:
     ids = Ids()
-    for record in found:
+    for record in records:
         if isinstance(record, RecordError):
             yield record
             continue
@@ -123,16 +123,16 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
     given = str(source)
     if given != "-" and Path(given).is_dir():
         progress = _Progress()
-        found = _directory(_files(given), form, progress)
+        records = _directory(_files(given), form, progress)
         return Reading(
             given,
             form.name if form else "directory",
-            found,
+            records,
             position=progress.position,
             close=lambda: None,
         )
-    opened, form, found = _file(given, form)
-    return Reading(given, form.name, found, position=opened.position, close=opened.closing.close)
+    opened, form, records = _file(given, form)
+    return Reading(given, form.name, records, position=opened.position, close=opened.closing.close)
 
 
 class _Progress:
@@ -176,13 +176,13 @@ def _file(source: str, form: Format | None) -> tuple[Opened, Format, Iterator[Fo
 def _directory(files: list[str], form: Format | None, progress: _Progress) -> Iterator[Found]:
     for file in files:
         try:
-            opened, _, found = _file(file, form)
+            opened, _, records = _file(file, form)
         except InputError as error:
             yield RecordError(str(error).removeprefix(f"{file}: "), file=file)
             continue
         progress.open(opened.position)
         try:
-            yield from found
+            yield from records
         finally:
             progress.done(file)
             opened.closing.close()

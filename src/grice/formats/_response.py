@@ -127,10 +127,10 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
         Bad: One of them is missing or has the wrong type.
     """
     where = next((name for name in CONTEXT if record.get(name) is not None), CONTEXT[0])
-    said = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
-    for name in (where, said):
+    answer = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
+    for name in (where, answer):
         if record.get(name) is None:
             raise Bad(name, f"missing; found {', '.join(sorted(record)[:8]) or 'no field'}")
-    context, response = exchange(record.pop(where), record.pop(said), names=(where, said))
+    context, response = exchange(record.pop(where), record.pop(answer), names=(where, answer))
     others = references(take(record, _REFERENCES), "references")
     return response_conversation(record, context, response, others, default_id)

@@ -40,15 +40,15 @@ def speech(line: str) -> Speech | None:
     >>> speech("see http://example.org") is None
     True
     """
-    found = _SPEECH.match(line)
-    if found is None or found["name"].count(" ") >= _MOST_WORDS:
+    match = _SPEECH.match(line)
+    if match is None or match["name"].count(" ") >= _MOST_WORDS:
         return None
-    return Speech(found["boxed"] or found["bare"], found["name"], found["text"])
+    return Speech(match["boxed"] or match["bare"], match["name"], match["text"])
 
 
 def prefixed(texts: Sequence[str]) -> list[Turn] | None:
     """Return turns if there are several texts and each opens with ``Name: ``, else None."""
-    said = [speech(text) for text in texts] if len(texts) > 1 else []
-    if not said or not all(said):
+    speeches = [speech(text) for text in texts] if len(texts) > 1 else []
+    if not speeches or not all(speeches):
         return None
-    return [Turn(one.speaker, one.text, time=one.time) for one in said if one]
+    return [Turn(spoken.speaker, spoken.text, time=spoken.time) for spoken in speeches if spoken]

@@ -79,27 +79,27 @@ class _Cutter:
                     break
                 self._escaped = False
                 place += 1
-            found = (_INSIDE if self._in_string else _OUTSIDE).search(block, place)
-            if found is None:
+            token = (_INSIDE if self._in_string else _OUTSIDE).search(block, place)
+            if token is None:
                 break
-            place = found.end()
-            match found[0]:
+            place = token.end()
+            match token[0]:
                 case b'"':
                     self._in_string = not self._in_string
                 case b"\\":
                     self._escaped = True
                 case b"{" | b"[":
                     if self._start is None:
-                        self._line += block.count(b"\n", counted, found.start())
-                        counted = found.start()
-                        self._keep_gap(block[begin : found.start()])
-                        if self._depth == 0 and found[0] == self._container:
+                        self._line += block.count(b"\n", counted, token.start())
+                        counted = token.start()
+                        self._keep_gap(block[begin : token.start()])
+                        if self._depth == 0 and token[0] == self._container:
                             self._base = 1
                             yield from self._stray()
                             begin = place
                         else:
                             self._start = self._line
-                            begin = found.start()
+                            begin = token.start()
                     self._depth += 1
                 case _:
                     self._depth = max(0, self._depth - 1)
@@ -107,7 +107,7 @@ class _Cutter:
                         yield self._cut(block[begin:place])
                         begin = place
                     elif self._start is None:
-                        self._keep_gap(block[begin : found.start()])
+                        self._keep_gap(block[begin : token.start()])
                         self._base = 0
                         yield from self._stray()
                         begin = place

@@ -51,8 +51,8 @@ def _layout(data: bytes) -> Format:
     raise Bad(None, f"no known layout of a conversation; found {fields}")
 
 
-def _lines(found: Iterable[Value | RecordError], name: str) -> Iterator[Line | RecordError]:
-    for value in found:
+def _lines(values: Iterable[Value | RecordError], name: str) -> Iterator[Line | RecordError]:
+    for value in values:
         if isinstance(value, RecordError):
             yield value
         elif value.before.strip(b", \t\r\n"):

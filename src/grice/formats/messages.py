@@ -39,11 +39,11 @@ def _parts(content: list[Any]) -> str:
     for index, part in enumerate(content):
         if not isinstance(part, dict):
             raise Bad(f"content[{index}]", f"expected an object, found {kind(part)}")
-        said = part.get("refusal" if part.get("type") == "refusal" else "text")
-        if isinstance(said, str):
-            texts.append(said)
+        text = part.get("refusal" if part.get("type") == "refusal" else "text")
+        if isinstance(text, str):
+            texts.append(text)
         elif str(part.get("type", "text")).endswith("text"):
-            raise Bad(f"content[{index}].text", f"expected text, found {kind(said)}")
+            raise Bad(f"content[{index}].text", f"expected text, found {kind(text)}")
     return "\n".join(texts)
 
 
@@ -55,7 +55,7 @@ def _turn(message: object, _: str) -> Turn:
         raise Bad("role", f"expected text such as user or assistant, found {kind(role)}")
     content = message.pop("content", None)
     if isinstance(content, list):
-        said = _parts(content)
+        text = _parts(content)
     elif content is None:
         # A call of a tool says nothing. It stays an empty turn, so that the index of a turn is
         # the index of its message.
@@ -64,12 +64,12 @@ def _turn(message: object, _: str) -> Turn:
             role == "assistant" and (message.get("tool_calls") or message.get("function_call"))
         ):
             raise Bad("content", "missing; only a message that calls a tool may have none")
-        said = refusal if isinstance(refusal, str) else ""
+        text = refusal if isinstance(refusal, str) else ""
     else:
-        said = content
-    message["content"] = said
+        text = content
+    message["content"] = text
     built = turn(message, role, text=("content",), speaker=("name",))
-    if isinstance(content, list) and content != [{"type": "text", "text": said}]:
+    if isinstance(content, list) and content != [{"type": "text", "text": text}]:
         return replace(built, meta=built.meta | {"content": content})
     return built
 

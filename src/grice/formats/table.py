@@ -6,7 +6,7 @@ import csv
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import RecordError, counted
+from grice.errors import RecordError, plural
 from grice.formats._build import alternate, conversation
 from grice.formats._format import Bad, Format, Found, Line, stem
 from grice.formats._response import CONTEXT, RESPONSE, exchange, response_conversation
@@ -165,13 +165,13 @@ class _Turns:
 
 
 def _checked(
-    found: Iterable[Row | RecordError], header: _Header, name: str
+    rows_read: Iterable[Row | RecordError], header: _Header, name: str
 ) -> Iterator[Row | RecordError]:
     """Replace rows that have not as many cells as the header."""
     expected = len(header.names)
-    for row in found:
+    for row in rows_read:
         if isinstance(row, Row) and len(row.cells) != expected:
-            problem = f"found {counted(len(row.cells), 'cell')}, the header has {expected}"
+            problem = f"found {plural(len(row.cells), 'cell')}, the header has {expected}"
             yield RecordError(problem, file=name, line=row.line)
         else:
             yield row
@@ -197,12 +197,12 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
     except Bad as bad:
         yield bad.at(name, (top.line or 1) if isinstance(top, RecordError) else top.number)
         return
-    found = _checked(rows(source, name, header.delimiter), header, name)
+    checked = _checked(rows(source, name, header.delimiter), header, name)
     if header.per_row == "turn":
-        yield from _turn_rows(found, header, name)
+        yield from _turn_rows(checked, header, name)
         return
     base = stem(name)
-    for row in found:
+    for row in checked:
         if isinstance(row, RecordError):
             yield row
             continue
@@ -212,9 +212,9 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
             yield bad.at(name, row.line)
 
 
-def _turn_rows(found: Iterable[Row | RecordError], header: _Header, name: str) -> Iterator[Found]:
+def _turn_rows(checked: Iterable[Row | RecordError], header: _Header, name: str) -> Iterator[Found]:
     turns = _Turns(header, name)
-    for row in found:
+    for row in checked:
         if isinstance(row, RecordError):
             turns.bad(row.line)
             yield row

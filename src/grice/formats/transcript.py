@@ -34,9 +34,9 @@ class _Open:
         self.bad_line = 0
 
     def add(self, text: str, *, blanks: int) -> None:
-        said = speech(text)
-        if said is not None:
-            self.turns.append((said, [said.text]))
+        spoken = speech(text)
+        if spoken is not None:
+            self.turns.append((spoken, [spoken.text]))
         elif self.turns:
             self.turns[-1][1].extend([""] * blanks + [text])
         else:
@@ -52,8 +52,8 @@ class _Open:
             shown = self.head[0][:40]
             return RecordError(f"expected 'Name: text', found {shown!r}", file=file, line=self.line)
         turns = tuple(
-            Turn(said.speaker, "\n".join(lines).rstrip(), time=said.time)
-            for said, lines in self.turns
+            Turn(spoken.speaker, "\n".join(lines).rstrip(), time=spoken.time)
+            for spoken, lines in self.turns
         )
         meta: dict[str, Json] = {"heading": "\n".join(self.head)} if self.head else {}
         return Conversation(self.id or f"{stem(file)}:{self.line}", turns, meta=meta)
@@ -132,23 +132,23 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
 
 
 def _closed(now: _Open, name: str) -> Iterator[Found]:
-    found = now.close(name)
-    if found is not None:
-        yield found
+    record = now.close(name)
+    if record is not None:
+        yield record
 
 
 def _sniff(prefix: bytes) -> float:
     text = prefix.decode("utf-8", "replace")
     lines = [line for line in text.split("\n") if line.strip()][:200]
     plain = [line for line in lines if _separator(line) is None]
-    said = [one for line in plain if (one := speech(line)) and one.text]
-    if not said or not any(speech(line) for line in plain[:2]):
+    speeches = [spoken for line in plain if (spoken := speech(line)) and spoken.text]
+    if not speeches or not any(speech(line) for line in plain[:2]):
         return 0.0
-    speakers = len({one.speaker for one in said})
+    speakers = len({spoken.speaker for spoken in speeches})
     # Many names that come once each are a list of fields, and few names in much text are prose.
-    if speakers > max(6, len(said) // 2) or 4 * len(said) < len(plain):
+    if speakers > max(6, len(speeches) // 2) or 4 * len(speeches) < len(plain):
         return 0.0
-    return 0.3 + 0.5 * len(said) / len(plain)
+    return 0.3 + 0.5 * len(speeches) / len(plain)
 
 
 FORMAT = Format(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from grice.errors import InputError, RecordError, counted, why
+from grice.errors import InputError, RecordError, os_reason, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +118,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             data = gzip.decompress(data)
         text = data.decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {why(error)}") from error
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield number, line.removesuffix("\r")
@@ -140,7 +140,7 @@ def _table(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _sample_of(path: Path, line: int, parts: list[str]) -> Sample:
     if len(parts) < 4:
-        raise RecordError(f"{counted(len(parts), 'column')}, expected belief, argument, stance and "
+        raise RecordError(f"{plural(len(parts), 'column')}, expected belief, argument, stance and "
                           "graph", file=str(path), line=line)  # fmt: skip
     graphs = tuple(graph for graph in parts[3:5] if graph)
     return Sample(str(line - 1), parts[0], parts[1], _stance(path, line, parts[2]), graphs)
@@ -148,7 +148,7 @@ def _sample_of(path: Path, line: int, parts: list[str]) -> Sample:
 
 def _prediction_of(path: Path, line: int, parts: list[str]) -> Prediction:
     if len(parts) != 2:
-        raise RecordError(f"{counted(len(parts), 'column')}, expected stance and graph",
+        raise RecordError(f"{plural(len(parts), 'column')}, expected stance and graph",
                           file=str(path), line=line)  # fmt: skip
     return Prediction(str(line - 1), _stance(path, line, parts[0]), parts[1])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError, OutputError, RecordError, why
+from grice.errors import InputError, OutputError, RecordError, os_reason
 from grice.files import cannot_write, replacing
 from grice.knowledge.file import Change, KnowledgeFile, connect
 from grice.knowledge.layout import create_tables, mark_all, remark, state
@@ -230,7 +230,7 @@ def _writing(path: Path) -> Iterator[tuple[KnowledgeFile, sqlite3.Connection]]:
                 raise
     except (OSError, sqlite3.Error) as error:
         raise OutputError(
-            f"{path}: cannot be written: {why(error)}; its content is as it was"
+            f"{path}: cannot be written: {os_reason(error)}; its content is as it was"
         ) from error
 
 
@@ -455,7 +455,7 @@ def drop_vectors(path: Path) -> None:
         with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
             connection.execute("DELETE FROM vectors")
     except sqlite3.Error as error:
-        raise OutputError(f"{path}: cannot be written: {why(error)}") from error
+        raise OutputError(f"{path}: cannot be written: {os_reason(error)}") from error
 
 
 def check_base(file: KnowledgeFile, below: Shelf) -> str | None:

@@ -10,7 +10,7 @@ import csv
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from grice.errors import InputError, RecordError, counted, did_you_mean
+from grice.errors import InputError, RecordError, did_you_mean, plural
 from grice.formats._bytes import PREFIX, open_input
 from grice.formats._format import Bad, Line
 from grice.formats._json import decode
@@ -238,7 +238,7 @@ def _texts(
 
 
 def _short(name: str, line: int, cells: list[str], needed: str) -> RecordError:
-    said = f"{counted(len(cells), 'column')}, {needed} are needed"
+    said = f"{plural(len(cells), 'column')}, {needed} are needed"
     return RecordError(said, file=name, line=line)
 
 

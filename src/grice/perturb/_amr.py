@@ -137,7 +137,7 @@ def parts(node: Node) -> list[Node]:
     """
     if concept(node) != "multi-sentence":
         return [node]
-    concepts = {one[0]: concept(one) for _, one in nodes(node)}
+    concepts = {inner[0]: concept(inner) for _, inner in nodes(node)}
     return [
         _by_itself(child, concepts)
         for _, role, child in children(node)
@@ -146,11 +146,11 @@ def parts(node: Node) -> list[Node]:
 
 
 def _by_itself(sentence: Node, concepts: dict[str, str]) -> Node:
-    named = {one[0] for _, one in nodes(sentence)}
+    named = {node[0] for _, node in nodes(sentence)}
 
-    def copy(one: Node) -> Node:
+    def copy(node: Node) -> Node:
         branches: list[Any] = []
-        for role, target in one[1]:
+        for role, target in node[1]:
             if isinstance(target, tuple):
                 branches.append((role, copy(target)))
             elif role != "/" and target in concepts and target not in named:
@@ -158,7 +158,7 @@ def _by_itself(sentence: Node, concepts: dict[str, str]) -> Node:
                 branches.append((role, (target, [("/", concepts[target])])))
             else:
                 branches.append((role, target))
-        return one[0], branches
+        return node[0], branches
 
     return copy(sentence)
 
@@ -177,20 +177,20 @@ def joined(sentences: Sequence[Node]) -> Node:
 def renamed(node: Node, taken: set[str]) -> Node:
     """Return a copy whose variables are not among ``taken``, to which they are added."""
     names: dict[str, str] = {}
-    for _, one in nodes(node):
-        name, number = one[0], 2
+    for _, part in nodes(node):
+        name, number = part[0], 2
         while name in taken:
-            name = f"{one[0].rstrip('0123456789')}{number}"
+            name = f"{part[0].rstrip('0123456789')}{number}"
             number += 1
-        names[one[0]] = name
+        names[part[0]] = name
         taken.add(name)
 
-    def copy(one: Any) -> Any:  # noqa: ANN401 - a node, a variable or a value
-        if isinstance(one, tuple):
-            return names[one[0]], [
-                (role, target if role == "/" else copy(target)) for role, target in one[1]
+    def copy(part: Any) -> Any:  # noqa: ANN401 - a node, a variable or a value
+        if isinstance(part, tuple):
+            return names[part[0]], [
+                (role, target if role == "/" else copy(target)) for role, target in part[1]
             ]
-        return names.get(one, one) if isinstance(one, str) else one
+        return names.get(part, part) if isinstance(part, str) else part
 
     return copy(deepcopy(node))  # type: ignore[no-any-return]
 

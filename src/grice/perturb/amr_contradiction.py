@@ -58,10 +58,10 @@ def amr_contradiction(
 
 def _states(sentence: Node) -> bool:
     """Return whether a sentence says something that can be denied: it neither asks nor bids."""
-    found = [node for _, node in nodes(sentence)]
-    asks = any(concept(node) == "amr-unknown" for node in found)
-    bids = any(role == ":mode" and target in BIDDING for node in found for role, target in node[1])
-    return not asks and not bids and any(map(_denies, found))
+    inner = [node for _, node in nodes(sentence)]
+    asks = any(concept(node) == "amr-unknown" for node in inner)
+    bids = any(role == ":mode" and target in BIDDING for node in inner for role, target in node[1])
+    return not asks and not bids and any(map(_denies, inner))
 
 
 def _denies(node: Node) -> bool:
@@ -83,12 +83,16 @@ def _negated(sentences: list[Node]) -> list[str]:
 
 
 def _replaced(sentences: list[Node], draw: Random) -> list[str]:
-    able = [(node, found) for role, node in _nodes(sentences) if (found := _opposites(role, node))]
+    able = [
+        (node, opposites)
+        for role, node in _nodes(sentences)
+        if (opposites := _opposites(role, node))
+    ]
     if not able:
         return []
     notes = []
-    for node, found in draw.sample(able, max(1, int(REPLACED * len(able)))):
-        old, new = concept(node), draw.choice(found)
+    for node, opposites in draw.sample(able, max(1, int(REPLACED * len(able)))):
+        old, new = concept(node), draw.choice(opposites)
         ending = "-01" if PREDICATE.fullmatch(old) else ""
         place = next(i for i, branch in enumerate(node[1]) if branch[0] == "/")
         node[1][place] = ("/", new + ending)
@@ -105,4 +109,4 @@ def _opposites(role: str, node: Node) -> list[str]:
 
 
 def _nodes(sentences: list[Node]) -> list[tuple[str, Node]]:
-    return [found for sentence in sentences for found in nodes(sentence)]
+    return [inner for sentence in sentences for inner in nodes(sentence)]

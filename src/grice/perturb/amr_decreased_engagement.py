@@ -51,12 +51,12 @@ def _ways(tree: Node, draw: Random) -> Iterator[tuple[str, Node]]:
     if len(sentences) == 1:
         yield from _detail(tree, draw)
         return
-    asking = [i for i, one in enumerate(sentences)
-              if any(concept(node) == "amr-unknown" for _, node in nodes(one))]  # fmt: skip
+    asking = [i for i, sentence in enumerate(sentences)
+              if any(concept(node) == "amr-unknown" for _, node in nodes(sentence))]  # fmt: skip
     if asking:
-        left = [one for i, one in enumerate(sentences) if i != asking[-1]]
+        left = [sentence for i, sentence in enumerate(sentences) if i != asking[-1]]
         yield f"question, sentence {asking[-1] + 1}, taken out", joined(left)
-    lines = [written(one).count("\n") for one in sentences]
+    lines = [written(sentence).count("\n") for sentence in sentences]
     cut = lines.index(max(lines)) or 1
     what = f"sentence {cut + 1} and what follows it taken out"
     yield what, joined(sentences[:cut])

@@ -50,13 +50,13 @@ def amr_irrelevancy(
 
 def _items(tree: Node | None) -> list[tuple[str, Node]]:
     """Return the nodes of a graph by kind: predicate, else ``arg``, ``op`` or ``mod`` by role."""
-    found = []
+    items = []
     for role, node in nodes(tree) if tree else ():
         if concept(node) in KEPT or not is_a_word(node):
             continue
         name = re.match(r":(arg|op|mod)", role, re.IGNORECASE)
         if PREDICATE.fullmatch(concept(node)):
-            found.append(("predicate", node))
+            items.append(("predicate", node))
         elif name:
-            found.append((name[1].lower(), node))
-    return found
+            items.append((name[1].lower(), node))
+    return items

@@ -44,32 +44,36 @@ def decreased_engagement(conversation: Conversation, draw: Random, _: Material) 
 
 def _shorter(text: str) -> Iterator[tuple[str, str]]:
     """Yield what can be taken out, in words, and what is left."""
-    found = sentences(text)
-    if len(found) == 1:
+    spans = sentences(text)
+    if len(spans) == 1:
         yield from _detail(text)
         return
-    questions = [(start, end) for start, end in found if text[start:end].endswith("?")]
+    questions = [(start, end) for start, end in spans if text[start:end].endswith("?")]
     if questions:
         start, end = questions[-1]
         left = f"{text[:start].rstrip()} {text[end:].lstrip()}".strip()
         yield f'question "{text[start:end]}" taken out', left
-    if found:
-        longest = max(found, key=lambda one: one[1] - one[0])
-        start = longest[0] if longest != found[0] else found[1][0]
+    if spans:
+        longest = max(spans, key=lambda span: span[1] - span[0])
+        start = longest[0] if longest != spans[0] else spans[1][0]
         yield f'"{text[start:]}" taken out', text[:start].rstrip()
 
 
 def _detail(text: str) -> Iterator[tuple[str, str]]:
     """Yield the sentence without its last prepositional phrase."""
-    found = words(text)
-    for i in range(len(found) - 1, 2, -1):
-        word = found[i].lower
-        if word in PREPOSITIONS - PARTICLES and found[i - 1].kind in ("noun", "name", "adjective"):
-            ends = [other for other in found[i:] if not other.text.isalnum()]
+    context = words(text)
+    for i in range(len(context) - 1, 2, -1):
+        word = context[i].lower
+        if word in PREPOSITIONS - PARTICLES and context[i - 1].kind in (
+            "noun",
+            "name",
+            "adjective",
+        ):
+            ends = [other for other in context[i:] if not other.text.isalnum()]
             end = ends[0].start if ends else len(text)
-            if end - found[i].start > len(word) + 1:
-                detail = text[found[i].start : end].rstrip()
+            if end - context[i].start > len(word) + 1:
+                detail = text[context[i].start : end].rstrip()
                 blank = " " if text[end : end + 1] not in {".", ",", "!", "?", ";"} else ""
-                left = f"{text[: found[i - 1].end]}{blank}{text[end:]}".rstrip()
+                left = f"{text[: context[i - 1].end]}{blank}{text[end:]}".rstrip()
                 yield f'"{detail}" taken out', left
             return

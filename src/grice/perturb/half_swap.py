@@ -25,5 +25,7 @@ def half_swap(conversation: Conversation, _: Random, __: Material) -> Perturbed 
     # An even cut keeps the texts with their speakers where two take an even number of turns.
     cut = count // 2 + (count // 2) % 2
     order = [*range(cut, count), *range(cut)]
-    found = moved(conversation, "half-swap", range(count), order, f"turns from {cut} on put first")
-    return found if found.changes[0].turns else None
+    perturbed = moved(
+        conversation, "half-swap", range(count), order, f"turns from {cut} on put first"
+    )
+    return perturbed if perturbed.changes[0].turns else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import InputError, why
+from grice.errors import InputError, os_reason
 from grice.perturb._amr import read_graph
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def graphs_of_file(path: Path) -> dict[str, str]:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {why(error)}") from None
-    found: dict[str, str] = {}
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from None
+    graphs: dict[str, str] = {}
     line = 1
     for block in text.split("\n\n"):
         rows = block.splitlines()
@@ -42,11 +42,11 @@ def graphs_of_file(path: Path) -> dict[str, str]:
                 read_graph(graph)
             except InputError as error:
                 raise InputError(f"{path}:{line + body[0]}: {error}") from None
-            found[sentence] = graph
+            graphs[sentence] = graph
         line += block.count("\n") + 2
-    if not found:
+    if not graphs:
         raise InputError(f"{path}: no graph with a '{MARK.strip()}' line")
-    return found
+    return graphs
 
 
 def amrlib_models() -> tuple[Callable[[str], str | None], Callable[[str], str]]:

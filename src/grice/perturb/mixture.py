@@ -99,8 +99,8 @@ def _apply(
     broken = conversation
     changes: list[Change] = []
     for part in parts:
-        found = part.apply(broken, draw, material)
-        if found is not None:
-            broken = found.conversation
-            changes += found.changes
+        perturbed = part.apply(broken, draw, material)
+        if perturbed is not None:
+            broken = perturbed.conversation
+            changes += perturbed.changes
     return Perturbed(broken, tuple(changes)) if changes else None

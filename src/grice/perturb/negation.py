@@ -41,41 +41,41 @@ def negated(sentence: str) -> str | None:
     """
     if sentence.rstrip().endswith("?"):
         return None
-    found = words(sentence)
-    for i, word in enumerate(found):
-        changed = _unsaid(sentence, found, i) or _said(sentence, found, i, word)
+    context = words(sentence)
+    for i, word in enumerate(context):
+        changed = _unsaid(sentence, context, i) or _said(sentence, context, i, word)
         if changed is not None:
             return changed
     return None
 
 
-def _unsaid(sentence: str, found: Sequence[Word], i: int) -> str | None:
-    word = found[i]
+def _unsaid(sentence: str, context: Sequence[Word], i: int) -> str | None:
+    word = context[i]
     if word.lower.endswith("n't") and len(word.lower) > 3:
         stem = word.text[:-3]
         plain = _LONG.get(stem.lower(), stem)
         return sentence[: word.start] + plain + sentence[word.end :]
     if word.lower == "cannot":
         return sentence[: word.start] + "can" + sentence[word.end :]
-    if word.lower == "not" and i and found[i - 1].lower in AUXILIARIES:
-        return sentence[: found[i - 1].end] + sentence[word.end :]
-    if word.lower == "never" and i + 1 < len(found):
+    if word.lower == "not" and i and context[i - 1].lower in AUXILIARIES:
+        return sentence[: context[i - 1].end] + sentence[word.end :]
+    if word.lower == "never" and i + 1 < len(context):
         return sentence[: word.start] + "always" + sentence[word.end :]
     return None
 
 
-def _said(sentence: str, found: Sequence[Word], i: int, word: Word) -> str | None:
-    if _denied(found, i):
+def _said(sentence: str, context: Sequence[Word], i: int, word: Word) -> str | None:
+    if _denied(context, i):
         return None
-    clitic = _clitic(found, i)
+    clitic = _clitic(context, i)
     if clitic in _WRITTEN:
         stem = word.text[: -len(clitic)]
         return f"{sentence[: word.start]}{stem} {_WRITTEN[clitic]}{sentence[word.end :]}"
     if clitic:
         return f"{sentence[: word.end]} not{sentence[word.end :]}"
-    if word.lower in _SHORT and _is_auxiliary(found, i):
+    if word.lower in _SHORT and _is_auxiliary(context, i):
         return sentence[: word.start] + _cased(_SHORT[word.lower], word) + sentence[word.end :]
-    before = _before(found, i)
+    before = _before(context, i)
     if word.lower in _MAIN and before is not None:
         return sentence[: word.start] + _MAIN[word.lower] + sentence[word.end :]
     if before is None or not is_verb(word.lower) or word.lower in AUXILIARIES:
@@ -92,26 +92,26 @@ def _said(sentence: str, found: Sequence[Word], i: int, word: Word) -> str | Non
     return f"{sentence[: word.start]}{helper} {base}{sentence[word.end :]}"
 
 
-def _clitic(found: Sequence[Word], i: int) -> str | None:
+def _clitic(context: Sequence[Word], i: int) -> str | None:
     """Return the contracted verb a word ends in, if what it stands for is sure."""
-    lower = found[i].lower
-    ending = next((one for one in _CLITICS if lower.endswith(one)), None)
+    lower = context[i].lower
+    ending = next((clitic for clitic in _CLITICS if lower.endswith(clitic)), None)
     if ending == "'s":
         return ending if lower[:-2] in _PERSONS | {"there"} else None
     if ending == "'d":
-        following = found[i + 1].lower if i + 1 < len(found) else ""
+        following = context[i + 1].lower if i + 1 < len(context) else ""
         return ending if is_verb(following) and base_form(following) == following else None
     return ending
 
 
-def _is_auxiliary(found: Sequence[Word], i: int) -> bool:
+def _is_auxiliary(context: Sequence[Word], i: int) -> bool:
     """Return whether a word is the verb of a statement, and not of "I do my best" or an order."""
     if i == 0:
         return False
-    word = found[i].lower
+    word = context[i].lower
     if word in BE | MODALS:
-        return found[i - 1].lower not in {"to", "that", "what", "how", "who", "where", "why"}
-    following = found[i + 1].lower if i + 1 < len(found) else ""
+        return context[i - 1].lower not in {"to", "that", "what", "how", "who", "where", "why"}
+    following = context[i + 1].lower if i + 1 < len(context) else ""
     if word in HAVE:
         return following == "been" or (
             is_verb(following) and (is_past(following) or following.endswith("en"))
@@ -119,23 +119,23 @@ def _is_auxiliary(found: Sequence[Word], i: int) -> bool:
     return word in DO and is_verb(following)
 
 
-def _before(found: Sequence[Word], i: int) -> str | None:
+def _before(context: Sequence[Word], i: int) -> str | None:
     """Return the subject before a verb: a pronoun, or ``noun``; adverbs between are passed over."""
     k = i - 1
-    while k >= 0 and found[k].lower in ADVERBS:
+    while k >= 0 and context[k].lower in ADVERBS:
         k -= 1
     if k < 0:
         return None
-    if found[k].lower in _PERSONS and (k == 0 or found[k - 1].lower not in {"to", "of", "for"}):
-        return found[k].lower
-    return "noun" if found[k].kind in ("noun", "name") else None
+    if context[k].lower in _PERSONS and (k == 0 or context[k - 1].lower not in {"to", "of", "for"}):
+        return context[k].lower
+    return "noun" if context[k].kind in ("noun", "name") else None
 
 
-def _denied(found: Sequence[Word], i: int) -> bool:
+def _denied(context: Sequence[Word], i: int) -> bool:
     """Return whether the next few words already deny: turning them round comes later."""
     return any(
         re.fullmatch(r"not|never|no|.*n't|nothing|nobody|none", word.lower)
-        for word in found[max(i - 1, 0) : i + 3]
+        for word in context[max(i - 1, 0) : i + 3]
     )
 
 

@@ -27,11 +27,11 @@ def named(name: str) -> Perturbation:
     """
     if name in MIXTURES:
         return mixture(MIXTURES[name])
-    found = find_perturbations()
-    if name not in found:
-        guess = did_you_mean(name, [*found, *MIXTURES])
+    known = find_perturbations()
+    if name not in known:
+        guess = did_you_mean(name, [*known, *MIXTURES])
         raise InputError(f"no perturbation or mixture {name!r}{guess}")
-    return found[name]
+    return known[name]
 
 
 def perturb(
@@ -60,6 +60,6 @@ def perturb(
     """
     chosen = named(kind) if isinstance(kind, str) else kind
     draw = Random(f"{seed}:{chosen.name}:{conversation.id}")
-    found = chosen.apply(conversation, draw, material)
-    unchanged = found is not None and found.conversation.turns == conversation.turns
-    return None if unchanged else found
+    perturbed = chosen.apply(conversation, draw, material)
+    unchanged = perturbed is not None and perturbed.conversation.turns == conversation.turns
+    return None if unchanged else perturbed

@@ -27,5 +27,5 @@ def turn_insertion(conversation: Conversation, draw: Random, _: Material) -> Per
     order = [i for i in range(count) if i != taken]
     order.insert(place, taken)
     what = f"turn {taken} said at {place}"
-    found = moved(conversation, "turn-insertion", range(count), order, what)
-    return found if found.changes[0].turns else None
+    perturbed = moved(conversation, "turn-insertion", range(count), order, what)
+    return perturbed if perturbed.changes[0].turns else None

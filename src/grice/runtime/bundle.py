@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from grice.errors import BundleError, did_you_mean, why
+from grice.errors import BundleError, did_you_mean, os_reason
 from grice.files import write_text
 from grice.records import Json
 from grice.runtime.registry import reference_scheme
@@ -196,7 +196,7 @@ def _read_card(folder: Path) -> Card:
     except RecursionError:
         raise BundleError(f"{unreadable}its tables are nested too deeply") from None
     except OSError as error:
-        raise BundleError(unreadable + why(error)) from None
+        raise BundleError(unreadable + os_reason(error)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise BundleError(unreadable + str(error)) from None
     # The name stands in signatures, whose parts a bar divides.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.errors import BundleError, GriceError, counted
+from grice.errors import BundleError, GriceError, plural
 from grice.records import Conversation, Score
 from grice.runtime.bundle import open_bundle, shipped_bundles
 from grice.runtime.memo import cache_files
@@ -262,7 +262,7 @@ def _failures(together: _Run) -> list[str]:
     for metric, scores in together.scores.items():
         reasons = [score.reason for score in scores if score.status == "failed"]
         if reasons:
-            failed = f"{len(reasons)} of {counted(len(scores), 'score')}"
+            failed = f"{len(reasons)} of {plural(len(scores), 'score')}"
             problems.append(f"{metric}: {failed} failed: {reasons[0]}")
     return problems
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from grice.errors import MetricError, ModelError, counted, did_you_mean
+from grice.errors import MetricError, ModelError, did_you_mean, plural
 from grice.records import Judgement, Score
 from grice.scoring.isolation import Failure, answers
 from grice.scoring.items import in_place, in_text, responses, utterances
@@ -72,7 +72,7 @@ class LoadedMetric:
     def _asked(self, items: Sequence[Any]) -> list[Judgement]:
         judgements = [*self.metric.function(items, **self._arguments)]
         if len(judgements) != len(items):
-            raise MetricError(f"{len(judgements)} judgements for {counted(len(items), 'item')}")
+            raise MetricError(f"{len(judgements)} judgements for {plural(len(items), 'item')}")
         return judgements
 
     def score(
@@ -158,7 +158,7 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
 
 
 def _failed(failure: Failure) -> Judgement:
-    together = f" (judged together with {counted(failure.others, 'other')})"
+    together = f" (judged together with {plural(failure.others, 'other')})"
     return Judgement(None, "failed", failure.reason + (together if failure.others else ""))
 
 

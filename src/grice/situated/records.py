@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from grice.errors import InputError, RecordError, why
+from grice.errors import InputError, RecordError, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -222,12 +222,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         data = gzip.decompress(data) if data.startswith(GZIP) else data
     except (OSError, EOFError) as error:
-        raise InputError(f"{path}: cannot be read: {why(error)}") from error
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
     for number, line in enumerate(data.removeprefix(BOM_UTF8).split(b"\n"), 1):
         try:
             text = line.decode()
         except UnicodeDecodeError as error:
-            raise RecordError(why(error), file=str(path), line=number) from error
+            raise RecordError(os_reason(error), file=str(path), line=number) from error
         if text.strip():
             yield number, text
 

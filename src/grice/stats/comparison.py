@@ -195,12 +195,12 @@ def significance_clusters(
     """
     higher = set()
     seen = set()
-    for one in comparisons:
-        seen.add(frozenset((one.first, one.second)))
-        if one.verdict == "first higher":
-            higher.add((one.first, one.second))
-        elif one.verdict == "second higher":
-            higher.add((one.second, one.first))
+    for comparison in comparisons:
+        seen.add(frozenset((comparison.first, comparison.second)))
+        if comparison.verdict == "first higher":
+            higher.add((comparison.first, comparison.second))
+        elif comparison.verdict == "second higher":
+            higher.add((comparison.second, comparison.first))
     order = [names[i] for i in np.argsort(-np.asarray(values, np.float64), kind="stable")]
     for i, a in enumerate(order):
         for b in order[i + 1 :]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted, did_you_mean
+from grice.errors import InputError, did_you_mean, plural
 from grice.stats import kendall, weighted
 from grice.stats.estimate import FEW, Estimate, clamp, scipy_module
 from grice.stats.inputs import (
@@ -352,7 +352,7 @@ def _kurtosis(column: Floats) -> float:
 
 def _small(n: int, value: float) -> str | None:
     if n < 4:
-        return f"{counted(n, 'item bounds', 'items bound')} no correlation" + (
+        return f"{plural(n, 'item bounds', 'items bound')} no correlation" + (
             ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
         )
     return f"fewer than {FEW} items: the interval is a rough guide" if n < FEW else None

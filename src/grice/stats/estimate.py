@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import GriceError, counted
+from grice.errors import GriceError, plural
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -55,7 +55,7 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
             "no interval" if self.low is None else f"{100 * self.level:g} % [{self.low:.3f}, "
         )
         end = "" if self.high is None else f"{self.high:.3f}]"
-        clusters = "" if self.groups is None else f" in {counted(self.groups, 'conversation')}"
+        clusters = "" if self.groups is None else f" in {plural(self.groups, 'conversation')}"
         note = "" if self.note is None else f"; {self.note}"
         return f"{self.value:.3f}, {interval}{end}, n {self.n}{clusters}{note}"
 

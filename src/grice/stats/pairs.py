@@ -135,14 +135,14 @@ def pairwise_accuracy(
     )
 
 
-def _over_contexts(found: Estimate, units: int) -> Estimate:
+def _over_contexts(accuracy: Estimate, units: int) -> Estimate:
     return msgspec.structs.replace(
-        found,
-        method=found.method.replace("of items", "of contexts").replace(
+        accuracy,
+        method=accuracy.method.replace("of items", "of contexts").replace(
             "over items", "over contexts"
         ),
         groups=units,
-        note=None if found.note is None else found.note.replace("items", "contexts"),
+        note=None if accuracy.note is None else accuracy.note.replace("items", "contexts"),
     )
 
 
@@ -247,13 +247,13 @@ def _halves(pairs: _Pairs, units: int, seed: int) -> tuple[_Pairs, _Pairs]:
     """Return the pairs within either half of the items, or of the contexts."""
     half = np.random.default_rng(seed).permutation(units) % 2
     second = pairs.first if pairs.second is None else pairs.second
-    inside = [(half[pairs.first] == one) & (half[second] == one) for one in (0, 1)]
+    inside = [(half[pairs.first] == first) & (half[second] == first) for first in (0, 1)]
     if not all(part.any() for part in inside):
         raise InputError(
             f"{units} items or contexts are too few for epsilon='cross-fit'; give a number"
         )
-    one, other = (_part_of(pairs, part) for part in inside)
-    return one, other
+    first, other = (_part_of(pairs, part) for part in inside)
+    return first, other
 
 
 def _part_of(pairs: _Pairs, part: NDArray[np.bool_]) -> _Pairs:

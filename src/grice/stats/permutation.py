@@ -152,8 +152,8 @@ def _permuted_kendall(
         for row, sign in enumerate(signs):
             keep = (sign if codes is None else sign[codes]) > 0
             for k in range(x.shape[1]):
-                one, other = np.where(keep, x[:, k], z[:, k]), np.where(keep, z[:, k], x[:, k])
-                values[row, k] = correlation_value(one, target, kind)
+                first, other = np.where(keep, x[:, k], z[:, k]), np.where(keep, z[:, k], x[:, k])
+                values[row, k] = correlation_value(first, target, kind)
                 values[row, k] -= correlation_value(other, target, kind)
         return values
 

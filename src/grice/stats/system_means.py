@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 from grice.stats.correlations import NAMES, analytic_interval, correlation_value
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.inputs import (
@@ -113,7 +113,7 @@ def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
     count = len(x)
     note = None
     if count < 4:
-        note = f"{counted(count, 'system bounds', 'systems bound')} no correlation"
+        note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
     elif count < FEW:
         note = f"fewer than {FEW} systems: the interval is a rough guide"
     return Estimate(value, low, high, level, count, f"{NAMES[kind]} of system means, {how}",

@@ -61,7 +61,7 @@ def plain_text(text: str) -> PlainText:
 def _without_tags(text: str) -> PlainText:
     if "<" not in text:
         return PlainText(text, (), (0,))
-    tags = [found.span() for found in TAG.finditer(text)]
+    tags = [tag.span() for tag in TAG.finditer(text)]
     shifts = tuple(accumulate((end - start - 1 for start, end in tags), initial=0))
     blanks = tuple(start - shift for (start, _), shift in zip(tags, shifts, strict=False))
     return PlainText(TAG.sub(" ", text), blanks, shifts)

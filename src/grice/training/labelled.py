@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import InputError, RecordError, counted, did_you_mean
+from grice.errors import InputError, RecordError, did_you_mean, plural
 from grice.runtime.protocols import Pair
 from grice.scoring.items import responses
 from grice.text.script import unreadable
@@ -78,7 +78,7 @@ def labelled_replies(
         raise InputError(f"no reply carries a field {label!r}{near}; name yours with --label")
     _check(found, label)
     copied = sum(one.whole for one in found)
-    labels = counted(
+    labels = plural(
         copied, "label is that of a whole conversation", "labels are those of whole conversations"
     )
     says = [f"{labels}, copied to each reply"]
@@ -109,8 +109,8 @@ def true_and_false_replies(
     talks = len({response.conversation for response in true})
     if len(true) < LEAST or talks < 5:
         raise InputError(
-            f"{counted(len(true), 'reply', 'replies')} with a history in "
-            f"{counted(talks, 'conversation')}; at least {LEAST} in 5 are needed"
+            f"{plural(len(true), 'reply', 'replies')} with a history in "
+            f"{plural(talks, 'conversation')}; at least {LEAST} in 5 are needed"
         )
     rng = np.random.default_rng(seed)
     pairs = [_pair(response) for response in true]
@@ -177,10 +177,10 @@ def _check(found: Sequence[_Found], label: str) -> None:
     if len(kinds) == 1:
         raise InputError(f"every {label} is {kinds.pop():g}: there is nothing to tell apart")
     if len(found) < LEAST:
-        replies = counted(len(found), "labelled reply", "labelled replies")
+        replies = plural(len(found), "labelled reply", "labelled replies")
         raise InputError(f"{replies}; at least {LEAST} are needed")
     if (talks := len({one.response.conversation for one in found})) < 5:
-        raise InputError(f"labels of {counted(talks, 'conversation')} only; at least 5 are needed")
+        raise InputError(f"labels of {plural(talks, 'conversation')} only; at least 5 are needed")
 
 
 def _readable(response: Response) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._emit import emit
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -104,10 +104,10 @@ def _row(metric: MetricDifference) -> Sequence[str]:
 def _left_out(metric: MetricDifference) -> list[str]:
     """Return what was left out of a metric, in words."""
     unpaired = metric.unpaired.items()
-    lines = [f"{counted(n, 'item')} {statuses}: left out" for statuses, n in unpaired]
+    lines = [f"{plural(n, 'item')} {statuses}: left out" for statuses, n in unpaired]
     if metric.only_baseline or metric.only_other:
         lines.append(
-            f"{counted(metric.only_baseline, 'item')} only in the baseline, "
+            f"{plural(metric.only_baseline, 'item')} only in the baseline, "
             f"{metric.only_other:,} only in the other: left out"
         )
         lines += metric.named

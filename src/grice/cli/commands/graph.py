@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grice.cli import _graph_score, _graph_stats
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.options import add_json
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -141,7 +141,7 @@ def _check(arguments: argparse.Namespace) -> int:
             at = "" if failure.position is None else f" at {failure.position}"
             print_lines([f"{sample.id}{at}: {failure.rule}: {failure.reason}"])
     if not arguments.json:
-        correct = f"{len(graphs) - broken:,} of {counted(len(graphs), 'graph is', 'graphs are')}"
+        correct = f"{len(graphs) - broken:,} of {plural(len(graphs), 'graph is', 'graphs are')}"
         print_lines([f"{correct} correct under the {arguments.rules} rules"], style="bold")
     return 1 if broken else 0
 
@@ -176,7 +176,7 @@ def _repair(arguments: argparse.Namespace) -> int:
             print_lines([f"{sample.id}: {broken}{edits}"], style="bold")
             print_lines([*map(_edit, repair.edits), repair.graph], indent=2)
     if not arguments.json:
-        print_lines([f"{counted(fixed, 'graph')} repaired, {lost:,} not"], style="bold")
+        print_lines([f"{plural(fixed, 'graph')} repaired, {lost:,} not"], style="bold")
     return 1 if lost else 0
 
 
@@ -210,7 +210,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:
         warn(
-            f"{counted(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: belief and "
+            f"{plural(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: belief and "
             "argument have too few words to build facts from"
         )
     # With belief and argument in it, a line is a sample too: the other actions read it.

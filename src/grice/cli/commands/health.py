@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grice.cli._emit import emit
 from grice.cli._status import PARTIAL
 from grice.cli.options import add_metric_options, load_grader, positive
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -55,7 +55,7 @@ def _print(result: HealthResult) -> None:
     from grice.cli.tables import print_limits, print_lines, print_table
     from grice.metrics.limits import summed_up
 
-    print_lines([f"{result.conversations:,} of {counted(result.of, 'conversation')}"], style="bold")
+    print_lines([f"{result.conversations:,} of {plural(result.of, 'conversation')}"], style="bold")
     for card in result.cards:
         counts = ", ".join(f"{n:,} {status}" for status, n in card.counts.items() if n)
         print_lines(["", f"{card.metric}: {counts or 'nothing to judge'}"], style="bold")

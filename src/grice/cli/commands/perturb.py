@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import PARTIAL
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -93,7 +93,7 @@ def _lines(
                 yield f"{to_json(_noted(conversation, kind, found, seed))}\n"
         nothing = len(sound) - made
         left = f"; nothing to break in {nothing:,}: left out" if nothing else ""
-        warn(f"{kind.name}: {made:,} of {counted(len(sound), 'conversation')} broken{left}")
+        warn(f"{kind.name}: {made:,} of {plural(len(sound), 'conversation')} broken{left}")
 
 
 def _noted(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grice.cli._emit import emit
 from grice.cli._status import PARTIAL
 from grice.cli.options import add_metric_options, load_grader, positive
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(result: SanityResult) -> None:
     from grice.cli.tables import print_lines, print_table
 
-    of = counted(result.of, "conversation")
+    of = plural(result.of, "conversation")
     print_lines([f"{result.conversations:,} of {of}, one reply each"], style="bold")
     columns = ("variant", "rate", "interval", "≤", "<", "=", ">", "abst", "verdict")
     for metric in result.signatures:
@@ -58,7 +58,7 @@ def _print(result: SanityResult) -> None:
         failed = (f"{row.failed:,} of {row.variant!r} failed: left out" for row in lost)
         print_lines(failed, style="bold red", indent=2)
         if missing := result.unjudged[metric]:
-            replies = counted(missing, "reply", "replies")
+            replies = plural(missing, "reply", "replies")
             print_lines([f"{replies} not judged as said: left out"], indent=2)
     print_lines(
         [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.options import add_metric_options, load_grader
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,7 +129,7 @@ def _status(summary: Summary) -> int:
 
     for metric in summary.metrics:
         if failed := metric.counts.get("failed", 0):
-            scores = counted(sum(metric.counts.values()), "score")
+            scores = plural(sum(metric.counts.values()), "score")
             reason = one_line(metric.failure or "")
             warn(f"{metric.metric}: {failed:,} of {scores} failed, the first: {reason}")
     if not summary.skipped and not summary.failed:
@@ -151,4 +151,4 @@ def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: S
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)
-        warn(f"{counted(summary.skipped, 'record')} could not be read")
+        warn(f"{plural(summary.skipped, 'record')} could not be read")

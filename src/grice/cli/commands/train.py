@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -89,8 +89,8 @@ def _print(report: Report, arguments: argparse.Namespace) -> None:
 
     print_lines(
         [
-            f"{counted(report.n, 'labelled reply', 'labelled replies')} of "
-            f"{counted(report.conversations, 'conversation')}, "
+            f"{plural(report.n, 'labelled reply', 'labelled replies')} of "
+            f"{plural(report.conversations, 'conversation')}, "
             f"{report.positive:.0%} at or above the middle of the scale"
         ],
         style="bold",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._status import PARTIAL
 from grice.cli.options import positive
-from grice.errors import counted
+from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         models.close()
     if silent:
-        warn(f"no link that is sure enough in {counted(silent, 'conversation')}")
+        warn(f"no link that is sure enough in {plural(silent, 'conversation')}")
     if arguments.output is not None:
         write_lines(arguments.output, lines)
     if arguments.html is not None:
@@ -184,16 +184,16 @@ def _stats(arguments: argparse.Namespace) -> int:
     from grice.triplets.statistics import compare_counts
 
     dialogues, left_out = _annotated(arguments)
-    counted = compare_counts(dialogues)
+    counts = compare_counts(dialogues)
     if arguments.json:
-        sys.stdout.writelines(f"{to_json(one._asdict())}\n" for one in counted)
+        sys.stdout.writelines(f"{to_json(one._asdict())}\n" for one in counts)
         return PARTIAL if left_out else 0
     marks = {None: "", True: "yes", False: "no"}
     print_table(
         ("count", "found", "CIDER's paper", "same"),
-        [(one.name, _shown(one.found), _shown(one.printed), marks[one.same]) for one in counted],
+        [(one.name, _shown(one.found), _shown(one.printed), marks[one.same]) for one in counts],
     )
-    print_lines(f"{one.name}: {one.why}" for one in counted if one.why)
+    print_lines(f"{one.name}: {one.why}" for one in counts if one.why)
     return PARTIAL if left_out else 0
 
 
@@ -218,5 +218,5 @@ def _convert(arguments: argparse.Namespace) -> int:
     else:
         write_brat(out, dialogues)
     triplets = sum(len(one.triplets) for one in dialogues)
-    warn(f"{out}: {counted(len(dialogues), 'dialogue')}, {counted(triplets, 'triplet')}")
+    warn(f"{out}: {plural(len(dialogues), 'dialogue')}, {plural(triplets, 'triplet')}")
     return PARTIAL if left_out else 0

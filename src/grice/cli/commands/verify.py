@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._emit import emit, names
 from grice.cli.options import add_metric_options, destination, load_grader
-from grice.errors import InputError, counted
+from grice.errors import InputError, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -87,7 +87,7 @@ def _load(arguments: argparse.Namespace, wanted: Sequence[str], how: Stated) -> 
 def _print(result: VerifyResult) -> None:
     from grice.cli.tables import print_lines, print_table
 
-    print_lines([f"{result.file}: {counted(result.scores, 'score')} re-derived"], style="bold")
+    print_lines([f"{result.file}: {plural(result.scores, 'score')} re-derived"], style="bold")
     print_table(
         ("metric", "kind", "verified", "differs"),
         [(one.metric, one.kind, f"{one.verified:,}", f"{one.differs:,}") for one in result.tallies],
@@ -124,7 +124,7 @@ def _faithful(arguments: argparse.Namespace) -> int:
 def _print_faithful(result: FaithfulResult) -> None:
     from grice.cli.tables import bounds, number, print_lines, print_table
 
-    replies = counted(result.replies, "reply", "replies")
+    replies = plural(result.replies, "reply", "replies")
     print_lines([f"{result.metric}: {replies} with evidence"], style="bold")
     print_table(
         ("change of a reply", "share", "95 %", "n"),

@@ -31,14 +31,14 @@ def surface(before: str, reply: str) -> tuple[float, ...]:
     >>> dict(zip(SURFACE, surface("Do you like tea?", "I like tea.")))["words shared with it"]
     0.6666666666666666
     """
-    said, heard = WORDS.findall(reply.lower()), WORDS.findall(before.lower())
-    different = set(said)
+    words, words_before = WORDS.findall(reply.lower()), WORDS.findall(before.lower())
+    different = set(words)
     return (
-        float(len(said)),
-        sum(map(len, said)) / max(1, len(said)),
-        len(different) / max(1, len(said)),
-        float(len(heard)),
-        len(different.intersection(heard)) / max(1, len(different)),
+        float(len(words)),
+        sum(map(len, words)) / max(1, len(words)),
+        len(different) / max(1, len(words)),
+        float(len(words_before)),
+        len(different.intersection(words_before)) / max(1, len(different)),
         float("?" in reply),
         float("?" in before),
         float("!" in reply),
