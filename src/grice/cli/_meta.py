@@ -33,7 +33,7 @@ def print_block(block: Block | DamagedBlock) -> None:
 
 
 def _print_rated(out: Console, block: Block) -> None:
-    """Print one set and aspect: correlations, what is left of them, systems."""
+    """Print one set and aspect: correlations, partial ones, systems."""
     out.print(f"{block.data} · {block.aspect}", style="bold")
     out.print(Text(_about(block), style="dim"))
     _print_rows(out, block)
@@ -56,7 +56,7 @@ def _print_pairs(out: Console, block: DamagedBlock) -> None:
     out.print(Text(about, style="dim"))
     for row in block.rows:
         style = "dim" if row.trivial else ""
-        table = _table(f"{row.metric} (floor)" if row.trivial else row.metric, "pairs", "share")
+        table = _table(f"{row.metric} (trivial)" if row.trivial else row.metric, "pairs", "share")
         for kind, found in row.kinds.items():
             table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
         out.print(table)
@@ -75,12 +75,12 @@ def _about(block: Block) -> str:
         parts.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
     if block.judge is not None:
         parts.append(f"one judge (Spearman) {block.judge.value:.2f}")
-    parts.append(f"floor: {block.baseline}; in brackets 95 % intervals")
+    parts.append(f"baseline: {block.baseline}; in brackets 95 % intervals")
     return "; ".join(parts) + (f"\n{block.note}" if block.note else "")
 
 
 def _print_rows(out: Console, block: Block) -> None:
-    table = _table("metric (floors dim)", "Spearman", "Pearson", "to floor", "rank", "abst.")
+    table = _table("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
     for row in block.rows:
         style = "dim" if row.trivial else ""
         if row.spearman is None or row.pearson is None:
@@ -151,7 +151,7 @@ def _print_kept(out: Console, block: Block) -> None:
     rows = [row for row in block.rows if row.confounds and not row.trivial]
     if not rows:
         return
-    table = _table("left without", *(one.given for one in rows[0].confounds))
+    table = _table("controlling for", *(one.given for one in rows[0].confounds))
     for row in rows:
         table.add_row(row.metric, *(_kept(one) for one in row.confounds))
     out.print(table)

@@ -28,7 +28,7 @@ WORD = re.compile(r"[a-z0-9']+")
 
 
 class Confound(msgspec.Struct, frozen=True):
-    """What is left of a correlation with something held constant.
+    """A partial correlation: what is left when controlling for something.
 
     Attributes:
         given: What is held constant.
@@ -67,7 +67,7 @@ def confounds(
     systems: Sequence[str | None],
     groups: Sequence[str] | None,
 ) -> tuple[Confound, ...]:
-    """Return what is left of a correlation given each covariate, all of them, and the system.
+    """Return partial correlations, controlling for each covariate, all of them, and the system.
 
     Args:
         values: One value per item of the metric.

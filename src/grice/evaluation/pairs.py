@@ -33,7 +33,7 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         metric: Its name.
         signature: What exactly was computed.
-        trivial: Whether it is one of the floors.
+        trivial: Whether it is a trivial baseline.
         kinds: Share of pairs with the original scored higher, by kind of damage, over
             :data:`EVERY` kind first. The interval takes versions of one source as one.
         ties: Share of pairs that got the same score.

@@ -1,7 +1,7 @@
 """Which evaluated texts the models of a metric were trained on: the guard of the locked split.
 
 A metric that is judged on texts its model has learned from is judged too well, and somewhat too
-well on texts that were only looked at to choose its settings. Every bundle that a recipe of this
+well on texts that only chose its settings. Every bundle that a recipe of this
 project trained carries a fingerprint of its training texts (:mod:`grice.evaluation.overlap`) and,
 where other texts chose its settings, a second one of these; what others trained is ``not
 recorded``, which is no promise.
@@ -59,8 +59,7 @@ class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
         model: Its name.
         overlap: What of the set stands among its training texts; None if these are not recorded.
         says: The outcome in words.
-        chosen: What of the set stands among further texts that were looked at to choose its
-            settings; None if no such texts are recorded.
+        chosen: What of the set stands among further texts that chose its settings; None if no such texts are recorded.
     """
 
     model: str
@@ -178,7 +177,7 @@ def record_selection(folder: Path, texts: Iterable[str]) -> Fingerprint:
 
     Args:
         folder: Folder of the bundle.
-        texts: What was looked at beside the training texts: development sets, outputs read by eye.
+        texts: What chose settings beside the training texts: development sets, outputs read by eye.
 
     Raises:
         BundleError: If the card has no table ``[training]``.

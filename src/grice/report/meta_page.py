@@ -22,7 +22,7 @@ __all__ = ["as_html"]
 
 
 class Kept(NamedTuple):
-    """What is left of one metric's correlation, as the page words it."""
+    """Partial correlations of one metric, as the page words them."""
 
     metric: str
     plain: str
