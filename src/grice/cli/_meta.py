@@ -57,12 +57,12 @@ def _print_pairs(out: Console, block: DamagedBlock) -> None:
     for row in block.rows:
         style = "dim" if row.trivial else ""
         table = _table(f"{row.metric} (trivial)" if row.trivial else row.metric, "pairs", "share")
-        for kind, found in row.kinds.items():
-            table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
+        for kind, accuracy in row.kinds.items():
+            table.add_row(f"  {kind}", f"{accuracy.n:,}", _estimate(accuracy), style=style)
         out.print(table)
         left = [f"ties {row.ties:.1%}"]
         left += [f"{counted(row.failed, 'pair')} failed"] * (row.failed > 0)
-        left += [f"{one.mark} {one.says}" for one in row.trained if one.mark]
+        left += [f"{model.mark} {model.says}" for model in row.trained if model.mark]
         out.print(Text("  " + "; ".join(left), style="dim"))
     out.print()
 
@@ -122,19 +122,19 @@ def _versus(row: Row) -> Text:
 
 def _print_notes(out: Console, block: Block) -> None:
     for row in block.rows:
-        left = [f"{count} {what}" for count, what in
-                ((row.failed, "failed"), (row.missing, "without a score")) if count]  # fmt: skip
+        counts = ((row.failed, "failed"), (row.missing, "without a score"))
+        left = [f"{count} {what}" for count, what in counts if count]
         if left or row.why:
             out.print(f"  {row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])]))
     for row in block.rows:
         for caveat in row.caveats:
             out.print(Text(f"  {row.metric}: {caveat}"))
     for row in block.rows:
-        for one in row.trained:
-            if one.mark:
-                out.print(Text(f"  {one.mark} {row.metric}: {one.says}"))
+        for model in row.trained:
+            if model.mark:
+                out.print(Text(f"  {model.mark} {row.metric}: {model.says}"))
     unknown = dict.fromkeys(
-        one.model for row in block.rows for one in row.trained if one.overlap is None
+        model.model for row in block.rows for model in row.trained if model.overlap is None
     )
     if unknown:
         out.print(Text(f"  training texts not recorded: {', '.join(unknown)}", style="dim"))
@@ -151,17 +151,17 @@ def _print_kept(out: Console, block: Block) -> None:
     rows = [row for row in block.rows if row.confounds and not row.trivial]
     if not rows:
         return
-    table = _table("controlling for", *(one.given for one in rows[0].confounds))
+    table = _table("controlling for", *(confound.given for confound in rows[0].confounds))
     for row in rows:
-        table.add_row(row.metric, *(_kept(one) for one in row.confounds))
+        table.add_row(row.metric, *(_kept(confound) for confound in row.confounds))
     out.print(table)
 
 
-def _kept(one: Confound) -> str:
-    if one.partial is None:
+def _kept(confound: Confound) -> str:
+    if confound.partial is None:
         return "–"
-    share = "" if one.kept is None else f" {100 * one.kept:.0f} %"
-    return f"{one.partial.value:.2f}{share}"
+    share = "" if confound.kept is None else f" {100 * confound.kept:.0f} %"
+    return f"{confound.partial.value:.2f}{share}"
 
 
 def _print_systems(out: Console, block: Block) -> None:
@@ -169,14 +169,14 @@ def _print_systems(out: Console, block: Block) -> None:
     if not rows:
         return
     if block.system_count < 4:
-        said = counted(block.system_count, "system bounds", "systems bound")
-        out.print(Text(f"  {said} no correlation of systems"))
+        systems = counted(block.system_count, "system bounds", "systems bound")
+        out.print(Text(f"  {systems} no correlation of systems"))
         return
     title = f"between {block.system_count} systems"
     table = _table(title, "Spearman", "Pearson", "pairs in order")
     for row in rows:
-        table.add_row(row.metric, _estimate(row.spearman), _estimate(row.pearson),
-                      _estimate(row.accuracy))  # fmt: skip
+        figures = map(_estimate, (row.spearman, row.pearson, row.accuracy))
+        table.add_row(row.metric, *figures)
     out.print(table)
 
 

@@ -78,16 +78,16 @@ def confounds(
         groups: Conversation of each item.
     """
     usable = {name: column for name, column in held.items() if np.ptp(column) > 0}
-    found = []
+    partials = []
     for name in held:
         if name in usable:
-            found.append(_partial(name, values, human, plain, [usable[name]], groups))
+            partials.append(_partial(name, values, human, plain, [usable[name]], groups))
         else:
-            found.append(Confound(name, None, None, "the same for every item"))
+            partials.append(Confound(name, None, None, "the same for every item"))
     if len(usable) > 1:
-        found.append(_partial(ALL, values, human, plain, list(usable.values()), groups))
-    found += _within(values, human, plain, systems)
-    return tuple(found)
+        partials.append(_partial(ALL, values, human, plain, list(usable.values()), groups))
+    partials += _within(values, human, plain, systems)
+    return tuple(partials)
 
 
 def _partial(
