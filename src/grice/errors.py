@@ -32,8 +32,6 @@ __all__ = [
     "did_you_mean",
     "os_reason",
     "plural",
-    "os_reason",
-    "plural",
     "shortened",
 ]
 

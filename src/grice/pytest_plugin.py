@@ -93,12 +93,12 @@ def assert_scores(
         AssertionError: With one line per check, if one of them failed.
         InputError: If a metric has no scores, or there is no threshold.
     """
-    from grice.evaluation.gate import EVERY, Bar, Rules, gate
+    from grice.evaluation.gate import EVERY, Rules, ShareBelow, gate
 
     __tracebackhide__ = True
     rules = Rules(
         dict(minimum or {}),
-        tuple(Bar(*place, share) for place, share in (max_share_below or {}).items()),
+        tuple(ShareBelow(*place, share) for place, share in (max_share_below or {}).items()),
         {} if max_failed is None else {EVERY: max_failed},
         {} if max_abstained is None else {EVERY: max_abstained},
         allow_uncertain,

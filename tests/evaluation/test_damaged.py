@@ -122,7 +122,7 @@ def test_the_terminal_shows_floors_kinds_and_what_was_left_out(dialogues, capsys
     assert main(["meta-eval", "--on", "robust_dialogues", "--data", str(dialogues),
                  "--no-cache"]) == 0  # fmt: skip
     shown = capsys.readouterr()
-    assert "turn_count (floor)" in shown.out
+    assert "turn_count (trivial)" in shown.out
     assert "decode_contradiction" in shown.out
     assert "no known original of 4 records of repeat_self" in " ".join(shown.err.split())
 

@@ -10,7 +10,7 @@ import pytest
 
 from grice.errors import BundleError
 from grice.evaluation.domain import Domain, nearest, open_domain
-from grice.evaluation.health import Bars, health
+from grice.evaluation.health import Thresholds, health
 from grice.records import Conversation, Turn
 from grice.runtime import embedded
 from grice.runtime.bundle import file_sha256, open_bundle, shipped_bundles
@@ -123,7 +123,7 @@ def test_code_and_another_script_are_far(grader, texts):
     [said] = told(found)
     assert said.startswith(f"do not trust relevance on this file because {found.outside.value:.0%}")
     assert "(5% are usual)" in said
-    assert told(card(grader, texts, bars=Bars(outside=1.0))) == []
+    assert told(card(grader, texts, thresholds=Thresholds(outside=1.0))) == []
 
 
 def test_the_share_counts_turns_not_distinct_texts(grader):

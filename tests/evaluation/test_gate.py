@@ -11,7 +11,7 @@ from score_files import line, write
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.gate import EVERY, Bar, Rules, gate_file
+from grice.evaluation.gate import EVERY, Rules, ShareBelow, gate_file
 
 
 def scores(conversations, mean, spread=0.1, replies=4):
@@ -62,7 +62,7 @@ def test_a_small_sample_says_so(tmp_path, conversations, few):
 
 def test_the_share_below_is_held_by_its_high_end(good):
     def rules(share):
-        return Rules(share_below=(Bar("relevance", 0.6, share),))
+        return Rules(share_below=(ShareBelow("relevance", 0.6, share),))
 
     [check] = gate_file(good, rules(0.5)).checks
     assert check.verdict == "passed"
@@ -85,7 +85,7 @@ def test_nothing_judged_never_passes(tmp_path):
     file = write(tmp_path / "o", [line(f"c{c}", 0, 0.5, status="abstained") for c in range(20)])
     rules = Rules(
         {"relevance": 0.1},
-        share_below=(Bar("relevance", 0.1, 1.0),),
+        share_below=(ShareBelow("relevance", 0.1, 1.0),),
         allow_uncertain=True,
     )
     assert verdicts(file, rules) == ["failed", "failed"]
@@ -121,8 +121,11 @@ def test_exit_status(good, words, status, capsys):
         (["--min", "relevnce=0.6"], "did you mean 'relevance'"),
         (["--max-failed", "7"], "every metric: a share lies between 0 and 1, found 7"),
         (["--max-failed", "7", "--max-abstained", "0.1"], "between 0 and 1, found 7"),
-        (["--min", "relevance=nan"], "relevance: a bar is a finite number"),
-        (["--min", "relevance=0.2", "--min", "relevance=0.6"], "two bars for relevance, 0.2 and"),
+        (["--min", "relevance=nan"], "relevance: a threshold is a finite number"),
+        (
+            ["--min", "relevance=0.2", "--min", "relevance=0.6"],
+            "two thresholds for relevance",
+        ),
     ],
 )
 def test_a_mistake_is_exit_status_2(good, words, message, capsys):

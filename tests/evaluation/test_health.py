@@ -10,7 +10,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice.evaluation.health import Bars, health
+from grice.evaluation.health import Thresholds, health
 from grice.records import Conversation, Turn
 from grice.scoring import load
 
@@ -120,7 +120,7 @@ def test_few_conversations_are_said_to_be_few(grader):
 
 
 def test_bars_decide_and_stand_in_the_result(grader):
-    result = health(talks(30), grader.scorer, bars=Bars(abstained=0.9, truncated=0.9))
+    result = health(talks(30), grader.scorer, thresholds=Thresholds(abstained=0.9, truncated=0.9))
     shy = next(card for card in result.cards if card.metric == "shy")
     assert shy.warnings == ()
     assert result.bars.abstained == 0.9

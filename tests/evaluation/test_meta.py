@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.agreement import BASELINES, NOT_HERE, evaluate
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.evaluation.meta import shared_evidence
+from grice.evaluation.meta import meta_evaluate, shared_evidence
 from grice.evaluation.table import Column, read_table, score_table
 from grice.report.meta_latex import as_latex
 from grice.report.meta_page import as_html
@@ -271,6 +271,25 @@ def test_scores_of_an_earlier_run_are_taken_from_a_file(tmp_path, capsys):
     rows = {row["metric"]: row for row in block["rows"]}
     assert rows["theirs"]["spearman"]["value"] == rows["log_length"]["spearman"]["value"]
     assert rows["theirs"]["missing"] == 0
+
+
+def test_one_call_takes_sets_to_tables_and_gives_each_as_soon_as_it_stands(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    made_sets.fed_dialogue(tmp_path)
+    given = []
+    results = meta_evaluate(
+        ["distinct_words"], ["fed_turn:overall,fluent", "fed_dialogue"],
+        data=tmp_path, report=given.append,
+    )  # fmt: skip
+    assert given == list(results.blocks)
+    assert [(block.data, block.aspect) for block in results.blocks] == [
+        ("fed_turn", "overall"), ("fed_turn", "fluent"), ("fed_dialogue", "overall"),
+    ]  # fmt: skip
+    for block in results.blocks:
+        assert not row(block, "distinct_words").failed
+    assert not results.damaged
+    assert not results.failed
+    assert len(results.shared) == 1
 
 
 def test_scores_of_two_versions_of_a_metric_are_refused(tmp_path):

@@ -33,7 +33,7 @@ def print_block(block: Block | DamagedBlock) -> None:
 
 
 def _print_rated(out: Console, block: Block) -> None:
-    """Print one set and aspect: correlations, what is left of them, systems."""
+    """Print one set and aspect: correlations, partial ones, systems."""
     out.print(f"{block.data} · {block.aspect}", style="bold")
     out.print(Text(_about(block), style="dim"))
     _print_rows(out, block)
@@ -56,13 +56,13 @@ def _print_pairs(out: Console, block: DamagedBlock) -> None:
     out.print(Text(about, style="dim"))
     for row in block.rows:
         style = "dim" if row.trivial else ""
-        table = _table(f"{row.metric} (floor)" if row.trivial else row.metric, "pairs", "share")
-        for kind, found in row.kinds.items():
-            table.add_row(f"  {kind}", f"{found.n:,}", _estimate(found), style=style)
+        table = _table(f"{row.metric} (trivial)" if row.trivial else row.metric, "pairs", "share")
+        for kind, accuracy in row.kinds.items():
+            table.add_row(f"  {kind}", f"{accuracy.n:,}", _estimate(accuracy), style=style)
         out.print(table)
         left = [f"ties {row.ties:.1%}"]
         left += [f"{plural(row.failed, 'pair')} failed"] * (row.failed > 0)
-        left += [f"{one.mark} {one.says}" for one in row.trained if one.mark]
+        left += [f"{model.mark} {model.says}" for model in row.trained if model.mark]
         out.print(Text("  " + "; ".join(left), style="dim"))
     out.print()
 
@@ -75,12 +75,12 @@ def _about(block: Block) -> str:
         parts.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
     if block.judge is not None:
         parts.append(f"one judge (Spearman) {block.judge.value:.2f}")
-    parts.append(f"floor: {block.baseline}; in brackets 95 % intervals")
+    parts.append(f"baseline: {block.baseline}; in brackets 95 % intervals")
     return "; ".join(parts) + (f"\n{block.note}" if block.note else "")
 
 
 def _print_rows(out: Console, block: Block) -> None:
-    table = _table("metric (floors dim)", "Spearman", "Pearson", "to floor", "rank", "abst.")
+    table = _table("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
     for row in block.rows:
         style = "dim" if row.trivial else ""
         if row.spearman is None or row.pearson is None:
@@ -122,19 +122,19 @@ def _versus(row: Row) -> Text:
 
 def _print_notes(out: Console, block: Block) -> None:
     for row in block.rows:
-        left = [f"{count} {what}" for count, what in
-                ((row.failed, "failed"), (row.missing, "without a score")) if count]  # fmt: skip
+        counts = ((row.failed, "failed"), (row.missing, "without a score"))
+        left = [f"{count} {what}" for count, what in counts if count]
         if left or row.why:
             out.print(f"  {row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])]))
     for row in block.rows:
         for caveat in row.caveats:
             out.print(Text(f"  {row.metric}: {caveat}"))
     for row in block.rows:
-        for one in row.trained:
-            if one.mark:
-                out.print(Text(f"  {one.mark} {row.metric}: {one.says}"))
+        for model in row.trained:
+            if model.mark:
+                out.print(Text(f"  {model.mark} {row.metric}: {model.says}"))
     unknown = dict.fromkeys(
-        one.model for row in block.rows for one in row.trained if one.overlap is None
+        model.model for row in block.rows for model in row.trained if model.overlap is None
     )
     if unknown:
         out.print(Text(f"  training texts not recorded: {', '.join(unknown)}", style="dim"))
@@ -151,17 +151,17 @@ def _print_kept(out: Console, block: Block) -> None:
     rows = [row for row in block.rows if row.confounds and not row.trivial]
     if not rows:
         return
-    table = _table("left without", *(one.given for one in rows[0].confounds))
+    table = _table("controlling for", *(confound.given for confound in rows[0].confounds))
     for row in rows:
-        table.add_row(row.metric, *(_kept(one) for one in row.confounds))
+        table.add_row(row.metric, *(_kept(confound) for confound in row.confounds))
     out.print(table)
 
 
-def _kept(one: Confound) -> str:
-    if one.partial is None:
+def _kept(confound: Confound) -> str:
+    if confound.partial is None:
         return "–"
-    share = "" if one.kept is None else f" {100 * one.kept:.0f} %"
-    return f"{one.partial.value:.2f}{share}"
+    share = "" if confound.kept is None else f" {100 * confound.kept:.0f} %"
+    return f"{confound.partial.value:.2f}{share}"
 
 
 def _print_systems(out: Console, block: Block) -> None:
@@ -169,14 +169,14 @@ def _print_systems(out: Console, block: Block) -> None:
     if not rows:
         return
     if block.system_count < 4:
-        said = plural(block.system_count, "system bounds", "systems bound")
-        out.print(Text(f"  {said} no correlation of systems"))
+        systems = plural(block.system_count, "system bounds", "systems bound")
+        out.print(Text(f"  {systems} no correlation of systems"))
         return
     title = f"between {block.system_count} systems"
     table = _table(title, "Spearman", "Pearson", "pairs in order")
     for row in rows:
-        table.add_row(row.metric, _estimate(row.spearman), _estimate(row.pearson),
-                      _estimate(row.accuracy))  # fmt: skip
+        figures = map(_estimate, (row.spearman, row.pearson, row.accuracy))
+        table.add_row(row.metric, *figures)
     out.print(table)
 
 

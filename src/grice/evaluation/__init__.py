@@ -1,5 +1,5 @@
-"""How far each number can be trusted: metrics against human ratings, and published tables.
+"""How far each number can be trusted.
 
-:mod:`grice.evaluation.datasets` reads rated sets, :mod:`grice.evaluation.meta` correlates metrics
-with them, :mod:`grice.evaluation.bench` holds published tables beside what comes out here.
+:func:`grice.evaluation.meta.meta_evaluate` correlates metrics with human ratings;
+:mod:`grice.evaluation.table` holds the scores that every comparison joins on.
 """

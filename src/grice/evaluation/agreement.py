@@ -129,9 +129,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What to keep in mind about its numbers, such as tails too heavy for Pearson."""
         named = (("Spearman", self.spearman), ("Pearson", self.pearson))
         return tuple(
-            f"{name}: {found.note}"
-            for name, found in named
-            if found is not None and found.note and "rough guide" not in found.note
+            f"{name}: {estimate.note}"
+            for name, estimate in named
+            if estimate is not None and estimate.note and "rough guide" not in estimate.note
         )
 
 

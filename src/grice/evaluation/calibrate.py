@@ -183,15 +183,15 @@ def _map(
     groups = aligned.groups(places)
     if len(places) < len(rated):
         says.append(f"{name}: {len(rated) - len(places)} rated items without a score are left out")
-    found = None
+    agreement = None
     if np.ptp(values) > 0 and np.ptp(ratings) > 0:
-        found = correlation(values, ratings, groups=groups, seed=seed)
-        if found.high is not None and found.high < 0:
+        agreement = correlation(values, ratings, groups=groups, seed=seed)
+        if agreement.high is not None and agreement.high < 0:
             says.append(f"{name}: higher scores go with lower ratings; its map is flat")
     fitted = fit_human_scale(values, ratings, scale=scale, groups=groups, level=level, seed=seed)
     if fitted.radius is None:
         says.append(f"{name}: too few items for a band of {level:.0%}; the band is the whole scale")
-    return MetricMap(name, column.signature, fitted, found, len(places))
+    return MetricMap(name, column.signature, fitted, agreement, len(places))
 
 
 def _blend(
@@ -269,8 +269,9 @@ def apply(
     Raises:
         InputError: If a score was computed otherwise, or the file has none of the metrics.
     """
-    maps = {one.metric: one for one in calibration.maps}
+    maps = {fitted.metric: fitted for fitted in calibration.maps}
     stamp = hashlib.sha256(msgspec.json.encode(calibration)).hexdigest()[:8]
+    blend = calibration.blend
     met = False
     for group in read_score_groups(scores):
         known = [line for line in group if line.metric in maps]
@@ -282,18 +283,16 @@ def apply(
                     "  calibrate anew, or give --across-signatures"
                 )
         met = met or bool(known)
+        talk = group[0].conversation
         for place, lines in _units(known, calibration.unit).items():
             for name, (value, status) in lines.items():
-                yield _calibrated(
-                    group[0].conversation, place, name, value, status, maps[name].map,
-                    f"{maps[name].signature}|human:{stamp}",
-                )  # fmt: skip
-            if calibration.blend is not None:
-                value, status = _summed(calibration.blend, lines)
-                yield _calibrated(
-                    group[0].conversation, place, BLEND, value, status, calibration.blend.map,
-                    f"{BLEND}|human:{stamp}",
-                )  # fmt: skip
+                fitted = maps[name]
+                signature = f"{fitted.signature}|human:{stamp}"
+                yield _calibrated(talk, place, name, value, status, fitted.map, signature)
+            if blend is not None:
+                value, status = _summed(blend, lines)
+                signature = f"{BLEND}|human:{stamp}"
+                yield _calibrated(talk, place, BLEND, value, status, blend.map, signature)
     if not met:
         raise InputError(f"{scores}: no scores of {', '.join(maps)}, which the map is for")
 
@@ -302,12 +301,12 @@ def _units(
     lines: Sequence[ScoreLine], unit: Unit
 ) -> dict[int | None, dict[str, tuple[float | None, Status]]]:
     """Return value and status of each metric by turn, or of the conversation as a whole."""
-    found: dict[int | None, dict[str, tuple[float | None, Status]]] = {}
+    by_turn: dict[int | None, dict[str, tuple[float | None, Status]]] = {}
     if unit == "turn":
         for line in lines:
             if line.turn is not None:
-                found.setdefault(line.turn, {})[line.metric] = (line.value, line.status)
-        return found
+                by_turn.setdefault(line.turn, {})[line.metric] = (line.value, line.status)
+        return by_turn
     by_metric: dict[str, list[ScoreLine]] = {}
     for line in lines:
         by_metric.setdefault(line.metric, []).append(line)
@@ -341,12 +340,16 @@ def _calibrated(
     human: HumanScale,
     signature: str,
 ) -> Calibrated:
-    if status != "ok" or value is None:
-        return Calibrated(
-            conversation, turn, metric, None, None, None, human.level, value, status, signature
-        )
-    band = human.at(value)
+    band = human.at(value) if status == "ok" and value is not None else None
     return Calibrated(
-        conversation, turn, metric, band.value, band.low, band.high, human.level, value, "ok",
-        signature,
-    )  # fmt: skip
+        conversation=conversation,
+        turn=turn,
+        metric=metric,
+        value=None if band is None else band.value,
+        low=None if band is None else band.low,
+        high=None if band is None else band.high,
+        level=human.level,
+        score=value,
+        status=status,
+        signature=signature,
+    )

@@ -283,7 +283,9 @@ def _says(
     )
     rough = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
     if test.comparison.verdict == LEVEL:
-        return f"{name}: {LEVEL} ({figures}){_more(power, given=given)}{rough}"
+        return (
+            f"{name}: not distinguishable at this n ({figures}){_more(power, given=given)}{rough}"
+        )
     higher = "higher" if test.comparison.verdict == "first higher" else "lower"
     return f"{name}: {higher} than the baseline ({figures}){rough}"
 

@@ -27,7 +27,7 @@ FEW_PER_SYSTEM = 10
 
 
 class Confound(msgspec.Struct, frozen=True):
-    """What is left of a correlation with something held constant.
+    """A partial correlation: what is left when controlling for something.
 
     Attributes:
         given: What is held constant.
@@ -66,7 +66,7 @@ def confounds(
     systems: Sequence[str | None],
     groups: Sequence[str] | None,
 ) -> tuple[Confound, ...]:
-    """Return what is left of a correlation given each covariate, all of them, and the system.
+    """Return partial correlations, controlling for each covariate, all of them, and the system.
 
     Args:
         values: One value per item of the metric.
@@ -77,16 +77,16 @@ def confounds(
         groups: Conversation of each item.
     """
     usable = {name: column for name, column in held.items() if np.ptp(column) > 0}
-    found = []
+    partials = []
     for name in held:
         if name in usable:
-            found.append(_partial(name, values, human, plain, [usable[name]], groups))
+            partials.append(_partial(name, values, human, plain, [usable[name]], groups))
         else:
-            found.append(Confound(name, None, None, "the same for every item"))
+            partials.append(Confound(name, None, None, "the same for every item"))
     if len(usable) > 1:
-        found.append(_partial(ALL, values, human, plain, list(usable.values()), groups))
-    found += _within(values, human, plain, systems)
-    return tuple(found)
+        partials.append(_partial(ALL, values, human, plain, list(usable.values()), groups))
+    partials += _within(values, human, plain, systems)
+    return tuple(partials)
 
 
 def _partial(

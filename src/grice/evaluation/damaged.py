@@ -110,8 +110,8 @@ def read_pairs(
             f"{name} is not there (looked for {entry.file}); give its folder with --data, or in "
             f"GRICE_DATA\n  source:  {entry.source}\n  licence: {entry.licence}"
         )
-    found = [one for one in read(folder / entry.file) if isinstance(one, Conversation)]
-    made, left_out = (_replies if entry.level == "turn" else _dialogues)(found)
+    records = [record for record in read(folder / entry.file) if isinstance(record, Conversation)]
+    made, left_out = (_replies if entry.level == "turn" else _dialogues)(records)
     pairs, same = [], Counter[str]()
     for pair in made:
         if _texts(pair.original) == _texts(pair.damaged):
@@ -123,8 +123,11 @@ def read_pairs(
     drawn = pairs
     if most is not None:
         drawn = heapq.nsmallest(most, pairs, key=lambda pair: hashed(pair.damaged.id, seed))
-    texts = {one.id: Item(one, {}, None, pair.source)
-             for pair in drawn for one in (pair.original, pair.damaged)}  # fmt: skip
+    texts = {
+        talk.id: Item(talk, {}, None, pair.source)
+        for pair in drawn
+        for talk in (pair.original, pair.damaged)
+    }
     rated = Rated(entry, tuple(texts.values()), (), True, name)
     return PairedSet(entry, tuple(drawn), len(pairs), dict(sorted(same.items())), left_out, rated)
 
@@ -133,48 +136,52 @@ def _texts(talk: Conversation) -> tuple[str, ...]:
     return tuple(turn.text for turn in talk.turns)
 
 
-def _replies(found: Sequence[Conversation]) -> tuple[list[Pair], dict[str, int]]:
+def _replies(records: Sequence[Conversation]) -> tuple[list[Pair], dict[str, int]]:
     pairs = []
     left_out: Counter[str] = Counter()
-    for one in found:
-        kind, reply = str(one.meta.get("kind")), one.meta.get("response_perturbed")
+    for record in records:
+        kind, reply = str(record.meta.get("kind")), record.meta.get("response_perturbed")
         if not isinstance(reply, str):
             left_out[kind] += 1
             continue
-        before = one.turns[:-1]
-        if isinstance(given := one.meta.get("context_perturbed"), list):
-            speakers = [turn.speaker for turn in one.turns]
+        before = record.turns[:-1]
+        if isinstance(given := record.meta.get("context_perturbed"), list):
+            speakers = [turn.speaker for turn in record.turns]
             before = tuple(
                 Turn(speakers[i % len(speakers)], str(text)) for i, text in enumerate(given)
             )
-        turns = (*before, msgspec.structs.replace(one.turns[-1], text=reply))
-        source = "\n".join(turn.text for turn in one.turns[:-1])
-        original = msgspec.structs.replace(one, targets=(len(one.turns) - 1,), meta={})
+        turns = (*before, msgspec.structs.replace(record.turns[-1], text=reply))
+        source = "\n".join(turn.text for turn in record.turns[:-1])
+        original = msgspec.structs.replace(record, targets=(len(record.turns) - 1,), meta={})
         damaged = msgspec.structs.replace(
-            original, id=f"{one.id} damaged", turns=turns, targets=(len(turns) - 1,)
+            original, id=f"{record.id} damaged", turns=turns, targets=(len(turns) - 1,)
         )
         pairs.append(Pair(kind, source, original, damaged))
     return pairs, dict(left_out)
 
 
-def _dialogues(found: Sequence[Conversation]) -> tuple[list[Pair], dict[str, int]]:
-    originals = {one.meta.get("origin"): one for one in found if one.meta.get("kind") == "original"}
+def _dialogues(records: Sequence[Conversation]) -> tuple[list[Pair], dict[str, int]]:
+    originals = {
+        record.meta.get("origin"): record
+        for record in records
+        if record.meta.get("kind") == "original"
+    }
     consistent = {
-        one.id.replace("consistent", "contradiction"): one
-        for one in found
-        if one.meta.get("kind") == "decode_consistent"
+        record.id.replace("consistent", "contradiction"): record
+        for record in records
+        if record.meta.get("kind") == "decode_consistent"
     }
     pairs = []
     left_out: Counter[str] = Counter()
-    for one in found:
-        kind = str(one.meta.get("kind"))
+    for record in records:
+        kind = str(record.meta.get("kind"))
         if kind in ("original", "decode_consistent"):
             continue
-        origin = originals.get(one.meta.get("origin")) if kind not in BROKEN else None
+        origin = originals.get(record.meta.get("origin")) if kind not in BROKEN else None
         # A conversation of DECODE is the consistent one gone on until it contradicts itself.
-        origin = consistent.get(one.id, origin)
+        origin = consistent.get(record.id, origin)
         if origin is None:
             left_out[kind] += 1
         else:
-            pairs.append(Pair(kind, origin.id, origin, one))
+            pairs.append(Pair(kind, origin.id, origin, record))
     return pairs, dict(left_out)

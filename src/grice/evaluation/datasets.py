@@ -125,8 +125,8 @@ class Wanted(NamedTuple):
 def known_sets() -> dict[str, RatedSet]:
     """Return the rated sets that grice knows, by name."""
     text = (resources.files("grice.evaluation") / "rated_sets.toml").read_bytes()
-    found = msgspec.toml.decode(text, type=dict[str, RatedSet])
-    return {name: msgspec.structs.replace(entry, name=name) for name, entry in found.items()}
+    entries = msgspec.toml.decode(text, type=dict[str, RatedSet])
+    return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
 
 
 def data_folder(stated: Path | None = None) -> Path | None:
@@ -152,25 +152,25 @@ def wanted_sets(words: Sequence[str]) -> list[Wanted]:
         InputError: For an unknown set or aspect.
     """
     known = known_sets()
-    found = []
+    wanted = []
     for word in words:
         if word == "all":
-            found += [Wanted(entry, (entry.default,)) for entry in known.values()]
+            wanted += [Wanted(entry, (entry.default,)) for entry in known.values()]
             continue
         name, colon, asked = word.rpartition(":") if not Path(word).exists() else (word, "", "")
         if not colon:
             name, asked = word, ""
         aspects = tuple(part.strip() for part in asked.split(",") if part.strip())
         if name in known:
-            found.append(Wanted(known[name], _checked(known[name], aspects)))
+            wanted.append(Wanted(known[name], _checked(known[name], aspects)))
         elif Path(name).exists():
-            found.append(Wanted(Path(name), aspects))
+            wanted.append(Wanted(Path(name), aspects))
         else:
             raise InputError(
                 f"no rated set {name!r}{did_you_mean(name, known)}; a file of your own is named "
                 "by its path"
             )
-    return found
+    return wanted
 
 
 def _checked(entry: RatedSet, aspects: tuple[str, ...]) -> tuple[str, ...]:
@@ -278,8 +278,8 @@ def _numbers(value: Json) -> tuple[float | None, ...]:
     """Return ratings as numbers; whatever is no number is N/A."""
     values = value if isinstance(value, list) else [value]
     return tuple(
-        float(one) if isinstance(one, int | float) and not isinstance(one, bool) else None
-        for one in values
+        float(rating) if isinstance(rating, int | float) and not isinstance(rating, bool) else None
+        for rating in values
     )
 
 

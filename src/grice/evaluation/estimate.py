@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, plural
+from grice.errors import InputError
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.sample import hashed
 from grice.stats.estimate import Estimate
@@ -160,7 +160,7 @@ def _powered(aligned: Aligned, name: str, level: float) -> MetricEstimate:
     values = _filled(column.given)
     rated = aligned.rated
     others = np.flatnonzero(np.isnan(aligned.ratings))
-    found = prediction_powered_mean(
+    powered = prediction_powered_mean(
         aligned.ratings[rated],
         values[rated],
         values[others],
@@ -168,14 +168,14 @@ def _powered(aligned: Aligned, name: str, level: float) -> MetricEstimate:
         unlabelled_groups=aligned.groups(others),
         level=level,
     )
-    saved = found.worth - len(rated) if math.isfinite(found.worth) else None
+    saved = powered.worth - len(rated) if math.isfinite(powered.worth) else None
     says = [_saying(name, saved, len(rated))]
     if warning := _unlike(aligned, name, values, rated, others):
         says.append(warning)
     lost = int(np.isnan(column.given).sum())
     if lost:
         says.append(f"{plural(lost, 'item')} on which {name} failed: taken as its mean")
-    return MetricEstimate(name, found.mean, found.weight, saved, column.signature, tuple(says))
+    return MetricEstimate(name, powered.mean, powered.weight, saved, column.signature, tuple(says))
 
 
 def _saying(name: str, saved: float | None, n: int) -> str:

@@ -128,17 +128,19 @@ def faithfulness(loaded: LoadedMetric, conversations: Iterable[Conversation]) ->
         ),
         *_triple_rates(loaded, replies, remarks),
     ]  # fmt: skip
-    found = tuple(rate for rate in rates if rate is not None)
-    return FaithfulResult(loaded.metric.name, loaded.signature, len(replies), found, tuple(remarks))
+    measured = tuple(rate for rate in rates if rate is not None)
+    return FaithfulResult(
+        loaded.metric.name, loaded.signature, len(replies), measured, tuple(remarks)
+    )
 
 
 def _replies(loaded: LoadedMetric, conversations: Iterable[Conversation]) -> Iterable[_Reply]:
     talks = list(conversations)
     for talk, scores in zip(talks, loaded.score(talks), strict=True):
         for score in scores:
-            triples = [one for one in score.evidence if isinstance(one, TripleEvidence)]
+            triples = [piece for piece in score.evidence if isinstance(piece, TripleEvidence)]
             if score.status == "ok" and score.turn is not None and triples:
-                triples.sort(key=lambda one: one.plausibility)
+                triples.sort(key=lambda piece: piece.plausibility)
                 yield _Reply(talk, score, triples)
 
 
@@ -204,10 +206,10 @@ def opposite(clause: str) -> str | None:
 
 
 def _antonymous(clause: str) -> str | None:
-    found = words(clause)
-    for i, word in enumerate(found):
+    tokens = words(clause)
+    for i, word in enumerate(tokens):
         if word.kind and (others := antonyms(word.lower, word.kind)):
-            return replace(clause, {(word.start, word.end): agreeing(others[0], found, i)})
+            return replace(clause, {(word.start, word.end): agreeing(others[0], tokens, i)})
     return None
 
 
@@ -222,7 +224,7 @@ def _text_rate(
     hits: dict[str, list[int]] = {}
     gone = 0
     for edit, scores in zip(edits, loaded.score(changed), strict=True):
-        after = next((one for one in scores if one.turn == edit.reply.turn), None)
+        after = next((score for score in scores if score.turn == edit.reply.turn), None)
         before = edit.reply.score.value
         if after is None or after.status != "ok" or after.value is None or before is None:
             gone += 1
@@ -250,8 +252,8 @@ def _falls(before: float, after: float) -> bool:
 def _triple_rates(
     loaded: LoadedMetric, replies: Sequence[_Reply], remarks: list[str]
 ) -> list[Rate | None]:
-    judge = next((one for one in loaded.models.values() if isinstance(one, Judging)), None)
-    store = next((one for one in loaded.models.values() if isinstance(one, Knowing)), None)
+    judge = next((model for model in loaded.models.values() if isinstance(model, Judging)), None)
+    store = next((model for model in loaded.models.values() if isinstance(model, Knowing)), None)
     if judge is None or store is None:
         return []
     pieces = [(reply, evidence) for reply in replies for evidence in reply.triples]
@@ -306,7 +308,11 @@ def _foreign_tails(
         for i, (talk, triple) in enumerate(group):
             others = (group[(i + step) % len(group)] for step in range(1, len(group)))
             tail = next(
-                (one.tail for other, one in others if other != talk and one.tail != triple.tail),
+                (
+                    candidate.tail
+                    for other, candidate in others
+                    if other != talk and candidate.tail != triple.tail
+                ),
                 None,
             )
             if tail is not None:
@@ -325,5 +331,5 @@ def _bare(triple: Triple) -> Triple:
 
 def _rate(name: str, hits: dict[str, list[int]]) -> Rate | None:
     groups = list(hits.values())
-    found = proportion([sum(group) for group in groups], [len(group) for group in groups])
-    return None if found is None else Rate(name, found)
+    moved = proportion([sum(group) for group in groups], [len(group) for group in groups])
+    return None if moved is None else Rate(name, moved)

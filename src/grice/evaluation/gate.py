@@ -1,17 +1,17 @@
 """Thresholds for scores: does a run pass, fail, or say too little?
 
-A check passes only if the whole 95 % interval lies on the good side of its bar, so that a build
-neither passes nor fails by luck. If the figure is good but its interval reaches across the bar,
+A check passes only if the whole 95 % interval lies on the good side of its threshold, so that a
+build neither passes nor fails by luck. If the figure is good but its interval reaches across it,
 or there are fewer than ten conversations, the check is *uncertain*, which counts as failed unless
-it is allowed. How many scores failed or abstained is no estimate but a fact of the run; its bar is
-held against the figure itself.
+it is allowed. How many scores failed or abstained is no estimate but a fact of the run; its
+threshold is held against the figure itself.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 
     from grice.records import Status
 
-__all__ = ["Check", "GateResult", "Rules", "gate", "gate_file"]
+__all__ = ["EVERY", "Check", "GateResult", "Rules", "ShareBelow", "gate", "gate_file", "rules"]
+
+Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
 
 EVERY = "every metric"
 """Name under which shares of statuses over all metrics are checked."""
 
 
-class Bar(msgspec.Struct, frozen=True):
+class ShareBelow(msgspec.Struct, frozen=True):
     """At most so large a share of the items may score below a value."""
 
     metric: str
@@ -46,14 +48,14 @@ class Rules(msgspec.Struct, frozen=True):
 
     Attributes:
         minimum: Least mean by metric, held against the low end of its interval.
-        share_below: Bars, held against the high end of the interval of the share.
+        share_below: Largest shares, held against the high end of the interval of the share.
         max_failed: Largest share of failed scores by metric, or of :data:`EVERY`.
         max_abstained: Largest share of abstained scores likewise.
         allow_uncertain: Let checks pass that a larger sample might decide either way.
     """
 
     minimum: dict[str, float] = {}
-    share_below: tuple[Bar, ...] = ()
+    share_below: tuple[ShareBelow, ...] = ()
     max_failed: dict[str, float] = {}
     max_abstained: dict[str, float] = {}
     allow_uncertain: bool = False
@@ -62,14 +64,14 @@ class Rules(msgspec.Struct, frozen=True):
         """Return the metrics that the rules name.
 
         Raises:
-            InputError: If there is no rule, or a bar is no finite number or no share.
+            InputError: If there is no rule, or a threshold is no finite number or no share.
         """
         statuses = (*self.max_failed.items(), *self.max_abstained.items())
-        below = [(bar.metric, bar.below) for bar in self.share_below]
-        shares = [(bar.metric, bar.share) for bar in self.share_below]
+        below = [(rule.metric, rule.below) for rule in self.share_below]
+        shares = [(rule.metric, rule.share) for rule in self.share_below]
         for metric, value in (*self.minimum.items(), *below):
             if not math.isfinite(value):
-                raise InputError(f"{metric}: a bar is a finite number, found {value}")
+                raise InputError(f"{metric}: a threshold is a finite number, found {value}")
         for metric, value in (*statuses, *shares):
             if not 0 <= value <= 1:
                 raise InputError(f"{metric}: a share lies between 0 and 1, found {value}")
@@ -83,16 +85,57 @@ class Rules(msgspec.Struct, frozen=True):
         return named - {EVERY}
 
 
+def rules(
+    *,
+    minimum: Iterable[tuple[str, float]] = (),
+    share_below: Iterable[tuple[str, float, float]] = (),
+    max_failed: Iterable[tuple[str, float]] = (),
+    max_abstained: Iterable[tuple[str, float]] = (),
+    allow_uncertain: bool = False,
+) -> Rules:
+    """Return rules from thresholds as a command line names them.
+
+    Args:
+        minimum: Metric and least mean.
+        share_below: Metric, value, and the largest share of items below it.
+        max_failed: Metric, or nothing for all of them, and the largest share of failed scores.
+        max_abstained: The same of abstained scores.
+        allow_uncertain: Let checks pass that a larger sample might decide either way.
+
+    Raises:
+        InputError: If a metric has two thresholds of one kind.
+    """
+    return Rules(
+        _once("--min", minimum),
+        tuple(ShareBelow(*rule) for rule in share_below),
+        _once("--max-failed", max_failed),
+        _once("--max-abstained", max_abstained),
+        allow_uncertain,
+    )
+
+
+def _once(flag: str, thresholds: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Return thresholds by metric; of two for one metric none is dropped in silence."""
+    by_metric: dict[str, float] = {}
+    for metric, value in thresholds:
+        name = metric or EVERY
+        if name in by_metric:
+            pair = f"{by_metric[name]:g} and {value:g}"
+            raise InputError(f"{flag}: two thresholds for {name}, {pair}")
+        by_metric[name] = value
+    return by_metric
+
+
 class Check(msgspec.Struct, frozen=True):
     """One rule and how it came out.
 
     Attributes:
         metric: The metric, or :data:`EVERY`.
-        what: What was held against the bar.
+        what: What was held against the threshold.
         value: The figure; None if there is nothing to compute it from.
         low: Low end of its 95 % interval; None where it has none.
         high: High end.
-        bar: The bar.
+        bar: The threshold.
         n: Number of scores.
         conversations: Number of conversations they come from.
         verdict: ``passed``, ``failed`` or ``uncertain``.
@@ -107,7 +150,7 @@ class Check(msgspec.Struct, frozen=True):
     bar: float
     n: int
     conversations: int
-    verdict: Literal["passed", "failed", "uncertain"]
+    verdict: Verdict
     says: str
 
 
@@ -141,10 +184,10 @@ class Scored(Protocol):
 class _Tally:
     """One metric, conversation by conversation: a few numbers each."""
 
-    def __init__(self, metric: str, bars: Iterable[float]) -> None:
+    def __init__(self, metric: str, thresholds: Iterable[float]) -> None:
         self.mean = ClusteredMean(metric_range(metric))
         self.sizes = array("q")
-        self.below = {bar: array("q") for bar in bars}
+        self.below = {threshold: array("q") for threshold in thresholds}
         self.statuses: dict[Status, int] = {"ok": 0, "abstained": 0, "failed": 0}
         self.conversations = 0
 
@@ -157,8 +200,8 @@ class _Tally:
         self.mean.add(values)
         self.conversations += 1
         self.sizes.append(len(values))
-        for bar, counts in self.below.items():
-            counts.append(sum(value < bar for value in values))
+        for threshold, counts in self.below.items():
+            counts.append(sum(value < threshold for value in values))
 
     @property
     def total(self) -> int:
@@ -193,8 +236,8 @@ def _checked(groups: Iterable[Sequence[Scored]], rules: Rules, where: str) -> Ga
     for group in groups:
         for metric in dict.fromkeys(score.metric for score in group):
             if metric not in tallies:
-                bars = {bar.below for bar in rules.share_below if bar.metric == metric}
-                tallies[metric] = _Tally(metric, bars)
+                below = {rule.below for rule in rules.share_below if rule.metric == metric}
+                tallies[metric] = _Tally(metric, below)
             tallies[metric].add(score for score in group if score.metric == metric)
     if not tallies:
         raise InputError(f"{where}: there is no score in it")
@@ -213,41 +256,54 @@ def _checked(groups: Iterable[Sequence[Scored]], rules: Rules, where: str) -> Ga
 
 
 def _of_means(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
-    for metric, bar in rules.minimum.items():
+    for metric, least in rules.minimum.items():
         tally = tallies[metric]
-        found = tally.mean.interval()
-        if found is None:
-            yield _nothing(metric, "mean", bar, tally)
+        mean = tally.mean.interval()
+        if mean is None:
+            yield _nothing(metric, "mean", least, tally)
             continue
         units = tally.mean.clusters
-        verdict, why = _decided(
-            found.mean >= bar, found.low is not None and found.low >= bar, units
-        )
-        says = f"mean {found.mean:.3f}{_interval(found.low, found.high)}, at least {bar:g} wanted"
+        reached = mean.low is not None and mean.low >= least
+        verdict, why = _decided(good=mean.mean >= least, sure=reached, conversations=units)
+        interval = _interval(mean.low, mean.high)
         yield Check(
-            metric, "mean", found.mean, found.low, found.high, bar, tally.mean.count, units,
-            verdict, f"{says}{why}",
-        )  # fmt: skip
+            metric=metric,
+            what="mean",
+            value=mean.mean,
+            low=mean.low,
+            high=mean.high,
+            bar=least,
+            n=tally.mean.count,
+            conversations=units,
+            verdict=verdict,
+            says=f"mean {mean.mean:.3f}{interval}, at least {least:g} wanted{why}",
+        )
 
 
 def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
-    for bar in rules.share_below:
-        tally = tallies[bar.metric]
-        what = f"share below {bar.below:g}"
-        found = proportion(tally.below[bar.below], tally.sizes)
-        if found is None:
-            yield _nothing(bar.metric, what, bar.share, tally)
+    for rule in rules.share_below:
+        tally = tallies[rule.metric]
+        what = f"share below {rule.below:g}"
+        below = proportion(tally.below[rule.below], tally.sizes)
+        if below is None:
+            yield _nothing(rule.metric, what, rule.share, tally)
             continue
-        sure = found.high is not None and found.high <= bar.share
-        verdict, why = _decided(found.value <= bar.share, sure, found.groups or 0)
-        says = (
-            f"{what}: {found.value:.1%}{_interval(found.low, found.high, '.1%')}, "
-            f"at most {bar.share:.1%} wanted"
-        )
+        units = below.groups or 0
+        kept = below.high is not None and below.high <= rule.share
+        verdict, why = _decided(good=below.value <= rule.share, sure=kept, conversations=units)
+        interval = _interval(below.low, below.high, ".1%")
         yield Check(
-            bar.metric, what, found.value, found.low, found.high, bar.share, found.n,
-            found.groups or 0, verdict, f"{says}{why}",
-        )  # fmt: skip
+            metric=rule.metric,
+            what=what,
+            value=below.value,
+            low=below.low,
+            high=below.high,
+            bar=rule.share,
+            n=below.n,
+            conversations=units,
+            verdict=verdict,
+            says=f"{what}: {below.value:.1%}{interval}, at most {rule.share:.1%} wanted{why}",
+        )
 
 
 def _of_statuses(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
@@ -255,37 +311,47 @@ def _of_statuses(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]
         ("failed", rules.max_failed),
         ("abstained", rules.max_abstained),
     ]
-    for status, bars in wanted:
-        for metric, bar in bars.items():
+    for status, thresholds in wanted:
+        for metric, most in thresholds.items():
             chosen = list(tallies.values()) if metric == EVERY else [tallies[metric]]
             n = sum(tally.total for tally in chosen)
             count = sum(tally.statuses[status] for tally in chosen)
-            says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {bar:.2%} wanted"
-            verdict: Literal["passed", "failed"] = "passed" if count <= bar * n else "failed"
-            units = max(tally.conversations for tally in chosen)
             yield Check(
-                metric, f"share {status}", count / n, None, None, bar, n, units, verdict, says
+                metric=metric,
+                what=f"share {status}",
+                value=count / n,
+                low=None,
+                high=None,
+                bar=most,
+                n=n,
+                conversations=max(tally.conversations for tally in chosen),
+                verdict="passed" if count <= most * n else "failed",
+                says=f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted",
             )
 
 
-def _nothing(metric: str, what: str, bar: float, tally: _Tally) -> Check:
+def _nothing(metric: str, what: str, threshold: float, tally: _Tally) -> Check:
     counts = ", ".join(f"{n:,} {status}" for status, n in tally.statuses.items() if n)
-    says = f"{what}: no score with status ok ({counts}), so nothing can be held against {bar:g}"
-    return Check(metric, what, None, None, None, bar, 0, 0, "failed", says)
+    says = f"{what}: no score with status ok ({counts}), so nothing can be held against"
+    return Check(metric, what, None, None, None, threshold, 0, 0, "failed", f"{says} {threshold:g}")
 
 
-def _decided(
-    good: bool,  # noqa: FBT001 - two findings, no switches
-    sure: bool,  # noqa: FBT001
-    conversations: int,
-) -> tuple[Literal["passed", "failed", "uncertain"], str]:
+def _decided(*, good: bool, sure: bool, conversations: int) -> tuple[Verdict, str]:
+    """Return the verdict on a figure, and what to add to it.
+
+    Args:
+        good: Whether the figure is on the good side of its threshold.
+        sure: Whether its whole interval is.
+        conversations: How many conversations it rests on.
+    """
     if not good:
         return "failed", ""
     if conversations < FEW:
         few = plural(conversations, "conversation is", "conversations are")
         return "uncertain", f"; {few} too few to tell ({FEW} needed)"
     if not sure:
-        return "uncertain", "; the interval reaches across the bar: more conversations are needed"
+        wide = "the interval reaches across the threshold"
+        return "uncertain", f"; {wide}: more conversations are needed"
     return "passed", ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.domain import USUAL, open_domain
 from grice.evaluation.proportions import proportion
-from grice.evaluation.sample import Sample, sample
+from grice.evaluation.sample import sample
+from grice.evaluation.table import STATUSES
 from grice.metrics.limits import explained
-from grice.records import Conversation, Score, TripleEvidence
+from grice.records import Conversation, Score, Status, TripleEvidence
 from grice.scoring.items import utterances
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.run import Scorer
 
-__all__ = ["Bars", "HealthCard", "HealthResult", "health"]
+__all__ = ["HealthCard", "HealthResult", "Thresholds", "health"]
 
 WINDOW = 256
 """Conversations scored at once."""
 RESAMPLES = 1000
 
 
-class Bars(msgspec.Struct, frozen=True):
+class Thresholds(msgspec.Struct, frozen=True):
     """From where on a finding is said; conventions, stated beside every card.
 
     Attributes:
@@ -106,7 +107,7 @@ class HealthResult(msgspec.Struct, frozen=True):
 
     Attributes:
         cards: One per metric.
-        conversations: How many were looked at.
+        conversations: How many were evaluated.
         of: How many there are.
         broken: Records that could not be read.
         problems: The first of them.
@@ -119,71 +120,77 @@ class HealthResult(msgspec.Struct, frozen=True):
     of: int
     broken: int
     problems: tuple[str, ...]
-    bars: Bars
+    bars: Thresholds
     seed: int
 
 
-class _Items:
-    """What the card is made of, item by item."""
+class _Item(NamedTuple):
+    """What a card needs of one score.
 
-    def __init__(self) -> None:
-        self.conversations: list[int] = []
-        self.values: list[float] = []
-        self.lengths: list[float] = []
-        self.positions: list[float] = []
-        self.statuses: list[str] = []
-        self.truncated: list[bool] = []
-        self.known: list[float] = []
-        self.known_in: list[int] = []
-        self.outside: list[bool] = []
-        self.outside_in: list[int] = []
+    Attributes:
+        conversation: Number of the conversation.
+        value: NaN unless ``ok``.
+        length: Logarithm of the number of judged words.
+        position: Index of the turn; NaN for a whole conversation.
+        status: Its status.
+        truncated: Whether the text was cut.
+        known: Cosines of what was said to the nearest known heads.
+        outside: For each judged turn whether it is out of domain, as far as that is known.
+    """
 
-    def add(
-        self, number: int, conversation: Conversation, score: Score, outside: Mapping[str, bool]
-    ) -> None:
-        texts = _judged(conversation, score)
-        for text in texts:
-            if text in outside:
-                self.outside.append(outside[text])
-                self.outside_in.append(number)
-        is_ok = score.status == "ok" and score.value is not None
-        self.conversations.append(number)
-        self.values.append(score.value if is_ok and score.value is not None else math.nan)
-        self.lengths.append(math.log(max(1, sum(len(text.split()) for text in texts))))
-        self.positions.append(math.nan if score.turn is None else float(score.turn))
-        self.statuses.append(score.status)
-        self.truncated.append("truncated" in score.flags)
-        for piece in score.evidence:
-            if isinstance(piece, TripleEvidence) and piece.known is not None:
-                self.known.append(piece.known.head_similarity)
-                self.known_in.append(number)
-
-    def share(
-        self, hits: Sequence[bool] | np.ndarray[tuple[int], np.dtype[np.bool_]]
-    ) -> Estimate | None:
-        return _share(self.conversations, hits)
+    conversation: int
+    value: float
+    length: float
+    position: float
+    status: Status
+    truncated: bool
+    known: list[float]
+    outside: list[bool]
 
 
-def _share(
-    groups: Sequence[int], hits: Sequence[bool] | np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> Estimate | None:
+def _item(
+    number: int, conversation: Conversation, score: Score, outside: Mapping[str, bool]
+) -> _Item:
+    texts = _judged(conversation, score)
+    return _Item(
+        number,
+        score.value if score.status == "ok" and score.value is not None else math.nan,
+        math.log(max(1, sum(len(text.split()) for text in texts))),
+        math.nan if score.turn is None else float(score.turn),
+        score.status,
+        "truncated" in score.flags,
+        [
+            piece.known.head_similarity
+            for piece in score.evidence
+            if isinstance(piece, TripleEvidence) and piece.known is not None
+        ],
+        [outside[text] for text in texts if text in outside],
+    )
+
+
+def _proportion(groups: Sequence[int], hits: Iterable[bool]) -> Estimate | None:
     if not groups:
         return None
+    return _by_group(groups, np.array([*hits], np.float64), np.ones(len(groups)))
+
+
+def _by_group(groups: Sequence[int], hits: Floats, counted_items: Floats) -> Estimate | None:
     return proportion(
-        [*map(float, np.bincount(groups, np.asarray(hits, np.float64)))],
-        [*map(int, np.bincount(groups))],
+        [*map(float, np.bincount(groups, hits))], [*map(int, np.bincount(groups, counted_items))]
     )
 
 
 class _Outside:
-    """Which metrics read the shipped encoder, and which turns are unlike its training texts."""
+    """Which metrics read the shipped encoder, and which turns are out of domain."""
 
     def __init__(self, metrics: Sequence[LoadedMetric], encode: Encode | None) -> None:
         self.metrics: set[str] = set()
         self._encode = encode
         if encode is not None and any(loaded.bundles for loaded in metrics):
             self._domain = open_domain()
-            self.metrics = {one.metric.name for one in metrics if self._domain.fits(one.bundles)}
+            self.metrics = {
+                loaded.metric.name for loaded in metrics if self._domain.fits(loaded.bundles)
+            }
 
     def among(
         self, window: Sequence[Conversation], groups: Sequence[Sequence[Score]]
@@ -198,8 +205,8 @@ class _Outside:
         )
         if not texts or self._encode is None:
             return {}
-        found = self._domain.outside([*texts], self._encode)
-        return dict(zip(texts, found.tolist(), strict=True))
+        outside = self._domain.outside([*texts], self._encode)
+        return dict(zip(texts, outside.tolist(), strict=True))
 
 
 def _judged(conversation: Conversation, score: Score) -> list[str]:
@@ -215,7 +222,7 @@ def health(
     *,
     most: int = 2000,
     seed: int = 0,
-    bars: Bars = Bars(),  # noqa: B008 - frozen
+    thresholds: Thresholds = Thresholds(),  # noqa: B008 - frozen
     encode: Encode | None = None,
 ) -> HealthResult:
     """Score conversations and say how far each metric can be trusted on them.
@@ -225,7 +232,7 @@ def health(
         scorer: The metrics.
         most: How many conversations at most.
         seed: Seed of the draw and of the resamples.
-        bars: From where on a finding is said.
+        thresholds: From where on a finding is said.
         encode: Gives vectors of the shipped encoder (:meth:`grice.scoring.api.Grader.encode`), to
             say how far the turns lie from what the models were trained on.
 
@@ -236,7 +243,7 @@ def health(
     if not drawn.conversations:
         broken = plural(drawn.broken, "broken record")
         raise InputError(f"no conversation could be read ({broken})")
-    items = {loaded.metric.name: _Items() for loaded in scorer.metrics}
+    items: dict[str, list[_Item]] = {loaded.metric.name: [] for loaded in scorer.metrics}
     unlike = _Outside(scorer.metrics, encode)
     for start in range(0, len(drawn.conversations), WINDOW):
         window = drawn.conversations[start : start + WINDOW]
@@ -244,52 +251,61 @@ def health(
         outside = unlike.among(window, groups)
         for place, (conversation, scores) in enumerate(zip(window, groups, strict=True)):
             for score in scores:
-                found = outside if score.metric in unlike.metrics else {}
-                items[score.metric].add(start + place, conversation, score, found)
-    cards = [_card(loaded, items[loaded.metric.name], bars, seed) for loaded in scorer.metrics]
-    return _result(tuple(cards), drawn, bars, seed)
-
-
-def _result(cards: tuple[HealthCard, ...], drawn: Sample, bars: Bars, seed: int) -> HealthResult:
+                known = outside if score.metric in unlike.metrics else {}
+                items[score.metric].append(_item(start + place, conversation, score, known))
+    cards = (
+        _card(loaded, items[loaded.metric.name], thresholds, seed) for loaded in scorer.metrics
+    )
     return HealthResult(
-        cards, len(drawn.conversations), drawn.seen, drawn.broken, drawn.problems, bars, seed
+        tuple(cards),
+        len(drawn.conversations),
+        drawn.seen,
+        drawn.broken,
+        drawn.problems,
+        thresholds,
+        seed,
     )
 
 
-def _card(loaded: LoadedMetric, items: _Items, bars: Bars, seed: int) -> HealthCard:
+def _card(
+    loaded: LoadedMetric, items: Sequence[_Item], thresholds: Thresholds, seed: int
+) -> HealthCard:
     metric = loaded.metric
-    values = np.array(items.values)
+    groups = [item.conversation for item in items]
+    values = np.array([item.value for item in items])
+    statuses = [item.status for item in items]
     judged = ~np.isnan(values)
-    statuses = np.array(items.statuses)
-    groups = items.conversations
-    ends = {
-        "ceiling": _end(items, values, metric.high, metric.low, metric.high, bars),
-        "floor": _end(items, values, metric.low, metric.low, metric.high, bars),
-    }
-    known = mean(items.known, groups=items.known_in, bounds=(-1, 1)) if items.known else None
+    bounds = (metric.low, metric.high)
+    top, bottom = (_end(groups, values, end, bounds, thresholds.edge) for end in reversed(bounds))
+    known = [(item.conversation, cosine) for item in items for cosine in item.known]
+    outside = [(item.conversation, out) for item in items for out in item.outside]
     card = HealthCard(
-        metric.name,
-        (),
-        (),
-        mean(values, groups=groups, bounds=(metric.low, metric.high)) if judged.any() else None,
-        _bias(values, np.array(items.lengths), groups, seed),
-        _bias(values, np.array(items.positions), groups, seed),
-        ends["ceiling"],
-        ends["floor"],
-        items.share(items.truncated),
-        items.share(statuses == "abstained"),
-        items.share(statuses == "failed"),
-        known,
-        _share(items.outside_in, items.outside),
-        {status: items.statuses.count(status) for status in ("ok", "abstained", "failed")},
-        loaded.signature,
-        tuple(explained(metric.name, signature=loaded.signature)),
+        metric=metric.name,
+        warnings=(),
+        remarks=(),
+        mean=mean(values, groups=groups, bounds=bounds) if judged.any() else None,
+        length_bias=_bias(values, np.array([item.length for item in items]), groups, seed),
+        position_bias=_bias(values, np.array([item.position for item in items]), groups, seed),
+        ceiling=top,
+        floor=bottom,
+        truncated=_proportion(groups, (item.truncated for item in items)),
+        abstained=_proportion(groups, (status == "abstained" for status in statuses)),
+        failed=_proportion(groups, (status == "failed" for status in statuses)),
+        nearest_known=mean(
+            [cosine for _, cosine in known], groups=[group for group, _ in known], bounds=(-1, 1)
+        )
+        if known
+        else None,
+        outside=_proportion([group for group, _ in outside], (out for _, out in outside)),
+        counts={status: statuses.count(status) for status in STATUSES},
+        signature=loaded.signature,
+        limits=tuple(explained(metric.name, signature=loaded.signature)),
     )
-    units = len(set(np.array(groups)[judged].tolist()))
+    units = len({item.conversation for item in items if not math.isnan(item.value)})
     constant = bool(judged.any() and np.ptp(values[judged]) == 0)
     return msgspec.structs.replace(
         card,
-        warnings=tuple(_warnings(card, bars, units, constant=constant)),
+        warnings=tuple(_warnings(card, thresholds, units, constant=constant)),
         remarks=tuple(_remarks(card, metric.judges)),
     )
 
@@ -305,30 +321,28 @@ def _bias(values: Floats, other: Floats, groups: Sequence[int], seed: int) -> Es
 
 
 def _end(
-    items: _Items, values: Floats, end: float, low: float, high: float, bars: Bars
+    groups: Sequence[int], values: Floats, end: float, bounds: tuple[float, float], edge: float
 ) -> Estimate | None:
+    """Return the share of the scores that lie at one end of the range; None if it is open."""
+    low, high = bounds
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
-    codes = np.array(items.conversations)
     judged = ~np.isnan(values)
-    at_end = judged & (np.abs(np.nan_to_num(values) - end) <= bars.edge * (high - low))
-    return proportion(
-        [*map(float, np.bincount(codes, at_end.astype(float)))],
-        [*map(int, np.bincount(codes, judged.astype(float)))],
-    )
+    at_end = judged & (np.abs(np.nan_to_num(values) - end) <= edge * (high - low))
+    return _by_group(groups, at_end.astype(float), judged.astype(float))
 
 
-def _warnings(card: HealthCard, bars: Bars, units: int, *, constant: bool) -> list[str]:
+def _warnings(card: HealthCard, thresholds: Thresholds, units: int, *, constant: bool) -> list[str]:
     reasons = []
-    if units < bars.conversations:
+    if units < thresholds.conversations:
         reasons.append(
             f"only {plural(units, 'conversation has', 'conversations have')} a score; at least "
-            f"{bars.conversations} are needed to tell anything"
+            f"{thresholds.conversations} are needed to tell anything"
         )
     if constant:
         reasons.append("it gives every item the same value")
     for bias, what in ((card.length_bias, "length"), (card.position_bias, "position")):
-        if bias is not None and _beyond(bias, bars.bias):
+        if bias is not None and _beyond(bias, thresholds.bias):
             way = "longer" if what == "length" else "later"
             side = "higher" if bias.value > 0 else "lower"
             reasons.append(
@@ -336,16 +350,16 @@ def _warnings(card: HealthCard, bars: Bars, units: int, *, constant: bool) -> li
                 f"[{bias.low:.2f}, {bias.high:.2f}])"
             )
     shares = (
-        (card.ceiling, bars.ends, "of its scores lie at the top of its range"),
-        (card.floor, bars.ends, "of its scores lie at the bottom of its range"),
-        (card.truncated, bars.truncated, "of the items are too long to be read whole"),
-        (card.abstained, bars.abstained, "of the items give it nothing to judge"),
-        (card.failed, bars.failed, "of the items could not be judged at all"),
+        (card.ceiling, thresholds.ends, "of its scores lie at the top of its range"),
+        (card.floor, thresholds.ends, "of its scores lie at the bottom of its range"),
+        (card.truncated, thresholds.truncated, "of the items are too long to be read whole"),
+        (card.abstained, thresholds.abstained, "of the items give it nothing to judge"),
+        (card.failed, thresholds.failed, "of the items could not be judged at all"),
     )
-    for found, bar, words in shares:
-        if found is not None and found.value > bar:
-            reasons.append(f"{found.value:.0%} {words}")
-    if card.outside is not None and card.outside.value > bars.outside:
+    for share, most, words in shares:
+        if share is not None and share.value > most:
+            reasons.append(f"{share.value:.0%} {words}")
+    if card.outside is not None and card.outside.value > thresholds.outside:
         reasons.append(
             f"{card.outside.value:.0%} of its turns are unlike anything its models were trained "
             f"on ({USUAL:.0%} are usual)"
@@ -353,10 +367,10 @@ def _warnings(card: HealthCard, bars: Bars, units: int, *, constant: bool) -> li
     return [f"do not trust {card.metric} on this file because {reason}" for reason in reasons]
 
 
-def _beyond(bias: Estimate, bar: float) -> bool:
+def _beyond(bias: Estimate, threshold: float) -> bool:
     if bias.low is None or bias.high is None:
         return False
-    return bias.low > bar or bias.high < -bar
+    return bias.low > threshold or bias.high < -threshold
 
 
 def _remarks(card: HealthCard, judges: str) -> list[str]:

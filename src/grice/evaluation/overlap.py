@@ -65,7 +65,7 @@ class Fingerprint(NamedTuple):
     def to_bytes(self) -> bytes:
         """Return the fingerprint as it is stored, at most 200 kB."""
         head = Head("grice-texts/1", len(self.hashes), self.below, self.words)
-        body = b"".join(one.to_bytes(BYTES, "big") for one in self.hashes)
+        body = b"".join(number.to_bytes(BYTES, "big") for number in self.hashes)
         return msgspec.json.encode(head) + b"\n" + body
 
     @classmethod
@@ -136,11 +136,11 @@ def fingerprint(texts: Iterable[str], *, most: int = MOST, words: int = WORDS) -
     for text in texts:
         if len(text.split()) < words:
             continue
-        one = _hash(text)
-        if one in kept or one > below:
+        number = _hash(text)
+        if number in kept or number > below:
             continue
-        kept.add(one)
-        heapq.heappush(heap, -one)
+        kept.add(number)
+        heapq.heappush(heap, -number)
         if len(heap) > most:
             dropped = -heapq.heappop(heap)
             kept.remove(dropped)
@@ -157,35 +157,37 @@ def overlap(corpus: Fingerprint, texts: Iterable[str]) -> Overlap:
     """
     distinct = {normalised(text): text for text in texts}
     long = {key: text for key, text in distinct.items() if len(text.split()) >= corpus.words}
-    checked = {key: one for key in long if (one := _hash(key)) <= corpus.below}
-    found = [long[key] for key, one in checked.items() if _holds(corpus, one)]
-    rate = proportion([float(_holds(corpus, one)) for one in checked.values()], [1] * len(checked))
+    checked = {key: number for key in long if (number := _hash(key)) <= corpus.below}
+    present = [long[key] for key, number in checked.items() if _holds(corpus, number)]
+    rate = proportion(
+        [float(_holds(corpus, number)) for number in checked.values()], [1] * len(checked)
+    )
     return Overlap(
         len(long),
         len(distinct) - len(long),
         len(checked),
-        len(found),
+        len(present),
         rate,
-        tuple(found[:NAMED]),
+        tuple(present[:NAMED]),
         corpus.seen,
-        _says(len(checked), len(found), rate),
+        _says(len(checked), len(present), rate),
     )
 
 
-def _says(checked: int, found: int, rate: Estimate | None) -> str:
+def _says(checked: int, present: int, rate: Estimate | None) -> str:
     if rate is None or rate.low is None or rate.high is None:
         return f"{checked} texts could be checked: nothing can be said"
-    if found:
+    if present:
         return (
-            f"{found} of {checked} texts that could be checked stand in the training texts: "
+            f"{present} of {checked} texts that could be checked stand in the training texts: "
             f"{rate.value:.1%} [{rate.low:.1%}, {rate.high:.1%}] of the set"
         )
     return f"none of {checked} texts that could be checked stands there: at most {rate.high:.1%}"
 
 
-def _holds(corpus: Fingerprint, one: int) -> bool:
-    place = bisect_left(corpus.hashes, one)
-    return place < len(corpus.hashes) and corpus.hashes[place] == one
+def _holds(corpus: Fingerprint, number: int) -> bool:
+    place = bisect_left(corpus.hashes, number)
+    return place < len(corpus.hashes) and corpus.hashes[place] == number
 
 
 def _hash(text: str) -> int:

@@ -33,7 +33,7 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         metric: Its name.
         signature: What exactly was computed.
-        trivial: Whether it is one of the floors.
+        trivial: Whether it is a trivial baseline.
         kinds: Share of pairs with the original scored higher, by kind of damage, over
             :data:`EVERY` kind first. The interval takes versions of one source as one.
         ties: Share of pairs that got the same score.
@@ -81,8 +81,8 @@ class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of damage that some metric could be judged on, every kind first."""
-        found = {kind for row in self.rows for kind in row.kinds}
-        return tuple(sorted(found, key=lambda kind: (kind != EVERY, kind)))
+        kinds = {kind for row in self.rows for kind in row.kinds}
+        return tuple(sorted(kinds, key=lambda kind: (kind != EVERY, kind)))
 
 
 def judge_pairs(
@@ -169,9 +169,12 @@ def accuracy(hits: Iterable[Sequence[float]]) -> Estimate:
         hits: Those of each source; at least one.
     """
     lists = list(hits)
-    found = proportion([sum(one) for one in lists], [len(one) for one in lists])
-    if found is None:
+    estimate = proportion(
+        [sum(hits_of_source) for hits_of_source in lists],
+        [len(hits_of_source) for hits_of_source in lists],
+    )
+    if estimate is None:
         raise InputError("there is no pair to judge")
     return msgspec.structs.replace(
-        found, method="paired accuracy, ties 0.5, Wilson's interval over sources"
+        estimate, method="paired accuracy, ties 0.5, Wilson's interval over sources"
     )

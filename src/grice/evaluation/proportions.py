@@ -30,17 +30,17 @@ def proportion(
         sizes: Items of each conversation.
         level: Confidence level.
     """
-    found = np.asarray(hits, np.float64)
+    sums = np.asarray(hits, np.float64)
     items = np.asarray(sizes, np.float64)
-    found, items = found[items > 0], items[items > 0]
+    sums, items = sums[items > 0], items[items > 0]
     n, units = int(items.sum()), len(items)
     if not n:
         return None
-    value = float(found.sum() / n)
+    value = float(sums.sum() / n)
     if units < 2:
         nothing = "one conversation alone says nothing of the spread"
         return Estimate(value, None, None, level, n, "share", units, nothing)
-    squares = float(((found - value * items) ** 2).sum())
+    squares = float(((sums - value * items) ** 2).sum())
     variance = units / (units - 1) * squares / n**2
     normal = NormalDist().inv_cdf(0.5 + level / 2)
     if variance > 0:

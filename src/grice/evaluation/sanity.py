@@ -8,7 +8,7 @@ Where a metric abstains on a variant it does not reward it; such pairs are count
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from grice.scoring.run import Scorer
 
 __all__ = ["SanityResult", "SanityRow", "sanity"]
+
+Verdict: TypeAlias = Literal["told apart", "blind", "rewarded", "not judged"]
 
 TIE = 1e-9
 """Scores that differ by less are equal."""
@@ -62,7 +64,7 @@ class SanityRow(msgspec.Struct, frozen=True):
     higher: int
     abstained: int
     failed: int
-    verdict: Literal["told apart", "blind", "rewarded", "not judged"]
+    verdict: Verdict
 
 
 class SanityResult(msgspec.Struct, frozen=True):
@@ -119,9 +121,17 @@ class _Counts:
         sizes = [1] * len(hits)
         rate, held = proportion(hits, sizes), proportion([float(hit > 0) for hit in hits], sizes)
         return SanityRow(
-            metric, variant, rate, held, self.lower, self.tied, self.higher, self.abstained,
-            self.failed, _verdict(rate),
-        )  # fmt: skip
+            metric=metric,
+            variant=variant,
+            rate=rate,
+            held=held,
+            lower=self.lower,
+            tied=self.tied,
+            higher=self.higher,
+            abstained=self.abstained,
+            failed=self.failed,
+            verdict=_verdict(rate),
+        )
 
 
 def sanity(
@@ -204,12 +214,12 @@ def _cases(
 def _variants(
     conversation: Conversation, reply: int, other: str, seed: int
 ) -> dict[str, Conversation]:
-    found = {}
+    variants = {}
     for name, make in VARIANTS.items():
         draw = Random(hashed(f"{conversation.id} {name}", seed))
         if variant := make(conversation, reply, other, draw):
-            found[name] = variant
-    return found
+            variants[name] = variant
+    return variants
 
 
 def _other(chosen: Sequence[tuple[Conversation, int]], place: int) -> str:
@@ -234,9 +244,7 @@ def _scored(
         yield original, variants
 
 
-def _verdict(
-    rate: Estimate | None,
-) -> Literal["told apart", "blind", "rewarded", "not judged"]:
+def _verdict(rate: Estimate | None) -> Verdict:
     if rate is None:
         return "not judged"
     if rate.low is not None and rate.low > 0.5:

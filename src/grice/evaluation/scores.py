@@ -110,8 +110,8 @@ def read_rows(
                 record = decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 problem, field = _said(error)
-                said = f"{problem}; {expected} is expected"
-                raise RecordError(said, file=_name(file), line=number, field=field) from None
+                message = f"{problem}; {expected} is expected"
+                raise RecordError(message, file=_name(file), line=number, field=field) from None
             yield number, record
     if not some:
         raise InputError(f"{_name(file)}: there is no line in it")
@@ -138,8 +138,8 @@ def _name(file: str) -> str:
 
 def _said(error: Exception) -> tuple[str, str | None]:
     """Return the problem and the field that an error of msgspec names."""
-    found = re.fullmatch(r"(.*?)(?: - at `\$\.?(.*)`)?", str(error), re.DOTALL)
-    problem, place = (found[1], found[2]) if found else (str(error), None)
+    parts = re.fullmatch(r"(.*?)(?: - at `\$\.?(.*)`)?", str(error), re.DOTALL)
+    problem, place = (parts[1], parts[2]) if parts else (str(error), None)
     if isinstance(error, msgspec.ValidationError):
         return problem, place or None
     return f"not a JSON object on one line ({problem})", None

@@ -1,7 +1,7 @@
 """Which evaluated texts the models of a metric were trained on: the guard of the locked split.
 
 A metric that is judged on texts its model has learned from is judged too well, and somewhat too
-well on texts that were only looked at to choose its settings. Every bundle that a recipe of this
+well on texts that only chose its settings. Every bundle that a recipe of this
 project trained carries a fingerprint of its training texts (:mod:`grice.evaluation.overlap`) and,
 where other texts chose its settings, a second one of these; what others trained is ``not
 recorded``, which is no promise.
@@ -20,7 +20,7 @@ from grice.files import write_bytes, write_text
 from grice.runtime.bundle import Bundle, file_sha256, open_bundle, shipped_bundles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from grice.evaluation.datasets import Rated
@@ -59,8 +59,8 @@ class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
         model: Its name.
         overlap: What of the set stands among its training texts; None if these are not recorded.
         says: The outcome in words.
-        chosen: What of the set stands among further texts that were looked at to choose its
-            settings; None if no such texts are recorded.
+        chosen: What of the set stands among further texts that chose its settings; None if no such
+            texts are recorded.
     """
 
     model: str
@@ -78,7 +78,7 @@ class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def worst_mark(models: Iterable[TrainedOn]) -> Mark:
     """Return the mark of a metric with these models: ``!`` before ``~`` before none."""
-    marks = {one.mark for one in models}
+    marks = {model.mark for model in models}
     return "!" if "!" in marks else "~" if "~" in marks else ""
 
 
@@ -112,30 +112,29 @@ class Guard:
         return self._found[key]
 
     def _compared(self, name: str, bundle: Bundle) -> TrainedOn:
-        learned = _texts_of(bundle, bundle.training_texts())
-        looked_at = _texts_of(bundle, bundle.selection_texts())
-        found = None if learned is None else overlap(learned, self._texts)
-        chosen = None if looked_at is None else overlap(looked_at, self._texts)
-        says = NOT_RECORDED if found is None else _says(f"{name} was trained on", found)
+        learned = _overlap(bundle, bundle.training_texts(), self._texts)
+        chosen = _overlap(bundle, bundle.selection_texts(), self._texts)
+        says = NOT_RECORDED if learned is None else _says(f"{name} was trained on", learned)
         if chosen is not None and chosen.found:
             settings = _says(f"settings of {name} were chosen on", chosen)
-            says = f"{says}; {settings}" if found is not None and found.found else settings
-        return TrainedOn(name, found, says, chosen)
+            says = f"{says}; {settings}" if learned is not None and learned.found else settings
+        return TrainedOn(name, learned, says, chosen)
 
 
-def _texts_of(bundle: Bundle, path: Path | None) -> Fingerprint | None:
+def _overlap(bundle: Bundle, path: Path | None, texts: Sequence[str]) -> Overlap | None:
+    """Return what of the texts stands in a fingerprint; None if there is none."""
     if path is None:
         return None
     try:
-        return Fingerprint.from_bytes(path.read_bytes())
+        return overlap(Fingerprint.from_bytes(path.read_bytes()), texts)
     except InputError as error:
         raise BundleError(f"bundle {bundle.card.name!r}: {path}: {error}") from None
 
 
-def _says(what: str, found: Overlap) -> str:
-    share = found.share
-    if not found.found or share is None:
-        return found.says
+def _says(what: str, overlapping: Overlap) -> str:
+    share = overlapping.share
+    if not overlapping.found or share is None:
+        return overlapping.says
     bounds = ""
     if share.low is not None and share.high is not None:
         bounds = f" ({_percent(share.low)} to {_percent(share.high)})"
@@ -178,7 +177,7 @@ def record_selection(folder: Path, texts: Iterable[str]) -> Fingerprint:
 
     Args:
         folder: Folder of the bundle.
-        texts: What was looked at beside the training texts: development sets, outputs read by eye.
+        texts: What chose settings beside the training texts: development sets, outputs read by eye.
 
     Raises:
         BundleError: If the card has no table ``[training]``.

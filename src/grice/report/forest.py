@@ -55,10 +55,10 @@ def forest(shares: Mapping[str, Estimate]) -> Forest:
     """Return the plot of shares by their names, at least one, on the range from 0 to 1."""
     base = TOP + STEP * (len(shares) - 0.4)
     bars = []
-    for number, (name, found) in enumerate(shares.items()):
-        low = found.value if found.low is None else found.low
-        high = found.value if found.high is None else found.high
-        bars.append(Bar(name, TOP + STEP * number, _x(found.value), _x(low), _x(high)))
+    for number, (name, estimate) in enumerate(shares.items()):
+        low = estimate.value if estimate.low is None else estimate.low
+        high = estimate.value if estimate.high is None else estimate.high
+        bars.append(Bar(name, TOP + STEP * number, _x(estimate.value), _x(low), _x(high)))
     ticks = tuple((_x(share), f"{share:g}") for share in (0.0, 0.5, 1.0))
     return Forest(round(base + FOOT, 1), round(base, 1), _x(0.5), tuple(bars), ticks)
 

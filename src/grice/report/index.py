@@ -97,26 +97,26 @@ class IndexBuilder:
 
     def add(self, row: Row, *, keep: bool) -> None:
         """Count a row, and list it if it is kept."""
-        found: list[dict[int, tuple[int, float | None]]] = [{} for _ in self._histograms]
+        summaries: list[dict[int, tuple[int, float | None]]] = [{} for _ in self._histograms]
         for metric, place, status, value in row.cells:
             speaker = WHOLE if place == WHOLE else self._numbers.get(row.speakers[place], OTHER)
-            bits, lowest = found[metric].get(speaker, (0, None))
+            bits, lowest = summaries[metric].get(speaker, (0, None))
             histogram = self._histograms[metric]
             if value is None:
                 bits |= 1 << len(histogram.counts) + (status == "failed")
             else:
                 bits |= 1 << histogram.add(value)
                 lowest = value if lowest is None else min(lowest, value)
-            found[metric][speaker] = bits, lowest
+            summaries[metric][speaker] = bits, lowest
         if keep:
-            self._list(row, found)
+            self._list(row, summaries)
 
-    def _list(self, row: Row, found: list[dict[int, tuple[int, float | None]]]) -> None:
+    def _list(self, row: Row, summaries: list[dict[int, tuple[int, float | None]]]) -> None:
         columns = self.columns
         columns["ids"].append(row.id)
         columns["turns"].append(row.turns)
         columns["cast"].append(sorted({self._numbers.get(name, OTHER) for name in row.speakers}))
-        for cells, speakers in zip(columns["cells"], found, strict=True):
+        for cells, speakers in zip(columns["cells"], summaries, strict=True):
             flat: list[float | int | None] = []
             for speaker, (bits, lowest) in speakers.items():
                 flat += (speaker, bits, None if lowest is None else float(f"{lowest:.5g}"))

@@ -49,7 +49,7 @@ def _framed(
 
 def _of_ratings(block: Block) -> list[str]:
     """Return a table with a line per metric."""
-    head = "metric & Spearman & 95\\,\\% & Pearson & difference to the floor & $n$"
+    head = "metric & Spearman & 95\\,\\% & Pearson & difference to the baseline & $n$"
     return _framed("lrlrlr", head, [*map(_line, block.rows)], _caption(block))
 
 
@@ -95,7 +95,7 @@ def _caption_pairs(block: DamagedBlock) -> str:
         f"{_tex(block.data)}, {block.level} level, {block.pairs} pairs{drawn} of {block.sources} "
         "originals, whose versions the 95\\,\\% intervals take together",
         "Share of pairs in which the original is scored above its damaged version; a tie counts "
-        "half. Emphasised: trivial floors",
+        "half. Emphasised: trivial baselines",
     ]
     failed = [f"{_tex(row.metric)} {row.failed}" for row in block.rows if row.failed]
     parts += [f"Pairs a metric failed on are left out: {', '.join(failed)}"] * bool(failed)
@@ -125,7 +125,8 @@ def _caption(block: Block) -> str:
     parts = [f"{_tex(block.data)}, {_tex(block.aspect)}, {block.level} level, {block.items} items"]
     if block.groups:
         parts[0] += f" in {block.groups} groups, which the intervals take together"
-    parts.append(f"Emphasised: trivial floors; the floor compared with is {_tex(block.baseline)}")
+    baseline = _tex(block.baseline)
+    parts.append(f"Emphasised: trivial baselines; the one compared with is {baseline}")
     parts += _legend(block.rows)
     if block.ceiling:
         parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {_interval(block.ceiling)}")

@@ -22,7 +22,7 @@ __all__ = ["as_html"]
 
 
 class Kept(NamedTuple):
-    """What is left of one metric's correlation, as the page words it."""
+    """Partial correlations of one metric, as the page words them."""
 
     metric: str
     plain: str
@@ -100,9 +100,9 @@ def as_html(
 
 def _signatures(blocks: Sequence[Block], damaged: Sequence[DamagedBlock]) -> list[tuple[str, str]]:
     """Return metric and signature, each once: on damaged texts a metric has another one."""
-    found = [(row.metric, row.signature) for block in blocks for row in block.rows]
-    found += [(row.metric, row.signature) for block in damaged for row in block.rows]
-    return list(dict.fromkeys(found))
+    signatures = [(row.metric, row.signature) for block in blocks for row in block.rows]
+    signatures += [(row.metric, row.signature) for block in damaged for row in block.rows]
+    return list(dict.fromkeys(signatures))
 
 
 def _pairs(block: DamagedBlock) -> Pairs:
@@ -118,8 +118,8 @@ def _shown(block: Block) -> Section:
         Kept(
             row.metric,
             f"{row.spearman.value:.3f}",
-            tuple(one.given for one in row.confounds),
-            tuple(_kept(one) for one in row.confounds),
+            tuple(confound.given for confound in row.confounds),
+            tuple(_kept(confound) for confound in row.confounds),
         )
         for row in block.rows
         if row.spearman and row.confounds

@@ -102,12 +102,14 @@ def _records(
         for row in block.rows:
             yield _record(block, row)
         for entry in block.systems:
+            system = {"metric": entry.metric, "n": block.system_count, "why": entry.why}
             yield (
-                {"data": block.data, "aspect": block.aspect, "level": "system",
-                 "metric": entry.metric, "n": block.system_count, "why": entry.why}
-                | _bounds("spearman", entry.spearman) | _bounds("pearson", entry.pearson)
+                {"data": block.data, "aspect": block.aspect, "level": "system"}
+                | system
+                | _bounds("spearman", entry.spearman)
+                | _bounds("pearson", entry.pearson)
                 | _bounds("accuracy", entry.accuracy)
-            )  # fmt: skip
+            )
     for pairs in damaged:
         for judged in pairs.rows:
             yield from _kinds(pairs, judged)
@@ -134,11 +136,11 @@ def _kinds(block: DamagedBlock, row: DamagedRow) -> Iterator[dict[str, object]]:
     } | _models(row.trained)
     if row.every is None:
         yield whole | {"aspect": EVERY, "n": 0, "failed": row.failed, "why": "every pair failed"}
-    for kind, found in row.kinds.items():
+    for kind, accuracy in row.kinds.items():
         # What is counted over all pairs stands beside their figure only.
         counted = {"failed": row.failed, "ties": _number(row.ties)} if kind == EVERY else {}
-        groups = {"aspect": kind, "n": found.n, "groups": found.groups or ""}
-        yield whole | groups | counted | _bounds("accuracy", found)
+        groups = {"aspect": kind, "n": accuracy.n, "groups": accuracy.groups or ""}
+        yield whole | groups | counted | _bounds("accuracy", accuracy)
 
 
 def _models(trained: Iterable[TrainedOn]) -> dict[str, object]:
@@ -152,7 +154,11 @@ def _models(trained: Iterable[TrainedOn]) -> dict[str, object]:
 
 
 def _record(block: Block, row: Row) -> dict[str, object]:
-    kept = [f"{one.given} {one.kept:.3f}" for one in row.confounds if one.kept is not None]
+    kept = [
+        f"{partial.given} {partial.kept:.3f}"
+        for partial in row.confounds
+        if partial.kept is not None
+    ]
     record: dict[str, object] = {
         "data": block.data,
         "aspect": block.aspect,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from grice.cli._emit import emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.evaluation.gate import Rules
+    from grice.evaluation.gate import GateResult
 
 HELP = "hold scores against thresholds: exit status 0 passed, 1 failed, 2 unusable input"
 
@@ -22,15 +23,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "--min",
         action="append",
         default=[],
-        type=_bar,
-        metavar="METRIC=BAR",
-        help="the low end of the 95 %% interval of the mean reaches BAR; may be repeated",
+        type=_minimum,
+        metavar="METRIC=VALUE",
+        help="the low end of the 95 %% interval of the mean reaches VALUE; may be repeated",
     )
     parser.add_argument(
         "--max-share-below",
         action="append",
         default=[],
-        type=_share_bar,
+        type=_share_below,
         metavar="METRIC:VALUE=SHARE",
         help="at most SHARE of the items score below VALUE, by the high end of the interval",
     )
@@ -39,7 +40,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             f"--max-{status}",
             action="append",
             default=[],
-            type=_status_bar,
+            type=_share,
             metavar="[METRIC=]SHARE",
             help=f"at most SHARE of the scores {status}, of all metrics or of one",
         )
@@ -55,71 +56,54 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each check and return 0 if all passed, else 1."""
-    from grice.evaluation.gate import gate_file
+    from grice.evaluation.gate import gate_file, rules
     from grice.files import write_text
-    from grice.records import to_json
     from grice.report.gate import junit, markdown
 
-    result = gate_file(arguments.scores, _rules(arguments))
+    wanted = rules(
+        minimum=arguments.min,
+        share_below=arguments.max_share_below,
+        max_failed=arguments.max_failed,
+        max_abstained=arguments.max_abstained,
+        allow_uncertain=arguments.allow_uncertain,
+    )
+    result = gate_file(arguments.scores, wanted)
     if arguments.junit is not None:
         write_text(arguments.junit, junit(result, arguments.scores))
     if arguments.markdown is not None:
         write_text(arguments.markdown, markdown(result, arguments.scores))
-    if arguments.json:
-        sys.stdout.write(to_json(result) + "\n")
-    else:
-        from grice.cli.tables import print_lines
-
-        for check in result.checks:
-            style = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}[check.verdict]
-            print_lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=style)
+    emit(result, _print, as_json=arguments.json)
     return 0 if result.passed else 1
 
 
-def _rules(arguments: argparse.Namespace) -> Rules:
-    from grice.evaluation.gate import EVERY, Bar, Rules
+def _print(result: GateResult) -> None:
+    from grice.cli.tables import print_lines
 
-    return Rules(
-        _once("--min", arguments.min),
-        tuple(Bar(*bar) for bar in arguments.max_share_below),
-        _once("--max-failed", [(one or EVERY, bar) for one, bar in arguments.max_failed]),
-        _once("--max-abstained", [(one or EVERY, bar) for one, bar in arguments.max_abstained]),
-        arguments.allow_uncertain,
-    )
+    for check in result.checks:
+        style = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}[check.verdict]
+        print_lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=style)
 
 
-def _once(flag: str, bars: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Return bars by metric; of two for one metric none is dropped in silence."""
-    from grice.errors import InputError
-
-    found: dict[str, float] = {}
-    for metric, bar in bars:
-        if metric in found:
-            raise InputError(f"{flag}: two bars for {metric}, {found[metric]:g} and {bar:g}")
-        found[metric] = bar
-    return found
-
-
-def _bar(text: str) -> tuple[str, float]:
-    metric, equals, bar = text.rpartition("=")
+def _minimum(text: str) -> tuple[str, float]:
+    metric, equals, value = text.rpartition("=")
     if not (metric and equals):
-        raise argparse.ArgumentTypeError(f"{text!r}: write METRIC=BAR, such as relevance=0.6")
-    return metric, _number(bar, text)
+        raise argparse.ArgumentTypeError(f"{text!r}: write METRIC=VALUE, such as relevance=0.6")
+    return metric, _number(value, text)
 
 
-def _share_bar(text: str) -> tuple[str, float, float]:
-    place, equals, bar = text.rpartition("=")
+def _share_below(text: str) -> tuple[str, float, float]:
+    place, equals, share = text.rpartition("=")
     metric, colon, value = place.rpartition(":")
     if not (metric and colon and equals):
         raise argparse.ArgumentTypeError(
             f"{text!r}: write METRIC:VALUE=SHARE, such as relevance:0.3=0.1"
         )
-    return metric, _number(value, text), _number(bar, text)
+    return metric, _number(value, text), _number(share, text)
 
 
-def _status_bar(text: str) -> tuple[str, float]:
-    metric, _, bar = text.rpartition("=")
-    return metric, _number(bar, text)
+def _share(text: str) -> tuple[str, float]:
+    metric, _, share = text.rpartition("=")
+    return metric, _number(share, text)
 
 
 def _number(number: str, text: str) -> float:

@@ -82,7 +82,7 @@ def _rows(card: HealthCard) -> list[tuple[str, str, str, str]]:
         ("abstained", card.abstained, ".1%"),
         ("failed", card.failed, ".1%"),
         ("nearest known event", card.nearest_known, ".2f"),
-        ("unlike the training data", card.outside, ".1%"),
+        ("out of domain", card.outside, ".1%"),
     ):
         if estimate is not None:
             figure = format(estimate.value, form)

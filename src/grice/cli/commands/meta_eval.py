@@ -1,4 +1,4 @@
-"""``grice meta-eval``: how far metrics agree with people, beside trivial floors."""
+"""``grice meta-eval``: how far metrics agree with people, beside trivial baselines."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import RatedSet
     from grice.scoring.api import Grader
 
-HELP = "correlate metrics with human ratings, beside trivial floors"
+HELP = "correlate metrics with human ratings, beside trivial baselines"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "names", nargs="*", metavar="METRIC", help="metrics to judge; the floors are always there"
+        "names",
+        nargs="*",
+        metavar="METRIC",
+        help="metrics to judge; the trivial baselines are always there",
     )
     parser.add_argument(
         "--on",
@@ -49,7 +52,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         default="mean",
         help="how scores of replies become one of their conversation",
     )
-    parser.add_argument("--baseline", metavar="METRIC", help="the floor to compare with")
+    parser.add_argument("--baseline", metavar="METRIC", help="the trivial baseline to compare with")
     parser.add_argument("--kendall", action="store_true", help="Kendall's tau-b too")
     parser.add_argument(
         "--most",

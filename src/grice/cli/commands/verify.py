@@ -30,18 +30,24 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
     parser.add_argument(
-        "--tolerance", type=float, default=1e-6, metavar="T",
+        "--tolerance",
+        type=float,
+        default=1e-6,
+        metavar="T",
         help="figures this near are the same (default 1e-6)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--faithful",
         action="store_true",
         help="instead: does the score move as its evidence says when a reply is changed?",
     )
     parser.add_argument(
-        "--on", action="append", default=[], metavar="FILE",
+        "--on",
+        action="append",
+        default=[],
+        metavar="FILE",
         help="with --faithful: conversations, such as deco_train.jsonl; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_metric_options(parser, words)
 
@@ -90,15 +96,19 @@ def _print(result: VerifyResult) -> None:
     print_lines([f"{result.file}: {plural(result.scores, 'score')} re-derived"], style="bold")
     print_table(
         ("metric", "kind", "verified", "differs"),
-        [(one.metric, one.kind, f"{one.verified:,}", f"{one.differs:,}") for one in result.tallies],
+        [
+            (tally.metric, tally.kind, f"{tally.verified:,}", f"{tally.differs:,}")
+            for tally in result.tallies
+        ],
     )
     if result.ok:
         print_lines(["everything follows"], style="green")
         return
-    for one in result.differences:
-        place = one.conversation if one.turn is None else f"{one.conversation} #{one.turn}"
-        print_lines([f"{place}  {one.metric}, {one.kind}: {one.piece or ''}".rstrip(": ")])
-        print_lines([one.what], style="bold red", indent=4)
+    for difference in result.differences:
+        turn = "" if difference.turn is None else f" #{difference.turn}"
+        place = f"{difference.conversation}{turn}  {difference.metric}, {difference.kind}"
+        print_lines([f"{place}: {difference.piece or ''}".rstrip(": ")])
+        print_lines([difference.what], style="bold red", indent=4)
     if result.more:
         print_lines([f"… and {result.more:,} more"])
 
