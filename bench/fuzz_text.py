@@ -29,13 +29,14 @@ from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
 from grice.knowledge.search import concepts
+from grice.metrics.coherence.features import verbatim_features
+from grice.metrics.coherence.turn_text import read_turn
+from grice.metrics.engagement.features import surface
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
-from grice.runtime.thread_numbers import again_numbers, said
 from grice.text.events import event_text, reaction
 from grice.text.repetition import novelty
 from grice.text.script import unreadable
-from grice.text.surface import surface
 
 SHOWN = 3
 """Failures of a kind that are printed; further ones are counted."""
@@ -77,8 +78,8 @@ class Reader:
         """Raise whatever a rule raises, or AssertionError for what cannot be."""
         share = novelty(text, [before]).novel_fraction
         assert 0 <= share <= 1, f"the share of new words is {share}"
-        unreadable(text), not_english(text), concepts(text), said(text)
-        surface(before, text), again_numbers("AB", [before, text])
+        unreadable(text), not_english(text), concepts(text), read_turn(text)
+        surface(before, text), verbatim_features("AB", [before, text])
         event_text(text), reaction(text, said_by="previous")
         exchange = Exchange((before,), text)
         self._patterns.extract([exchange])

@@ -48,7 +48,7 @@ REGISTRIES = {
     "grice.formats._registry": r"grice\.formats\.[^_]\w+",
     "grice.perturb.registry": r"grice\.perturb\.[^_]\w+",
     "grice.evaluation.rows": r"grice\.evaluation\.benches\.\w+",
-    "grice.knowledge.compatibility": r"grice\.knowledge\.compatibility_\w+",
+    "grice.metrics.commonsense.scorers": r"grice\.knowledge\.compatibility_\w+",
 }
 """Which modules each registry finds by going through a package; the commands are roots."""
 NO_REGISTRIES = ("grice.cli", "grice.metrics.registry")

@@ -10,9 +10,9 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.columns import score_table
 from grice.evaluation.damaged import EVERY, read_pairs
 from grice.evaluation.pairs import accuracy, shares
+from grice.evaluation.table import score_table
 from grice.scoring import load
 
 

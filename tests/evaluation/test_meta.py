@@ -8,15 +8,17 @@ import re
 
 import made_sets
 import pytest
+import score_files
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.columns import Column, ScoreTable, read_table, score_table
+from grice.evaluation.agreement import BASELINES, NOT_HERE, evaluate
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.evaluation.meta import BASELINES, NOT_HERE, evaluate, shared_evidence
-from grice.evaluation.scores import ScoreLine
+from grice.evaluation.meta import shared_evidence
+from grice.evaluation.table import Column, read_table, score_table
+from grice.report.meta_latex import as_latex
 from grice.report.meta_page import as_html
-from grice.report.meta_tables import as_csv, as_latex
+from grice.report.meta_tables import as_csv
 from grice.scoring import load
 
 
@@ -130,22 +132,19 @@ def test_fewer_than_ten_items_say_so_and_fewer_than_four_have_no_figure(tmp_path
         assert (found.spearman is None) == (count < 4)
 
 
-def test_failed_items_are_left_out_and_abstained_ones_keep_the_neutral_value(turns):
-    lines = {
-        item.conversation.id: [
-            ScoreLine(
-                item.conversation.id,
-                item.conversation.targets[0],
-                "m",
-                None if i == 0 else 0.5 if i == 1 else float(i),
-                "failed" if i == 0 else "abstained" if i == 1 else "ok",
-                "m:1",
-            )
-        ]
+def test_failed_items_are_left_out_and_abstained_ones_keep_the_neutral_value(turns, tmp_path):
+    rows = [
+        score_files.line(
+            item.conversation.id,
+            item.conversation.targets[0],
+            None if i == 0 else 0.5 if i == 1 else float(i),
+            "m",
+            "failed" if i == 0 else "abstained" if i == 1 else "ok",
+        )
         for i, item in enumerate(turns.items)
         if i != 2
-    }
-    found = ScoreTable({"m": lines}, {"m": "m:1"}).column("m", turns)
+    ]
+    found = read_table(score_files.write(tmp_path / "m.jsonl", rows)).column("m", turns)
     assert found.values[:4] == (None, 0.5, None, 3.0)
     assert (found.abstained, found.failed, found.missing) == (1, 1, 1)
     block = evaluated(turns, found, column("length", lengths(turns)))
@@ -153,11 +152,11 @@ def test_failed_items_are_left_out_and_abstained_ones_keep_the_neutral_value(tur
     assert row(block, "length").n == 40
 
 
-def test_scores_of_replies_become_one_of_their_conversation(dialogues):
+def test_scores_of_replies_become_one_of_their_conversation(dialogues, tmp_path):
     item = dialogues.items[0].conversation
-    lines = [ScoreLine(item.id, turn, "m", value, "ok", "m:1")
-             for turn, value in ((0, 9.0), (1, 0.2), (2, 9.0), (3, 0.6))]  # fmt: skip
-    table = ScoreTable({"m": {item.id: lines}}, {"m": "m:1"})
+    values = enumerate((9.0, 0.2, 9.0, 0.6))
+    rows = [score_files.line(item.id, turn, value, "m") for turn, value in values]
+    table = read_table(score_files.write(tmp_path / "m.jsonl", rows))
     for reduce, value in (("mean", 0.4), ("min", 0.2), ("last", 0.6)):
         found = table.column("m", dialogues, reduce)
         assert found.values[0] == pytest.approx(value)  # turns of the user are not judged
@@ -279,8 +278,8 @@ def test_scores_of_two_versions_of_a_metric_are_refused(tmp_path):
     path = tmp_path / "scores.jsonl"
     path.write_text("".join(json.dumps({**line, "turn": i, "signature": f"m:{i}"}) + "\n"
                             for i in range(2)))  # fmt: skip
-    with pytest.raises(InputError, match="computed in two ways"):
-        read_table(str(path))
+    with pytest.raises(InputError, match="computed in 2 ways"):
+        read_table(str(path)).signature("m")
 
 
 @pytest.mark.data

@@ -22,7 +22,7 @@ from grice.evaluation.replies import (
     systems,
 )
 from grice.evaluation.rows import find_task
-from grice.knowledge.compatibility import cautious_score
+from grice.metrics.commonsense.scorers import cautious_score
 from grice.records import KnownTail, Triple
 from grice.scoring.models import Models
 

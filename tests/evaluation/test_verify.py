@@ -10,7 +10,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.counterfactuals import counterfactuals
 from grice.evaluation.faithful import faithfulness, opposite, without
-from grice.evaluation.verify import metrics_of, stated_options
+from grice.evaluation.verify import stated
 from grice.metrics.declaration import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.records import (
@@ -172,12 +172,11 @@ def test_the_terminal_says_what_follows_and_what_does_not(scored, capsys):
 
 
 def test_options_are_read_from_the_signature(scored):
-    signatures = metrics_of(str(scored))
-    registry = find_metrics()
-    options = stated_options(registry.named("relevance"), signatures["relevance"])
-    assert options == {"history": "2"}
+    how = stated(str(scored), find_metrics().metrics)
+    assert set(how.signatures) == {"commonsense", "relevance", "log_length"}
+    assert how.options["relevance"] == {"history": 2}
     with pytest.raises(InputError, match="cannot be read"):
-        metrics_of(str(scored.with_name("none.jsonl")))
+        stated(str(scored.with_name("none.jsonl")), {})
 
 
 class Store:

@@ -11,13 +11,13 @@ from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
 from grice.knowledge.search import concepts
+from grice.metrics.engagement.features import surface
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
 from grice.text.contractions import written_out
 from grice.text.events import event_text, reaction
 from grice.text.repetition import novelty
 from grice.text.script import unreadable
-from grice.text.surface import surface
 
 SCHEMA = load_schema("atomic2020")
 SAID = (

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.knowledge import open_regressor
-from grice.knowledge.regressors import CountedEdges, JoinedTexts, read_edges, write_edges
+from grice.metrics.rating_regressors.models import (
+    CountedEdges,
+    JoinedTexts,
+    Regressor,
+    read_edges,
+    write_edges,
+)
 from grice.runtime.bundle import open_bundle
 from grice.runtime.heads import Mlp
 from grice.runtime.protocols import Pair, PairClassifier
@@ -30,7 +35,7 @@ def regressor(folder, write_card, reads, inputs):
     Mlp(layers).save(folder / "head.npz")
     write_edges(folder / "edges.txt.gz", EDGES)
     write_card(folder, "rating-regressor", {"reads": reads})
-    return open_regressor(open_bundle(folder), Letters())
+    return Regressor(open_bundle(folder), Letters())
 
 
 def test_edges_come_back_in_both_directions(tmp_path):

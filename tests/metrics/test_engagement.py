@@ -6,10 +6,10 @@ import pytest
 
 import grice
 from grice.metrics.engagement import engagement
+from grice.metrics.engagement.replies import Part, Weighed
 from grice.metrics.page import model_cards
 from grice.records import FeatureEvidence, Response, Turn
 from grice.runtime.bundle import open_bundle
-from grice.runtime.replies import Part, Weighed
 
 
 class Known:

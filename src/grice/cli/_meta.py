@@ -10,22 +10,30 @@ from rich.text import Text
 
 from grice.cli.terminal import console
 from grice.errors import counted
+from grice.evaluation.pairs import DamagedBlock
 from grice.evaluation.trained import worst_mark
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from grice.evaluation.agreement import Block, Row
     from grice.evaluation.confounds import Confound
-    from grice.evaluation.meta import Block, Row
-    from grice.evaluation.pairs import DamagedBlock
     from grice.stats.estimate import Estimate
 
-__all__ = ["print_block", "print_pairs"]
+__all__ = ["print_block"]
 
 
-def print_block(block: Block) -> None:
-    """Print one set and aspect: correlations, what is left of them, systems."""
+def print_block(block: Block | DamagedBlock) -> None:
+    """Print one table of a meta-evaluation."""
     out = console()
+    if isinstance(block, DamagedBlock):
+        _print_pairs(out, block)
+    else:
+        _print_rated(out, block)
+
+
+def _print_rated(out: Console, block: Block) -> None:
+    """Print one set and aspect: correlations, what is left of them, systems."""
     out.print(f"{block.data} · {block.aspect}", style="bold")
     out.print(Text(_about(block), style="dim"))
     _print_rows(out, block)
@@ -35,9 +43,8 @@ def print_block(block: Block) -> None:
     out.print()
 
 
-def print_pairs(block: DamagedBlock) -> None:
+def _print_pairs(out: Console, block: DamagedBlock) -> None:
     """Print one collection of damaged texts: how often each metric sees the damage, by kind."""
-    out = console()
     out.print(f"{block.data} · original scored above its damaged version", style="bold")
     drawn = "" if block.pairs == block.of else f" (drawn from {block.of:,})"
     about = (

@@ -15,11 +15,10 @@ import numpy as np
 from grice.evaluation.replies import ASPECT, PERSON, Column, correlations
 from grice.evaluation.rows import Row
 from grice.evaluation.triples import GENERATOR
-from grice.knowledge.compatibility import Sources, find_scorer, mean_score
-from grice.knowledge.compatibility_cosine import best_cosine
 from grice.knowledge.extraction import Exchange
 from grice.knowledge.lookup import encoded
 from grice.metrics.commonsense import MODELS
+from grice.metrics.commonsense.scorers import Sources, best_cosine, find_scorer, mean_score
 from grice.records import Triple
 from grice.stats import Estimate, mean
 

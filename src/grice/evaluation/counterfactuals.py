@@ -9,23 +9,25 @@ from __future__ import annotations
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from grice.evaluation.evidence import spans, worded
 from grice.evaluation.faithful import without
+from grice.evaluation.variants import reworded
 from grice.knowledge.edit import Below, Stamp, add
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.stack import Stack
-from grice.records import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
+from grice.records import Conversation, Score, Span, Triple, TripleEvidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["Counterfactual", "counterfactuals"]
+__all__ = ["Counterfactual", "best_of_each_kind", "counterfactuals"]
 
 TRIED = 12
 """Most changes tried of each kind: one per triple of a reply, the least plausible first."""
@@ -67,34 +69,32 @@ def counterfactuals(
         return []
     talk = msgspec.structs.replace(conversation, targets=(score.turn,))
     tried = [*_with_triples(loaded, talk, score), *_without_words(loaded, talk, score)]
-    return sorted(
-        (one for one in tried if one.lift > 1e-9), key=lambda one: (-one.lift, one.change)
-    )
+    lifting = [change for change in tried if change.lift > 1e-9]
+    return sorted(lifting, key=lambda change: (-change.lift, change.change))
 
 
-class _Store(NamedTuple):
-    parameter: str
-    knowledge: StoredKnowledge
+def best_of_each_kind(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
+    """Return the first change of each kind: the one that lifts most, as they come ordered."""
+    best: dict[str, Counterfactual] = {}
+    for change in changes:
+        best.setdefault(change.kind, change)
+    return list(best.values())
 
 
 def _with_triples(
     loaded: LoadedMetric, talk: Conversation, score: Score
 ) -> Iterator[Counterfactual]:
-    stores = [
-        _Store(name, model)
-        for name, model in loaded.models.items()
-        if isinstance(model, StoredKnowledge)
-    ]
-    triples = [one for one in score.evidence if isinstance(one, TripleEvidence)]
-    triples.sort(key=lambda one: one.plausibility)
-    for evidence in triples[:TRIED]:
-        said = evidence.triple
-        triple = Triple(said.head, said.relation, said.tail, source="what if")
-        for store in stores:
-            with _added(store.knowledge, triple) as more:
-                (scores,) = loaded.with_models(**{store.parameter: more}).score([talk])
-            words = f"{said.head} —{said.relation}→ {said.tail}"
-            yield from _lifts("knowledge", words, scores, score, None)
+    stores = {
+        name: model for name, model in loaded.models.items() if isinstance(model, StoredKnowledge)
+    }
+    pieces = [piece for piece in score.evidence if isinstance(piece, TripleEvidence)]
+    pieces.sort(key=lambda piece: piece.plausibility)
+    for piece in pieces[:TRIED]:
+        head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
+        for parameter, knowledge in stores.items():
+            with _added(knowledge, Triple(head, relation, tail, source="what if")) as more:
+                (scores,) = loaded.with_models(**{parameter: more}).score([talk])
+            yield from _lifts("knowledge", worded(piece.triple), scores, score, None)
 
 
 @contextmanager
@@ -115,23 +115,12 @@ def _without_words(
 ) -> Iterator[Counterfactual]:
     assert score.turn is not None
     text = talk.turns[score.turn].text
-    spans = list(dict.fromkeys(span for span in _spans(score) if span.turn == score.turn))
-    changed = []
-    for span in spans[:TRIED]:
-        turns = list(talk.turns)
-        turns[score.turn] = msgspec.structs.replace(turns[score.turn], text=without(text, span))
-        changed.append(msgspec.structs.replace(talk, turns=tuple(turns)))
-    for span, scores in zip(spans, loaded.score(changed), strict=False):
+    # The tail of a triple before its head.
+    places = [span for piece in score.evidence for _, span in reversed([*spans(piece)])]
+    own = list(dict.fromkeys(span for span in places if span.turn == score.turn))[:TRIED]
+    changed = [reworded(talk, score.turn, without(text, span)) for span in own]
+    for span, scores in zip(own, loaded.score(changed), strict=True):
         yield from _lifts("text", text[span.start : span.end], scores, score, span)
-
-
-def _spans(score: Score) -> Iterator[Span]:
-    for piece in score.evidence:
-        match piece:
-            case TripleEvidence(triple=triple):
-                yield from (one for one in (triple.tail_span, triple.head_span) if one is not None)
-            case FeatureEvidence(span=Span() as span):
-                yield span
 
 
 def _lifts(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError
+from grice.errors import InputError, counted
 from grice.evaluation.datasets import Item, Rated, RatedSet
 from grice.evaluation.sample import hashed
 from grice.formats import read
@@ -81,6 +81,13 @@ class PairedSet(NamedTuple):
     same: dict[str, int]
     left_out: dict[str, int]
     rated: Rated
+
+    def remarks(self) -> list[str]:
+        """Return one line for each kind of damage with records that were left out."""
+        return [
+            f"{self.set.name}: no known original of {counted(count, 'record')} of {kind}: left out"
+            for kind, count in self.left_out.items()
+        ]
 
 
 def read_pairs(

@@ -16,9 +16,10 @@ import msgspec
 
 from grice.errors import counted
 from grice.evaluation.proportions import proportion
-from grice.knowledge.compatibility import EACH
+from grice.evaluation.variants import reworded
+from grice.metrics.commonsense.scorers import EACH
 from grice.perturb.negation import negated
-from grice.perturb.wording import antonyms, fit, put, words
+from grice.perturb.wording import agreeing, antonyms, replace, words
 from grice.records import Conversation, KnownTail, Score, Span, Triple, TripleEvidence
 from grice.stats.estimate import Estimate
 
@@ -206,7 +207,7 @@ def _antonymous(clause: str) -> str | None:
     found = words(clause)
     for i, word in enumerate(found):
         if word.kind and (others := antonyms(word.lower, word.kind)):
-            return put(clause, {(word.start, word.end): fit(others[0], found, i)})
+            return replace(clause, {(word.start, word.end): agreeing(others[0], found, i)})
     return None
 
 
@@ -234,10 +235,8 @@ def _text_rate(
 
 
 def _changed(edit: _Edit) -> Conversation:
-    talk = edit.reply.conversation
-    turns = list(talk.turns)
-    turns[edit.reply.turn] = msgspec.structs.replace(turns[edit.reply.turn], text=edit.text)
-    return msgspec.structs.replace(talk, turns=tuple(turns), targets=(edit.reply.turn,))
+    changed = reworded(edit.reply.conversation, edit.reply.turn, edit.text)
+    return msgspec.structs.replace(changed, targets=(edit.reply.turn,))
 
 
 def _rises(before: float, after: float) -> bool:

@@ -17,7 +17,8 @@ import msgspec
 
 from grice.errors import InputError, counted, did_you_mean
 from grice.evaluation.proportions import proportion
-from grice.evaluation.scores import metric_range, read_score_groups
+from grice.evaluation.scores import read_score_groups
+from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW
 

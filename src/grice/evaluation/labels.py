@@ -8,20 +8,15 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, RecordError, counted, did_you_mean
-from grice.evaluation.scores import (
-    TURN_BITS,
-    Ids,
-    MetricScores,
-    ScoreSet,
-    read_rows,
-    read_scores,
-)
-from grice.stats.estimate import FEW, Floats, Integers
+from grice.evaluation.scores import read_rows
+from grice.evaluation.table import TURN_BITS, Ids, MetricScores, ScoreTable, read_table
+from grice.stats.estimate import FEW
+from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["Aligned", "Column", "Unit", "align"]
+__all__ = ["Aligned", "JoinedScores", "Unit", "align"]
 
 Unit: TypeAlias = Literal["turn", "conversation"]
 """What was rated: single turns, or whole conversations."""
@@ -42,7 +37,7 @@ class Label(msgspec.Struct, frozen=True):
     turn: int | None = None
 
 
-class Column(NamedTuple):
+class JoinedScores(NamedTuple):
     """One metric over all items of a file of scores.
 
     Attributes:
@@ -72,7 +67,7 @@ class Aligned(NamedTuple):
     ids: Ids
     items: Integers
     ratings: Floats
-    columns: dict[str, Column]
+    columns: dict[str, JoinedScores]
     remarks: tuple[str, ...]
 
     @property
@@ -84,7 +79,7 @@ class Aligned(NamedTuple):
         """Return the conversation of some items; None if each item is one of its own."""
         if self.unit == "conversation":
             return None
-        return [int(one) for one in self.conversations[places]]
+        return [int(number) for number in self.conversations[places]]
 
     @property
     def rated(self) -> Integers:
@@ -107,24 +102,20 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
             are mixed.
     """
     ids = Ids()
-    found = read_scores(scores, ids)
+    table = read_table(scores, ids).check_unique()
     unit, rated, numbers = _read_labels(labels, ids)
-    wanted = {name: found.named(name) for name in metrics} if metrics else found.metrics
-    items = _items(wanted, unit)
+    wanted = {name: table.named(name) for name in metrics} if metrics else table.metrics
+    items = _items(wanted.values(), unit)
     columns, remarks = {}, []
-    for name, one in wanted.items():
-        if len(one.signatures) > 1:
-            raise InputError(
-                f"{scores}: {name} was computed in {len(one.signatures)} ways; give scores of one "
-                f"run: {'; '.join(one.signatures)}"
-            )
-        if unit == "turn" and not (one.turns >= 0).any():
+    for name, metric_scores in wanted.items():
+        table.signature(name)
+        if unit == "turn" and not (metric_scores.turns >= 0).any():
             remarks.append(f"{name} scores whole conversations, turns were rated: left out")
         else:
-            columns[name] = _column(one, unit, items)
+            columns[name] = _joined(metric_scores, unit, items)
     if not columns:
         raise InputError(f"{scores}: no metric scores single turns, which {labels} rates")
-    _check_known(labels, found, unit, items, numbers)
+    _check_known(labels, table, unit, items, numbers)
     missing = sum(not values for values in rated.values())
     if missing:
         remarks.append(
@@ -175,27 +166,26 @@ def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dic
     return next(iter(units)), rated, numbers
 
 
-def _items(metrics: dict[str, MetricScores], unit: Unit) -> Integers:
+def _numbers(scores: MetricScores, unit: Unit) -> Integers:
+    """Return the item that each score counts for; -1 for one that counts for none."""
     if unit == "conversation":
-        parts = [one.conversations << TURN_BITS for one in metrics.values()]
-    else:
-        parts = [one.items[one.turns >= 0] for one in metrics.values()]
-    return np.unique(np.concatenate(parts))
+        return scores.conversations << TURN_BITS
+    return np.where(scores.turns >= 0, scores.items, -1)
 
 
-def _column(one: MetricScores, unit: Unit, items: Integers) -> Column:
-    if unit == "turn":
-        kept = one.turns >= 0
-        places = np.searchsorted(items, one.items[kept])
-        sides = []
-        for column in (one.values, one.given):
-            side = np.full(len(items), np.nan)
-            side[places] = column[kept]
-            sides.append(side)
-        return Column(sides[0], sides[1], one.signatures[0])
-    places = np.searchsorted(items, one.conversations << TURN_BITS)
-    values, given = (_means(places, column, len(items)) for column in (one.values, one.given))
-    return Column(values, given, one.signatures[0])
+def _items(metrics: Iterable[MetricScores], unit: Unit) -> Integers:
+    numbers = np.unique(np.concatenate([_numbers(scores, unit) for scores in metrics]))
+    return np.asarray(numbers[numbers >= 0], np.int64)
+
+
+def _joined(scores: MetricScores, unit: Unit, items: Integers) -> JoinedScores:
+    numbers = _numbers(scores, unit)
+    kept = numbers >= 0
+    places = np.searchsorted(items, numbers[kept])
+    values, given = (
+        _means(places, column[kept], len(items)) for column in (scores.values, scores.given)
+    )
+    return JoinedScores(values, given, scores.signatures[0])
 
 
 def _means(places: Integers, column: Floats, n: int) -> Floats:
@@ -206,14 +196,14 @@ def _means(places: Integers, column: Floats, n: int) -> Floats:
 
 
 def _check_known(
-    file: str, found: ScoreSet, unit: Unit, items: Integers, numbers: dict[int, int]
+    file: str, table: ScoreTable, unit: Unit, items: Integers, numbers: dict[int, int]
 ) -> None:
     for item, number in numbers.items():
         place = np.searchsorted(items, item)
         if place == len(items) or items[place] != item:
             raise RecordError(
-                f"{found.file} has no score of {found.ids.tell(item)}; turns are counted from 0, "
-                "and it holds only turns that were judged",
+                f"{table.source} has no score of {table.ids.describe(item)}; turns are "
+                "counted from 0, and it holds only turns that were judged",
                 file=file,
                 line=number,
                 field=unit,

@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError, counted
-from grice.evaluation.columns import score_table
-from grice.evaluation.damaged import EVERY, read_pairs
-from grice.evaluation.meta import BASELINES
+from grice.errors import InputError
+from grice.evaluation.damaged import EVERY
 from grice.evaluation.proportions import proportion
-from grice.evaluation.trained import Guard, Model, TrainedOn
+from grice.evaluation.trained import TrainedOn
 from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from grice.evaluation.damaged import Pair
-    from grice.evaluation.grid import Plan
+    from grice.evaluation.damaged import Pair, PairedSet
+    from grice.evaluation.table import Column
 
 __all__ = ["DamagedBlock", "DamagedRow", "Shares", "accuracy", "judge_pairs", "shares"]
 
@@ -89,65 +86,40 @@ class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_pairs(
-    name: str,
-    folder: Path | None,
-    plan: Plan,
-    heard: Callable[[str], None] = lambda _: None,
-    *,
-    most: int | None = None,
-    seed: int = 0,
+    paired: PairedSet, columns: Iterable[Column], trivial: Collection[str], drawn: str = ""
 ) -> DamagedBlock:
-    """Return how often each metric, and each floor of the level, scores the original higher.
+    """Return how often each metric scores the original higher.
 
     Args:
-        name: One of :data:`DAMAGED`.
-        folder: The data folder.
-        plan: The metrics and how they are loaded; ids of these texts are their own, so scores of
-            files are not looked at.
-        heard: Is told what is left out.
-        most: How many pairs to draw; by default all are judged.
-        seed: Seed of the draw.
-
-    Raises:
-        InputError: If the collection is not there.
+        paired: The collection.
+        columns: The metrics on its texts.
+        trivial: Names of the metrics that are trivial baselines.
+        drawn: How the pairs were drawn, for signatures; empty if they are all there are.
     """
-    read_in = read_pairs(name, folder, most=most, seed=seed)
-    for kind, count in read_in.left_out.items():
-        heard(f"{name}: no known original of {counted(count, 'record')} of {kind}: left out")
-    floors = BASELINES[read_in.set.level]
-    names = tuple(dict.fromkeys((*plan.metrics, *floors)))
-    loaded, signatures, bundles = plan.loaded(names)
-    table = score_table(loaded, signatures, read_in.rated)
-    guard = Guard(read_in.rated)
-    ids = [item.conversation.id for item in read_in.rated.items]
-    # Another draw gives other figures: it belongs to what was computed.
-    drawn = "" if len(read_in.pairs) == read_in.of else f",most:{most},seed:{seed}"
+    ids = [item.conversation.id for item in paired.rated.items]
     rows = []
-    for metric in names:
-        column = table.column(metric, read_in.rated, plan.reduce)
-        values = dict(zip(ids, column.values, strict=True))
-        models = (Model(bundle.card.name, bundle) for bundle in bundles[metric])
-        found = shares(read_in.pairs, values)
+    for column in columns:
+        judged = shares(paired.pairs, dict(zip(ids, column.values, strict=True)))
         rows.append(
             DamagedRow(
-                metric=metric,
+                metric=column.metric,
                 signature=f"{column.signature}|pairs:2{drawn}",
-                trivial=metric in floors,
-                kinds=found.kinds,
-                ties=found.ties,
-                failed=found.failed,
-                trained=guard.look(models),
+                trivial=column.metric in trivial,
+                kinds=judged.kinds,
+                ties=judged.ties,
+                failed=judged.failed,
+                trained=column.trained,
             )
         )
     rows.sort(key=lambda row: -row.every.value if row.every else 1.0)
     return DamagedBlock(
-        data=name,
-        level=read_in.set.level,
-        pairs=len(read_in.pairs),
-        of=read_in.of,
-        sources=len({pair.source for pair in read_in.pairs}),
-        same=read_in.same,
-        left_out=read_in.left_out,
+        data=paired.set.name,
+        level=paired.set.level,
+        pairs=len(paired.pairs),
+        of=paired.of,
+        sources=len({pair.source for pair in paired.pairs}),
+        same=paired.same,
+        left_out=paired.left_out,
         rows=tuple(rows),
     )
 

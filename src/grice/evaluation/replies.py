@@ -13,7 +13,8 @@ from grice.errors import InputError
 from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
 from grice.evaluation.triples import knowledge_of
-from grice.knowledge.compatibility import (
+from grice.metrics.commonsense import TURNS, combined, commonsense
+from grice.metrics.commonsense.scorers import (
     Sources,
     as_knowledge_base,
     cautious_score,
@@ -21,7 +22,6 @@ from grice.knowledge.compatibility import (
     mean_score,
     nearest_known,
 )
-from grice.metrics.commonsense import TURNS, combined, commonsense
 from grice.records import Triple, TripleEvidence
 from grice.runtime.protocols import Pair
 from grice.scoring.items import responses

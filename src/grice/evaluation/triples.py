@@ -14,7 +14,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from grice.errors import InputError
-from grice.knowledge.compatibility import (
+from grice.metrics.commonsense.scorers import (
     Sources,
     as_knowledge_base,
     find_scorer,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from grice.metrics.engagement.features import surface
+from grice.metrics.engagement.replies import WIDTH, Scale, reply_features
 from grice.numeric import sigmoid
 from grice.runtime.protocols import Pair
-from grice.runtime.replies import WIDTH, Scale, reply_features
-from grice.text.surface import surface
 from grice.text.tokens import WORDS
 from grice.training.logistic import balanced, fit_logistic
 from grice.training.replies import Penalty, Readings, fit_head

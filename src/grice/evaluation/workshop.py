@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
-from grice.evaluation.columns import score_table
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.measures import MEASURES, measured, paired_difference
 from grice.evaluation.people import PEOPLE, of_people
 from grice.evaluation.released import released
+from grice.evaluation.table import score_table
 from grice.evaluation.trained import Guard, models_named
 from grice.evaluation.triples import AREAS, SCORERS, area, models_of, read_triples
 from grice.stats.correlations import correlation_value
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
-    from grice.evaluation.columns import Scores
     from grice.evaluation.datasets import Rated, RatedSet
+    from grice.evaluation.table import Scores
     from grice.scoring.models import Models
     from grice.stats.estimate import Estimate
 

@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import StoredKnowledge
     from grice.knowledge.patterns import PatternExtractor
     from grice.knowledge.plausibility import TripleHead
-    from grice.knowledge.regressors import Regressor
     from grice.knowledge.search import SearchExtractor
     from grice.knowledge.store import KnowledgeStore
     from grice.knowledge.union import KnowledgeUnion
-    from grice.knowledge.word_vectors import WordVectors
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder, SpanTagger
+    from grice.runtime.word_vectors import WordVectors
 
 __all__ = [
     "describe_file",
@@ -29,7 +28,6 @@ __all__ = [
     "open_knowledge",
     "open_patterns",
     "open_plausibility",
-    "open_regressor",
     "open_search",
     "open_store",
     "open_union",
@@ -49,13 +47,6 @@ def open_patterns(tagger: SpanTagger) -> PatternExtractor:
     from grice.knowledge.patterns import PatternExtractor
 
     return PatternExtractor(tagger)
-
-
-def open_regressor(bundle: Bundle, encoder: Encoder) -> Regressor:
-    """Return what learned ratings, of a bundle of kind ``rating-regressor``."""
-    from grice.knowledge.regressors import Regressor
-
-    return Regressor(bundle, encoder)
 
 
 def open_plausibility(bundle: Bundle, encoder: Encoder) -> TripleHead:
@@ -126,7 +117,7 @@ def open_union(parts: Sequence[object]) -> KnowledgeUnion:
 
 def open_words(encoder: Encoder) -> WordVectors:
     """Return an embedder that reads each word by itself, of a bundle of kind ``word-encoder``."""
-    from grice.knowledge.word_vectors import WordVectors
+    from grice.runtime.word_vectors import WordVectors
 
     return WordVectors(encoder)
 

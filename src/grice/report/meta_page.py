@@ -13,8 +13,8 @@ from grice.report.scatter import Scatter, scatter
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.evaluation.agreement import Block
     from grice.evaluation.confounds import Confound
-    from grice.evaluation.meta import Block
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.stats.estimate import Estimate
 

@@ -1,24 +1,34 @@
-"""Meta-evaluation tables for papers and spreadsheets."""
+"""A meta-evaluation as JSON, CSV, LaTeX and a page."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+import grice
 from grice.evaluation.damaged import EVERY
-from grice.evaluation.trained import worst_mark
+from grice.files import write_text
+from grice.records import to_json
+from grice.report.meta_latex import as_latex
+from grice.report.meta_page import as_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
-    from grice.evaluation.meta import Block, Row
+    from grice.evaluation.agreement import Block, Row
+    from grice.evaluation.meta import Results
+    from grice.evaluation.overlap import Overlap
     from grice.evaluation.pairs import DamagedBlock, DamagedRow
     from grice.evaluation.trained import TrainedOn
     from grice.stats.estimate import Estimate
 
-__all__ = ["as_csv", "as_latex"]
+__all__ = ["as_csv", "as_json", "write_results"]
 
 FIELDS = (
     "data", "aspect", "level", "metric", "trivial", "n", "groups", "abstained", "failed", "missing",
@@ -27,6 +37,47 @@ FIELDS = (
     "baseline", "difference", "difference_low", "difference_high", "p_value", "cluster",
     "kept_given", "ceiling", "why", "caveats", "signature", "trained_on", "chosen_on",
 )  # fmt: skip
+
+
+def write_results(
+    results: Results,
+    *,
+    csv: Path | None = None,
+    latex: Path | None = None,
+    html: Path | None = None,
+    command: str = "",
+) -> None:
+    """Write a meta-evaluation to files.
+
+    Args:
+        results: The tables.
+        csv: File for one line per metric and set.
+        latex: File for a LaTeX table per set.
+        html: File for a page with plots.
+        command: The command that makes the page again.
+
+    Raises:
+        OutputError: If a file cannot be written.
+    """
+    tables = results.blocks, results.damaged
+    if csv is not None:
+        write_text(csv, as_csv(*tables))
+    if latex is not None:
+        write_text(latex, as_latex(*tables))
+    if html is not None:
+        title = "Metrics against human ratings" if results.blocks else "Metrics on damaged texts"
+        made = f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}"
+        page = as_html(*tables, title=title, command=command, made=made, shared=results.shared)
+        write_text(html, page)
+
+
+def as_json(results: Results) -> str:
+    """Return the tables as a JSON array, without the single values, which scores hold."""
+    blocks = (
+        replace(block, rows=tuple(replace(row, points=()) for row in block.rows))
+        for block in results.blocks
+    )
+    return to_json([*blocks, *results.damaged])
 
 
 def as_csv(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str:
@@ -91,11 +142,13 @@ def _kinds(block: DamagedBlock, row: DamagedRow) -> Iterator[dict[str, object]]:
 
 
 def _models(trained: Iterable[TrainedOn]) -> dict[str, object]:
-    known = tuple(trained)
-    return {
-        "trained_on": "; ".join(_trained(one) for one in known),
-        "chosen_on": "; ".join(_chosen(one) for one in known if one.chosen is not None),
-    }
+    learned, chosen = [], []
+    for model in trained:
+        learned.append(
+            _share(model.model, model.overlap) if model.overlap else f"{model.model} {model.says}"
+        )
+        chosen += [_share(model.model, model.chosen)] if model.chosen else []
+    return {"trained_on": "; ".join(learned), "chosen_on": "; ".join(chosen)}
 
 
 def _record(block: Block, row: Row) -> dict[str, object]:
@@ -130,16 +183,8 @@ def _record(block: Block, row: Row) -> dict[str, object]:
     return record
 
 
-def _trained(one: TrainedOn) -> str:
-    if one.overlap is None:
-        return f"{one.model} {one.says}"
-    share = one.overlap.share
-    return f"{one.model} {'not told' if share is None else _number(share.value)}"
-
-
-def _chosen(one: TrainedOn) -> str:
-    share = None if one.chosen is None else one.chosen.share
-    return f"{one.model} {'not told' if share is None else _number(share.value)}"
+def _share(model: str, overlap: Overlap) -> str:
+    return f"{model} {'not told' if overlap.share is None else _number(overlap.share.value)}"
 
 
 def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
@@ -154,129 +199,3 @@ def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
 
 def _number(value: float) -> str:
     return f"{value:.6f}"
-
-
-def as_latex(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str:
-    """Return a table per set, for the package ``booktabs``."""
-    lines = [line for block in blocks for line in _latex(block)]
-    lines += [line for pairs in damaged for line in _latex_pairs(pairs)]
-    return "\n".join(lines)
-
-
-def _latex(block: Block) -> Iterator[str]:
-    yield "\\begin{table}"
-    yield "\\centering"
-    yield "\\begin{tabular}{lrlrlr}"
-    yield "\\toprule"
-    yield "metric & Spearman & 95\\,\\% & Pearson & difference to the floor & $n$ \\\\"
-    yield "\\midrule"
-    for row in block.rows:
-        if row.spearman is None or row.pearson is None:
-            why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
-            yield f"{_tex(row.metric)}{_mark(row)} & {why} & {row.n} \\\\"
-            continue
-        versus = "" if row.versus is None else f"{row.versus.value:+.3f} {_interval(row.versus)}"
-        yield (
-            f"{_named(row)} & {row.spearman.value:.3f} & {_interval(row.spearman)} & "
-            f"{row.pearson.value:.3f} & {versus} & {row.n} \\\\"
-        )
-    yield "\\bottomrule"
-    yield "\\end{tabular}"
-    yield f"\\caption{{{_caption(block)}}}"
-    yield "\\end{table}"
-    yield ""
-
-
-def _latex_pairs(block: DamagedBlock) -> Iterator[str]:
-    """Yield a table with a line per kind of damage and a column per metric."""
-    yield "\\begin{table}"
-    yield "\\centering\\small"
-    yield f"\\begin{{tabular}}{{lr{'c' * len(block.rows)}}}"
-    yield "\\toprule"
-    yield " & ".join(["kind of damage", "$n$", *map(_stacked, block.rows)]) + " \\\\"
-    yield "\\midrule"
-    for kind in block.kinds:
-        found = [row.kinds.get(kind) for row in block.rows]
-        most = max(one.n for one in found if one is not None)
-        cells = ["--" if one is None else _share(one) for one in found]
-        yield " & ".join([_tex(kind), str(most), *cells]) + " \\\\"
-    yield "\\bottomrule"
-    yield "\\end{tabular}"
-    yield f"\\caption{{{_caption_pairs(block)}}}"
-    yield "\\end{table}"
-    yield ""
-
-
-def _stacked(row: DamagedRow) -> str:
-    """Return the name of a metric, one word over the other, to keep its column narrow."""
-    words = [_tex(word) for word in row.metric.split("_")]
-    words = [f"\\emph{{{word}}}" for word in words] if row.trivial else words
-    stack = r"\\".join(words)
-    return f"\\shortstack{{{stack}{_mark(row)}}}"
-
-
-def _share(found: Estimate) -> str:
-    return f"\\shortstack{{{found.value:.3f}\\\\{{\\scriptsize {_interval(found)}}}}}"
-
-
-def _caption_pairs(block: DamagedBlock) -> str:
-    drawn = "" if block.pairs == block.of else f" (drawn from {block.of})"
-    parts = [
-        f"{_tex(block.data)}, {block.level} level, {block.pairs} pairs{drawn} of {block.sources} "
-        "originals, whose versions the 95\\,\\% intervals take together",
-        "Share of pairs in which the original is scored above its damaged version; a tie counts "
-        "half. Emphasised: trivial floors",
-    ]
-    failed = [f"{_tex(row.metric)} {row.failed}" for row in block.rows if row.failed]
-    parts += [f"Pairs a metric failed on are left out: {', '.join(failed)}"] * bool(failed)
-    return ". ".join([*parts, *_said(block.rows)]) + "."
-
-
-def _mark(row: Row | DamagedRow) -> str:
-    return {"!": "$^{!}$", "~": "$^{\\sim}$", "": ""}[worst_mark(row.trained)]
-
-
-def _named(row: Row) -> str:
-    name = f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
-    return name + _mark(row)
-
-
-def _said(rows: Sequence[Row | DamagedRow]) -> list[str]:
-    """Return what the marks of a table mean."""
-    trained = [one for row in rows for one in row.trained]
-    marks = {
-        "!": [one.says for one in trained if one.mark == "!"],
-        "$\\sim$": [one.says for one in trained if one.mark == "~"],
-    }
-    return [
-        f"{mark}: {'; '.join(_tex(line) for line in dict.fromkeys(said))}"
-        for mark, said in marks.items()
-        if said
-    ]
-
-
-def _caption(block: Block) -> str:
-    parts = [f"{_tex(block.data)}, {_tex(block.aspect)}, {block.level} level, {block.items} items"]
-    if block.groups:
-        parts[0] += f" in {block.groups} groups, which the intervals take together"
-    parts.append(f"Emphasised: trivial floors; the floor compared with is {_tex(block.baseline)}")
-    parts += _said(block.rows)
-    if block.ceiling:
-        parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {_interval(block.ceiling)}")
-    return ". ".join(parts) + "."
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"[{estimate.low:.3f}, {estimate.high:.3f}]"
-
-
-_SPECIAL = {
-    "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-}  # fmt: skip
-
-
-def _tex(text: str) -> str:
-    return "".join(_SPECIAL.get(char, char) for char in text)

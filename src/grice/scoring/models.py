@@ -12,10 +12,10 @@ from grice.runtime.bundle import Bundle, open_bundle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from grice.metrics.relevance.pairs import PairHead
     from grice.runtime.bundle import Card
     from grice.runtime.embedded import Mode
     from grice.runtime.memo import MemoEncoder
-    from grice.runtime.pairs import PairHead
 
 __all__ = ["Models", "default_workers"]
 
@@ -162,18 +162,18 @@ class Models:
         return EmbeddedGenerator(bundle, mode=self.mode, threads=self._workers)
 
     def _open_language_model(self, bundle: Bundle) -> object:
-        from grice.runtime.language import LanguageModel
+        from grice.metrics.relevance.language_model import LanguageModel
 
         return LanguageModel(bundle, threads=self._workers)
 
     def _open_thread_head(self, bundle: Bundle) -> object:
-        from grice.runtime.memo import MemoMisfits
-        from grice.runtime.misfits import MisfitHead
-        from grice.runtime.threads import ThreadHead
+        from grice.metrics.coherence.dialogues import DialogueHead
+        from grice.metrics.coherence.memo import MemoReplacedTokens
+        from grice.metrics.coherence.replaced_tokens import ReplacedTokenDetector
 
         encoder = self._encoder_of(bundle)
-        head = MisfitHead.open(bundle, encoder.identity)
-        return ThreadHead(bundle, encoder, MemoMisfits(head, encoder, self._memo))
+        head = ReplacedTokenDetector.open(bundle, encoder.identity)
+        return DialogueHead(bundle, encoder, MemoReplacedTokens(head, encoder, self._memo))
 
     def _open_generative_knowledge(self, bundle: Bundle) -> object:
         from grice.knowledge import open_generative
@@ -195,7 +195,7 @@ class Models:
         return open_search(bundle, self._part(bundle, below, "knowledge"))
 
     def _open_pair_head(self, bundle: Bundle) -> PairHead:
-        from grice.runtime.pairs import PairHead
+        from grice.metrics.relevance.pairs import PairHead
 
         # One reading of the networks for all that stand on them.
         if bundle.digest not in self._pair_heads:
@@ -208,15 +208,15 @@ class Models:
         return self._open_pair_head(self.bundle(below))
 
     def _open_fluent_pair_head(self, bundle: Bundle) -> object:
-        from grice.runtime.oddness import FluentPairHead, Oddness
+        from grice.metrics.relevance.fluency import FluencyModel, FluentPairHead
 
         _, below = _below(bundle.card)
         model = self._part(bundle, below, "likelihood")
-        oddness = Oddness(self.bundle(below), model)  # type: ignore[arg-type]
+        oddness = FluencyModel(self.bundle(below), model)  # type: ignore[arg-type]
         return FluentPairHead(bundle, self._open_pair_head(bundle), oddness)
 
     def _open_reply_head(self, bundle: Bundle) -> object:
-        from grice.runtime.replies import ReplyHead
+        from grice.metrics.engagement.replies import ReplyHead
 
         base = bundle.card.settings.get("base")
         if base is None:
@@ -245,9 +245,9 @@ class Models:
         return open_patterns(tagger)  # type: ignore[arg-type]
 
     def _open_regressor(self, bundle: Bundle) -> object:
-        from grice.knowledge import open_regressor
+        from grice.metrics.rating_regressors.models import Regressor
 
-        return open_regressor(bundle, self._encoder_of(bundle))
+        return Regressor(bundle, self._encoder_of(bundle))
 
     def _open_span_head(self, bundle: Bundle) -> object:
         from grice.runtime.memo import MemoSpanTagger

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.evaluation.bench import Figure
-    from grice.evaluation.columns import Scores
     from grice.evaluation.published import Bench
+    from grice.evaluation.table import Scores
     from grice.evaluation.wins import Win
     from grice.evaluation.workshop import Workshop
 

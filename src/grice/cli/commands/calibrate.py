@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli._emit import emit, names
 from grice.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from grice.evaluation.calibrate import Calibrated, Calibration
+    from grice.evaluation.calibrate import Calibration
 
 HELP = "map scores to the scale of your raters, from a few ratings"
 
@@ -56,26 +57,23 @@ def run(arguments: argparse.Namespace) -> int:
             "to fit a map give two files, grice calibrate LABELS.jsonl OUT.jsonl -o MAP.json; to "
             "apply one, grice calibrate --apply MAP.json OUT.jsonl"
         )
-    names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
-    found = calibrate(
+    calibration = calibrate(
         *arguments.files,
-        metrics=names,
+        metrics=names(arguments.metrics),
         scale=None if arguments.scale is None else tuple(arguments.scale),
         level=arguments.level,
         seed=arguments.seed,
     )
     if arguments.output is not None:
-        write_text(arguments.output, to_json(found) + "\n")
-    if arguments.json:
-        sys.stdout.write(to_json(found) + "\n")
-    else:
-        _print(found)
+        write_text(arguments.output, to_json(calibration) + "\n")
+    emit(calibration, _print, as_json=arguments.json)
     return 0
 
 
 def _apply(arguments: argparse.Namespace) -> int:
     from grice.evaluation.calibrate import apply, read_calibration
     from grice.files import write_lines
+    from grice.records import json_line
 
     if len(arguments.files) != 1:
         raise InputError("--apply takes one file of scores, as grice score wrote it")
@@ -84,41 +82,34 @@ def _apply(arguments: argparse.Namespace) -> int:
         arguments.files[0],
         across_signatures=arguments.across_signatures,
     )
-    lines = _encoded(rows)
+    lines = (json_line(row) + b"\n" for row in rows)
     if arguments.output is None:
-        for line in lines:
-            sys.stdout.buffer.write(line)
+        sys.stdout.buffer.writelines(lines)
     else:
         write_lines(arguments.output, lines)
     return 0
 
 
-def _encoded(rows: Iterable[Calibrated]) -> Iterator[bytes]:
-    from grice.records import json_line
-
-    for row in rows:
-        yield json_line(row) + b"\n"
-
-
-def _print(found: Calibration) -> None:
+def _print(calibration: Calibration) -> None:
     from grice.cli.tables import bounds, number, print_lines, print_table
 
     rows = []
-    for one in found.maps:
-        rating = one.map.ratings
+    for fitted in calibration.maps:
+        ratings, radius = fitted.map.ratings, fitted.map.radius
+        correlation = fitted.correlation
         rows.append(
             (
-                one.metric,
-                number(one.correlation.value if one.correlation else None, "+.2f"),
-                bounds(one.correlation, "+.2f"),
-                f"{rating[0]:.2f} – {rating[-1]:.2f}",
-                "whole scale" if one.map.radius is None else f"± {one.map.radius:.2f}",
-                f"{one.n:,}",
+                fitted.metric,
+                number(correlation.value if correlation else None, "+.2f"),
+                bounds(correlation, "+.2f"),
+                f"{ratings[0]:.2f} – {ratings[-1]:.2f}",
+                "whole scale" if radius is None else f"± {radius:.2f}",
+                f"{fitted.n:,}",
             )
         )
-    band = f"{found.maps[0].map.level:.0%} band"
+    band = f"{calibration.maps[0].map.level:.0%} band"
     print_table(("metric", "Spearman", "95 % interval", "ratings", band, "n"), rows)
-    if found.blend is not None:
-        weights = ", ".join(f"{name} {value:.3g}" for name, value in found.blend.weights.items())
-        print_lines([f"weights of the blend: {weights}"])
-    print_lines(found.says)
+    if calibration.blend is not None:
+        weights = (f"{name} {weight:.3g}" for name, weight in calibration.blend.weights.items())
+        print_lines([f"weights of the blend: {', '.join(weights)}"])
+    print_lines(calibration.says)

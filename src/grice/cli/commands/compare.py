@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli._emit import emit
 from grice.errors import counted
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.compare import CompareResult, MetricDifference, MovedConversation
+    from grice.evaluation.compare import CompareResult, MetricDifference
+    from grice.evaluation.moved import MovedConversation
 
 HELP = "compare two files of scores: what changed, how surely, where and why"
 
@@ -46,7 +47,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the comparison."""
     from grice.evaluation.compare import compare
-    from grice.records import to_json
 
     result = compare(
         arguments.baseline,
@@ -62,10 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         from grice.report.difference import difference_page
 
         write_text(arguments.html, difference_page(result))
-    if arguments.json:
-        sys.stdout.write(to_json(result) + "\n")
-    else:
-        _print(result)
+    emit(result, _print, as_json=arguments.json)
     return 0
 
 
@@ -77,7 +74,7 @@ def _print(result: CompareResult) -> None:
     print_table(columns, map(_row, result.metrics))
     for metric in result.metrics:
         print_lines([metric.says])
-        print_lines(uneven(metric), style="yellow", indent=2)
+        print_lines(_left_out(metric), style="yellow", indent=2)
     print_lines((f"not compared: {line}" for line in result.left_out), style="yellow")
     for metric in result.metrics:
         if metric.moved:
@@ -89,22 +86,22 @@ def _print(result: CompareResult) -> None:
 def _row(metric: MetricDifference) -> Sequence[str]:
     from grice.cli.tables import bounds, number
 
-    one = metric.comparison
-    if one is None or metric.baseline is None or metric.other is None:
+    comparison = metric.comparison
+    if comparison is None or metric.baseline is None or metric.other is None:
         return (metric.metric, *"––––––", str(metric.pairs))
     return (
         metric.metric,
         number(metric.baseline.value),
         number(metric.other.value),
-        number(one.difference.value, "+.3f"),
-        bounds(one.difference, "+.3f"),
-        number(one.p_value, ".2g"),
-        number(one.d_z, "+.2f"),
-        f"{one.difference.n:,}",
+        number(comparison.difference.value, "+.3f"),
+        bounds(comparison.difference, "+.3f"),
+        number(comparison.p_value, ".2g"),
+        number(comparison.d_z, "+.2f"),
+        f"{comparison.difference.n:,}",
     )
 
 
-def uneven(metric: MetricDifference) -> list[str]:
+def _left_out(metric: MetricDifference) -> list[str]:
     """Return what was left out of a metric, in words."""
     unpaired = metric.unpaired.items()
     lines = [f"{counted(n, 'item')} {statuses}: left out" for statuses, n in unpaired]
@@ -132,8 +129,8 @@ def _print_moved(moved: MovedConversation) -> None:
         print_lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
         if item.text:
             print_lines([f"“{_short(item.text)}”"], indent=12)
-        said = (
+        changes = (
             f"{change.measure} {number(change.baseline)} → {number(change.other)}: {change.what}"
             for change in item.changes
         )
-        print_lines(said, style="dim", indent=12)
+        print_lines(changes, style="dim", indent=12)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
+
+from grice.cli._emit import emit, names
 
 if TYPE_CHECKING:
     import argparse
@@ -30,20 +31,16 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the mean beside what the labels alone give."""
     from grice.evaluation.estimate import estimate
-    from grice.records import to_json
 
     result = estimate(
         arguments.labels,
         arguments.scores,
-        metrics=[name.strip() for name in (arguments.metrics or "").split(",") if name.strip()],
+        metrics=names(arguments.metrics),
         suggest=arguments.next,
         level=arguments.level,
         seed=arguments.seed,
     )
-    if arguments.json:
-        sys.stdout.write(to_json(result) + "\n")
-    else:
-        _print(result)
+    emit(result, _print, as_json=arguments.json)
     return 0
 
 
@@ -55,18 +52,21 @@ def _print(result: EstimateResult) -> None:
     )
     alone = result.labels_only
     rows = [("labels alone", number(alone.value), bounds(alone), "", "")]
-    for one in result.metrics:
-        figures = (number(one.mean.value), bounds(one.mean), number(one.labels_saved, "+.0f"))
-        rows.append((f"with {one.metric}", *figures, f"{one.weight:.2f}"))
+    for metric in result.metrics:
+        saved = number(metric.labels_saved, "+.0f")
+        figures = (number(metric.mean.value), bounds(metric.mean), saved, f"{metric.weight:.2f}")
+        rows.append((f"with {metric.metric}", *figures))
     level = f"{alone.level:.0%} interval"
     print_table(("mean rating", "", level, "labels saved", "weight"), rows)
-    for one in result.metrics:
-        print_lines(one.says)
+    for metric in result.metrics:
+        print_lines(metric.says)
     if alone.note:
         print_lines([alone.note], style="yellow")
     print_lines(result.remarks, style="yellow")
     if result.next:
         print_lines(["", f"to label next, by {result.by}"], style="bold")
-        lines = (f"{one.conversation}  ({one.low:.3f} – {one.high:.3f})" for one in result.next)
-        print_lines(lines, indent=2)
+        print_lines(
+            (f"{item.conversation}  ({item.low:.3f} – {item.high:.3f})" for item in result.next),
+            indent=2,
+        )
         print_lines([result.rule], style="dim")

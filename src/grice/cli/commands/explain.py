@@ -67,7 +67,7 @@ def _try_changes(
     scores: Sequence[Score],
 ) -> None:
     from grice.cli.tables import print_lines
-    from grice.evaluation.counterfactuals import counterfactuals
+    from grice.evaluation.counterfactuals import best_of_each_kind, counterfactuals
     from grice.records import to_json
 
     loaded = {one.metric.name: one for one in grader.scorer.metrics}
@@ -77,17 +77,9 @@ def _try_changes(
             sys.stdout.writelines(f"{to_json(one)}\n" for one in found)
             continue
         print_lines(["", f"what would lift {score.metric}"], style="bold")
-        print_lines((_change(one) for one in _best(found)), indent=2)
+        print_lines((_change(one) for one in best_of_each_kind(found)), indent=2)
         if not found:
             print_lines(["no single change that was tried"], indent=2)
-
-
-def _best(found: Sequence[Counterfactual]) -> list[Counterfactual]:
-    """Return the change of each kind that lifts most."""
-    first: dict[str, Counterfactual] = {}
-    for one in found:
-        first.setdefault(one.kind, one)
-    return list(first.values())
 
 
 def _change(one: Counterfactual) -> str:

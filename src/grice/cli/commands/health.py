@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from grice.cli._emit import emit
 from grice.cli._status import PARTIAL
 from grice.cli.options import add_metric_options, load_grader, positive
 from grice.errors import counted
@@ -37,7 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a card per metric; the exit status is 4 if records could not be read, else 0."""
     from grice.cli._reading import conversations
     from grice.evaluation.health import health
-    from grice.records import to_json
 
     records = conversations(arguments.files, arguments.format)
     with load_grader(arguments, arguments.speaker) as grader:
@@ -48,10 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             encode=grader.encode,
         )
-    if arguments.json:
-        sys.stdout.write(to_json(result) + "\n")
-    else:
-        _print(result)
+    emit(result, _print, as_json=arguments.json)
     return PARTIAL if result.broken else 0
 
 
@@ -76,7 +72,7 @@ def _rows(card: HealthCard) -> list[tuple[str, str, str, str]]:
     from grice.cli.tables import bounds
 
     rows = []
-    for what, found, form in (
+    for what, estimate, form in (
         ("mean", card.mean, ".3f"),
         ("Spearman with log length", card.length_bias, "+.2f"),
         ("Spearman with position", card.position_bias, "+.2f"),
@@ -88,6 +84,7 @@ def _rows(card: HealthCard) -> list[tuple[str, str, str, str]]:
         ("nearest known event", card.nearest_known, ".2f"),
         ("unlike the training data", card.outside, ".1%"),
     ):
-        if found is not None:
-            rows.append((what, format(found.value, form), bounds(found, form), f"{found.n:,}"))
+        if estimate is not None:
+            figure = format(estimate.value, form)
+            rows.append((what, figure, bounds(estimate, form), f"{estimate.n:,}"))
     return rows

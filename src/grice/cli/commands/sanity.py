@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from grice.cli._emit import emit
 from grice.cli._status import PARTIAL
 from grice.cli.options import add_metric_options, load_grader, positive
 from grice.errors import counted
@@ -37,15 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table; the exit status is 4 if records could not be read, else 0."""
     from grice.cli._reading import conversations
     from grice.evaluation.sanity import sanity
-    from grice.records import to_json
 
     records = conversations(arguments.files, arguments.format)
     with load_grader(arguments, arguments.speaker) as grader:
         result = sanity(records, grader.scorer, most=arguments.most, seed=arguments.seed)
-    if arguments.json:
-        sys.stdout.write(to_json(result) + "\n")
-    else:
-        _print(result)
+    emit(result, _print, as_json=arguments.json)
     return PARTIAL if result.broken else 0
 
 
@@ -62,8 +58,8 @@ def _print(result: SanityResult) -> None:
         failed = (f"{row.failed:,} of {row.variant!r} failed: left out" for row in lost)
         print_lines(failed, style="bold red", indent=2)
         if missing := result.unjudged[metric]:
-            said = f"{counted(missing, 'reply', 'replies')} not judged as said: left out"
-            print_lines([said], indent=2)
+            replies = counted(missing, "reply", "replies")
+            print_lines([f"{replies} not judged as said: left out"], indent=2)
     print_lines(
         [
             "rate: how often the bad variant scores lower, ties half; chance is 0.5",

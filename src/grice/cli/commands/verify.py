@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
+from grice.cli._emit import emit, names
 from grice.cli.options import add_metric_options, destination, load_grader
 from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from grice.errors import RecordError
     from grice.evaluation.faithful import FaithfulResult
-    from grice.evaluation.verify import VerifyResult
-    from grice.records import Conversation
+    from grice.evaluation.verify import Stated, VerifyResult
+    from grice.scoring.api import Grader
 
 HELP = "re-derive each piece of evidence of a file of scores"
 
@@ -52,70 +52,36 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from grice.evaluation.verify import metrics_of, verify
-    from grice.records import to_json
+    from grice.evaluation.verify import verify_files
 
     if not arguments.scores or not arguments.files:
         raise InputError(
             "give the scores and the conversations they were written for, as in grice verify "
             "scores.jsonl chat.jsonl"
         )
-    signatures = metrics_of(arguments.scores)
-    asked = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
-    wanted = asked or list(signatures)
-    for name in wanted:
-        if name not in signatures:
-            raise InputError(
-                f"{arguments.scores}: no scores of metric {name!r}; it has {', '.join(signatures)}"
-            )
-    arguments.metrics = ",".join(wanted)
-    _take_options(arguments, signatures)
-    with load_grader(arguments) as grader:
-        result = verify(
-            arguments.scores,
-            _scored(arguments.files, arguments.format),
-            grader.scorer.metrics,
-            tolerance=arguments.tolerance,
-        )
-    if arguments.json:
-        sys.stdout.write(to_json(result) + "\n")
-    else:
-        _print(result)
+    result = verify_files(
+        arguments.scores,
+        arguments.files,
+        load=partial(_load, arguments),
+        installed=arguments.registry.metrics,
+        metrics=names(arguments.metrics),
+        format=arguments.format,
+        tolerance=arguments.tolerance,
+    )
+    emit(result, _print, as_json=arguments.json)
     return 0 if result.ok else 1
 
 
-def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
-    """Yield the conversations of files as ``grice score`` sees them: of several, with the file."""
-    from msgspec.structs import replace
-
-    from grice.errors import RecordError
-    from grice.formats import read
-
-    for file in files:
-        with read(file, format=form) as reading:
-            for record in reading:
-                if len(files) > 1 and not isinstance(record, RecordError):
-                    yield replace(record, meta={"file": reading.source, **record.meta})
-                else:
-                    yield record
-
-
-def _take_options(arguments: argparse.Namespace, signatures: dict[str, str]) -> None:
-    """Set the options that the scores were computed with, where none were given."""
-    from grice.evaluation.verify import stated_options
-
-    known = arguments.registry.metrics
-    for name, signature in signatures.items():
-        metric = known.get(name)
-        if metric is None:
-            continue
-        types = {one.name: {"int": int, "float": float, "str": str}[one.type]
-                 for one in metric.options}  # fmt: skip
-        for option, value in stated_options(metric, signature).items():
-            if getattr(arguments, destination(metric, option), None) is None:
-                setattr(arguments, destination(metric, option), types[option](value))
-        if "mode:fast" in signature.split("|"):
-            arguments.mode = "fast"
+def _load(arguments: argparse.Namespace, wanted: Sequence[str], how: Stated) -> Grader:
+    """Load metrics with the options that a file states, where the arguments give none."""
+    arguments.metrics = ",".join(wanted)
+    arguments.mode = "fast" if how.fast else arguments.mode
+    for name, options in how.options.items():
+        for option, value in options.items():
+            place = destination(arguments.registry.metrics[name], option)
+            if getattr(arguments, place, None) is None:
+                setattr(arguments, place, value)
+    return load_grader(arguments)
 
 
 def _print(result: VerifyResult) -> None:
@@ -140,42 +106,31 @@ def _print(result: VerifyResult) -> None:
 def _faithful(arguments: argparse.Namespace) -> int:
     from grice.cli._reading import conversations
     from grice.evaluation.faithful import faithfulness
-    from grice.records import Conversation, to_json
+    from grice.records import Conversation
 
     files = [*([arguments.scores] if arguments.scores else []), *arguments.files, *arguments.on]
     if not files:
         raise InputError("give conversations, as in grice verify --faithful --on deco_train.jsonl")
     arguments.metrics = arguments.metrics or "commonsense"
-    records = [
-        record
-        for record in conversations(files, arguments.format)
-        if isinstance(record, Conversation)
-    ]
+    records = conversations(files, arguments.format)
+    talks = [record for record in records if isinstance(record, Conversation)]
     with load_grader(arguments) as grader:
-        results = [faithfulness(loaded, records) for loaded in grader.scorer.metrics]
+        results = [faithfulness(loaded, talks) for loaded in grader.scorer.metrics]
     for result in results:
-        if arguments.json:
-            sys.stdout.write(to_json(result) + "\n")
-        else:
-            _print_faithful(result)
+        emit(result, _print_faithful, as_json=arguments.json)
     return 0
 
 
 def _print_faithful(result: FaithfulResult) -> None:
-    from grice.cli.tables import print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     replies = counted(result.replies, "reply", "replies")
     print_lines([f"{result.metric}: {replies} with evidence"], style="bold")
     print_table(
         ("change of a reply", "share", "95 %", "n"),
         [
-            (rate.name, f"{rate.found.value:.3f}", _bounds(rate.found.low, rate.found.high),
-             f"{rate.found.n:,}")
+            (rate.name, number(rate.found.value), bounds(rate.found), f"{rate.found.n:,}")
             for rate in result.rates
         ],
-    )  # fmt: skip
+    )
     print_lines(result.remarks, style="dim")
-
-
-def _bounds(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:.3f} – {high:.3f}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.errors import BundleError, InputError
-from grice.evaluation.columns import read_table
+from grice.evaluation.table import read_table
 from grice.evaluation.workshop import Left, Workshop
 from grice.records import Score
 from grice.scoring.api import load
@@ -16,7 +16,7 @@ from grice.scoring.api import load
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.evaluation.columns import Scores, ScoreTable
+    from grice.evaluation.table import Scores, ScoreTable
     from grice.records import Conversation
 
 __all__ = ["research", "scored"]
@@ -72,14 +72,15 @@ def scored(shop: Workshop) -> Iterator[tuple[str, Workshop]]:
 
 def _of_file(shop: Workshop, file: Path) -> Workshop:
     table = read_table(str(file))
+    signatures = {name: table.signature(name) for name in table.metrics}
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
-        missing = sorted(set(names) - table.signatures.keys())
+        missing = sorted(set(names) - signatures.keys())
         if missing:
             raise InputError(f"{file} holds no scores of {', '.join(missing)}")
-        return _Kept(table, names), {name: table.signatures[name] for name in names}
+        return _Kept(table, names), {name: signatures[name] for name in names}
 
-    return Workshop(shop.folder, loaded, tuple(table.signatures), (), shop.models)
+    return Workshop(shop.folder, loaded, tuple(signatures), (), shop.models)
 
 
 class _Kept:
@@ -100,5 +101,5 @@ class _Kept:
             Score(one.id, line.turn, name, line.value, line.status, None, (), (), line.signature)
             for one in talk
             for name in self._names
-            for line in self._table.scores[name].get(one.id, ())
+            for line in self._table.lines(name, one.id)
         ]

@@ -24,7 +24,7 @@ from grice.knowledge.generative import plain_event
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.situated.captions import ORDERS, bleu_counts, rouge_l
-from grice.stats.estimate import group_codes
+from grice.stats.inputs import group_codes
 from grice.stats.resample import estimate, resample
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from grice.evaluation.workshop import Workshop
     from grice.knowledge.generative import GenerativeKnowledge
     from grice.knowledge.protocols import KnowledgeBase
-    from grice.stats.estimate import Estimate, Floats
+    from grice.stats.estimate import Estimate
+    from grice.stats.inputs import Floats
 
     Tails: TypeAlias = list[list[str]]
 

@@ -21,7 +21,7 @@ from grice.evaluation.triples import (
     models_of,
     read_triples,
 )
-from grice.knowledge.compatibility import scorer_names
+from grice.metrics.commonsense.scorers import scorer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

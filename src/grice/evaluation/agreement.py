@@ -1,0 +1,385 @@
+"""Agreement of metrics with human ratings on one aspect of one set.
+
+Scores are computed once; everything here reduces them and never runs a metric again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeAlias, TypeVar
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError, counted
+from grice.evaluation.confounds import Confound, confounds, covariates
+from grice.evaluation.trained import TrainedOn
+from grice.stats import (
+    ceiling,
+    compare_correlations,
+    correlation,
+    leave_one_annotator_out,
+    system_level,
+)
+from grice.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from grice.evaluation.datasets import Level, Rated
+    from grice.evaluation.table import Column
+    from grice.stats.dependent import CorrelationComparison
+    from grice.stats.weighted import Kind
+
+__all__ = [
+    "BASELINES",
+    "COSINE",
+    "NOT_HERE",
+    "Block",
+    "Row",
+    "SystemRow",
+    "evaluate",
+]
+
+Points: TypeAlias = tuple[tuple[float, float], ...]
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+
+BASELINES: dict[str, tuple[str, ...]] = {
+    "turn": ("log_length", "turn_count", "overlap_last_turn", "cosine_last_turn"),
+    "dialogue": (
+        "turn_count",
+        "mean_user_words",
+        "mean_system_words",
+        "distinct_words",
+        "mean_adjacent_cosine",
+        "mean_cosine_to_user",
+    ),
+}
+"""Trivial metrics that stand in every table of a level."""
+
+TRIPLES = "judges triples, of which the set has none; it stands in `grice bench cskb-population`"
+SAME = "gives every item the same score: no correlation; among pairs it would get 0.5"
+NOT_HERE: dict[str, dict[str, str]] = {
+    "turn": {
+        "mean_adjacent_cosine": "judges whole conversations; name it to see it on the context",
+        "always_yes": SAME,
+        "cosine_head_tail": TRIPLES,
+    },
+    "dialogue": {
+        "log_length": "judges single replies; name it to see its mean over them",
+        "cosine_last_turn": "judges single replies; name it to see its mean over them",
+        "always_yes": SAME,
+        "cosine_head_tail": TRIPLES,
+    },
+}
+"""Trivial metrics of other tables, and why they are not computed at a level."""
+
+COSINE = {"turn": "cosine_last_turn", "dialogue": "mean_adjacent_cosine"}
+"""The trivial baseline that every metric is compared with: picked once, not per set."""
+
+FEW = 10
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One metric against one set of ratings.
+
+    Attributes:
+        metric: Its name.
+        signature: What exactly was computed.
+        trivial: Whether it is a trivial baseline.
+        n: Items with a rating and a value.
+        abstained: Items that count with the neutral value.
+        failed: Items left out because the metric failed.
+        missing: Items left out because there is no score.
+        spearman: Rank correlation; None if it is not defined, and then ``why`` says so.
+        pearson: Linear correlation; likewise.
+        kendall: Tau-b, if it was asked for.
+        versus: Spearman less that of the trivial baseline, on the same resamples of the common
+            items.
+        p_value: Of that difference, corrected for all pairs of metrics.
+        cluster: 1 for the best metrics, which are not distinguishable at this n, 2 for the next, …
+        confounds: Partial correlations, controlling for length, turns, …
+        reduced: How scores of replies became one of a conversation.
+        why: Why there is no correlation.
+        points: The items as (rating, value).
+        trained: How far each of its models was trained on texts of the set.
+    """
+
+    metric: str
+    signature: str
+    trivial: bool
+    n: int
+    abstained: int
+    failed: int
+    missing: int
+    spearman: Estimate | None = None
+    pearson: Estimate | None = None
+    kendall: Estimate | None = None
+    versus: Estimate | None = None
+    p_value: float | None = None
+    cluster: int | None = None
+    confounds: tuple[Confound, ...] = ()
+    reduced: str = ""
+    why: str = ""
+    points: Points = ()
+    trained: tuple[TrainedOn, ...] = ()
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to keep in mind about its numbers, such as tails too heavy for Pearson."""
+        named = (("Spearman", self.spearman), ("Pearson", self.pearson))
+        return tuple(
+            f"{name}: {found.note}"
+            for name, found in named
+            if found is not None and found.note and "rough guide" not in found.note
+        )
+
+
+class SystemRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One metric against the mean ratings of systems.
+
+    Attributes:
+        metric: Its name.
+        spearman: Rank correlation of the means; None if it is not defined.
+        pearson: Linear correlation of the means.
+        accuracy: Share of pairs of systems in the order of the ratings.
+        why: Why there is none.
+    """
+
+    metric: str
+    spearman: Estimate | None
+    pearson: Estimate | None
+    accuracy: Estimate | None
+    why: str = ""
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """All metrics on one aspect of one set.
+
+    Attributes:
+        data: Name of the set.
+        aspect: What was rated.
+        level: ``turn`` or ``dialogue``.
+        items: Rated items.
+        unrated: Items of the set that nobody rated on this aspect.
+        groups: Conversations or contexts that items share; None if they share none.
+        baseline: The trivial baseline that metrics are compared with.
+        ceiling: The Pearson correlation a perfect metric would have; None if unknown.
+        judge: Spearman of one judge with the mean of the others; None if unknown.
+        rows: The metrics, best first, then those without a correlation.
+        systems: The same at the level of systems; empty with fewer than two.
+        system_count: How many systems.
+        note: What to keep in mind about the set.
+        problems: Records that could not be read.
+    """
+
+    data: str
+    aspect: str
+    level: Level
+    items: int
+    unrated: int
+    groups: int | None
+    baseline: str
+    ceiling: Estimate | None
+    judge: Estimate | None
+    rows: tuple[Row, ...]
+    systems: tuple[SystemRow, ...]
+    system_count: int
+    note: str
+    problems: int
+
+
+class _Ratings(NamedTuple):
+    """What every metric of a block is held against, item by item."""
+
+    human: list[float | None]
+    groups: list[str] | None
+    systems: list[str | None]
+    covariates: dict[str, list[float]]
+    seed: int
+
+    def correlation(self, column: Column, kind: Kind) -> Estimate:
+        return correlation(column.values, self.human, kind=kind, groups=self.groups, seed=self.seed)
+
+    def compared(self, columns: Sequence[Column]) -> CorrelationComparison | None:
+        """Return every pair of metrics compared; None if too few items have all their values."""
+        if len(columns) < 2:
+            return None
+        values = {column.metric: column.values for column in columns}
+        return _if_defined(
+            compare_correlations, values, self.human, groups=self.groups, seed=self.seed
+        )
+
+
+def evaluate(
+    rated: Rated,
+    aspect: str,
+    columns: Sequence[Column],
+    *,
+    baseline: str | None = None,
+    kendall: bool = False,
+    trivial: Collection[str] = (),
+    seed: int = 0,
+) -> Block:
+    """Return how metrics correlate with the ratings of a set.
+
+    Intervals are at 95 % and hold that in simulations (bench/coverage.md): by formula for rank
+    correlations of independent items, else the jackknife over items or over the conversations or
+    contexts that items share. Clusters and p-values are of paired permutation tests, corrected by
+    Holm.
+
+    Args:
+        rated: The set.
+        aspect: Which ratings.
+        columns: The metrics on its items.
+        baseline: The trivial baseline to compare with; by default the cosine of the level.
+        kendall: Whether to compute tau-b too.
+        trivial: Names of the metrics that are trivial baselines.
+        seed: Seed of the draws.
+    """
+    ratings = _Ratings(
+        rated.human(aspect),
+        [item.group for item in rated.items] if rated.grouped else None,
+        [item.system for item in rated.items],
+        covariates(rated),
+        seed,
+    )
+    baseline = baseline or COSINE[rated.set.level]
+    rows = {
+        column.metric: _counted(column, ratings, column.metric in trivial) for column in columns
+    }
+    usable = [column for column in columns if not _undefined(column, rows[column.metric].points)]
+    comparison = ratings.compared(usable)
+    for column in usable:
+        row = _correlated(rows[column.metric], column, ratings, kendall=kendall)
+        rows[column.metric] = row if comparison is None else _against(row, comparison, baseline)
+    judges = [item.ratings.get(aspect, ()) for item in rated.items]
+    return Block(
+        data=rated.set.name,
+        aspect=aspect,
+        level=rated.set.level,
+        items=sum(value is not None for value in ratings.human),
+        unrated=sum(value is None for value in ratings.human),
+        groups=len(set(ratings.groups)) if ratings.groups else None,
+        baseline=baseline,
+        # Where no item has two ratings, nothing is known of their reliability.
+        ceiling=_if_defined(ceiling, judges, groups=ratings.groups),
+        judge=_if_defined(leave_one_annotator_out, judges, groups=ratings.groups),
+        rows=tuple(sorted(rows.values(), key=_best_first)),
+        systems=_systems(usable, ratings),
+        system_count=len({system for system in ratings.systems if system is not None}),
+        note=rated.set.note,
+        problems=len(rated.problems),
+    )
+
+
+def _if_defined(
+    statistic: Callable[Params, Result], *args: Params.args, **options: Params.kwargs
+) -> Result | None:
+    try:
+        return statistic(*args, **options)
+    except InputError:
+        return None
+
+
+def _best_first(row: Row) -> tuple[bool, float]:
+    return (row.spearman is None, 0.0 if row.spearman is None else -row.spearman.value)
+
+
+def _counted(column: Column, ratings: _Ratings, trivial: bool) -> Row:  # noqa: FBT001 - a fact
+    """Return the row of a metric without its correlations, with why there are none."""
+    points = tuple(
+        (rating, value)
+        for rating, value in zip(ratings.human, column.values, strict=True)
+        if rating is not None and value is not None
+    )
+    few = f"{counted(len(points), 'item')}: a rough guide" if len(points) < FEW else ""
+    return Row(
+        metric=column.metric,
+        signature=column.signature,
+        trivial=trivial,
+        n=len(points),
+        abstained=column.abstained,
+        failed=column.failed,
+        missing=column.missing,
+        reduced=column.reduced,
+        why=_undefined(column, points) or few,
+        points=points,
+        trained=column.trained,
+    )
+
+
+def _correlated(row: Row, column: Column, ratings: _Ratings, *, kendall: bool) -> Row:
+    spearman = ratings.correlation(column, "spearman")
+    return msgspec.structs.replace(
+        row,
+        spearman=spearman,
+        pearson=ratings.correlation(column, "pearson"),
+        kendall=ratings.correlation(column, "kendall") if kendall else None,
+        confounds=confounds(
+            column.values,
+            ratings.human,
+            spearman,
+            ratings.covariates,
+            ratings.systems,
+            ratings.groups,
+        ),
+    )
+
+
+def _against(row: Row, comparison: CorrelationComparison, baseline: str) -> Row:
+    """Return a row with its difference from the baseline and its cluster."""
+    versus, p_value = None, None
+    for pair in comparison.comparisons:
+        if {pair.first, pair.second} == {row.metric, baseline}:
+            versus = pair.difference if pair.first == row.metric else _negated(pair.difference)
+            p_value = pair.p_value
+    clusters = enumerate(comparison.clusters, start=1)
+    cluster = next((number for number, names in clusters if row.metric in names), None)
+    return msgspec.structs.replace(row, versus=versus, p_value=p_value, cluster=cluster)
+
+
+def _negated(estimate: Estimate) -> Estimate:
+    """Return the difference the other way round."""
+    low = None if estimate.high is None else -estimate.high
+    high = None if estimate.low is None else -estimate.low
+    return msgspec.structs.replace(estimate, value=-estimate.value, low=low, high=high)
+
+
+def _undefined(column: Column, points: Points) -> str:
+    """Return why no correlation is defined; empty if one is."""
+    if len(points) < 4:
+        return f"{counted(len(points), 'item has', 'items have')} both: at least 4 are needed"
+    ratings, values = np.asarray(points).T
+    if np.ptp(values) == 0:
+        return f"the metric is {values[0]:g} on every item"
+    if np.ptp(ratings) == 0:
+        return f"the rating is {ratings[0]:g} on every item"
+    if column.abstained == len(column.values):
+        return "the metric abstained on every item"
+    return ""
+
+
+def _systems(columns: Sequence[Column], ratings: _Ratings) -> tuple[SystemRow, ...]:
+    kept = [i for i, system in enumerate(ratings.systems) if system is not None]
+    names = [str(ratings.systems[i]) for i in kept]
+    if len(set(names)) < 2:
+        return ()
+    human = [ratings.human[i] for i in kept]
+    rows = []
+    for column in columns:
+        values = [column.values[i] for i in kept]
+        try:
+            spearman, pearson = (
+                system_level(values, human, names, kind=kind, seed=ratings.seed)
+                for kind in ("spearman", "pearson")
+            )
+        except InputError as error:
+            rows.append(SystemRow(column.metric, None, None, None, str(error)))
+        else:
+            rows.append(
+                SystemRow(
+                    column.metric, spearman.correlation, pearson.correlation, spearman.accuracy
+                )
+            )
+    return tuple(rows)

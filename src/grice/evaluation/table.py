@@ -1,0 +1,373 @@
+"""Scores as one table: items down, metrics across, whether they were read or just computed.
+
+Conversations are numbered once for all files that are evaluated together, so that an item is one
+whole number and joining two files is joining two sorted columns: 17 bytes per score, whatever
+the order of the lines.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from grice.errors import InputError, did_you_mean
+from grice.evaluation.scores import ScoreLine, read_score_lines
+from grice.records import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.evaluation.datasets import Item, Rated
+    from grice.evaluation.trained import TrainedOn
+    from grice.records import Conversation, Score
+    from grice.stats.clusters import Bounds
+    from grice.stats.inputs import Floats, Integers
+
+__all__ = [
+    "STATUSES",
+    "TURN_BITS",
+    "Column",
+    "Ids",
+    "MetricScores",
+    "Reduce",
+    "ScoreTable",
+    "Scores",
+    "metric_range",
+    "read_table",
+    "score_table",
+]
+
+STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
+OK, ABSTAINED, FAILED = range(3)
+TURN_BITS = 32
+"""Bits of an item's number that hold its turn."""
+STEP = 256
+"""Conversations scored at once: bounds what stands in memory beside the values."""
+
+Reduce: TypeAlias = Literal["mean", "min", "last"]
+"""How the scores of single replies become one of their conversation."""
+
+
+class Scores(Protocol):
+    """Whatever scores conversations, such as :class:`grice.scoring.Grader`."""
+
+    def score(self, talk: Sequence[Conversation]) -> list[Score]:
+        """Return the scores of conversations."""
+        ...
+
+
+class Ids:
+    """Numbers conversations in the order they are met."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, conversation: str) -> int:
+        """Return the number of a conversation, a new one if it was not met before."""
+        return self.numbers.setdefault(conversation, len(self.numbers))
+
+    def item(self, conversation: str, turn: int | None) -> int:
+        """Return the number of an item."""
+        return (self.number(conversation) << TURN_BITS) + (0 if turn is None else turn + 1)
+
+    def names(self) -> list[str]:
+        """Return the conversations by their numbers."""
+        return list(self.numbers)
+
+    def describe(self, item: int) -> str:
+        """Return an item in words."""
+        name = self.names()[item >> TURN_BITS]
+        turn = item & ((1 << TURN_BITS) - 1)
+        return f"conversation {name!r}" + (f", turn {turn - 1}" if turn else "")
+
+
+class Column(NamedTuple):
+    """One metric on the items of a rated set.
+
+    Attributes:
+        metric: Its name.
+        signature: What exactly was computed.
+        values: One value per item: the neutral one where the metric abstained, None where it
+            failed or no score is there.
+        abstained: Items on which it had nothing to judge.
+        failed: Items it could not judge.
+        missing: Items without a score.
+        reduced: How scores of replies became one of a conversation; empty if they are one already.
+        trained: How far each of its models was trained on texts of the set.
+    """
+
+    metric: str
+    signature: str
+    values: tuple[float | None, ...]
+    abstained: int
+    failed: int
+    missing: int
+    reduced: str = ""
+    trained: tuple[TrainedOn, ...] = ()
+
+
+class MetricScores(NamedTuple):
+    """The scores of one metric, sorted by item.
+
+    Attributes:
+        items: Numbers of the items, rising.
+        given: The values as they stand: the neutral one where the metric abstained, NaN where it
+            failed.
+        statuses: Index of each status in :data:`STATUSES`.
+        signatures: Every signature that occurs.
+    """
+
+    items: Integers
+    given: Floats
+    statuses: NDArray[np.int8]
+    signatures: tuple[str, ...]
+
+    @property
+    def values(self) -> Floats:
+        """The values of status ``ok``; NaN for all others."""
+        return np.where(self.statuses == OK, self.given, np.nan)
+
+    @property
+    def conversations(self) -> Integers:
+        """Number of the conversation of each item."""
+        return self.items >> TURN_BITS
+
+    @property
+    def turns(self) -> Integers:
+        """Turn of each item; -1 for a whole conversation."""
+        return (self.items & ((1 << TURN_BITS) - 1)) - 1
+
+    def of(self, conversation: int, targets: Sequence[int] | None = None) -> MetricScores:
+        """Return the scores of a conversation, of its target turns where those are named."""
+        start, end = np.searchsorted(
+            self.items, (conversation << TURN_BITS, (conversation + 1) << TURN_BITS)
+        )
+        part = MetricScores(
+            self.items[start:end], self.given[start:end], self.statuses[start:end], self.signatures
+        )
+        if targets is None:
+            return part
+        kept = np.isin(part.turns, (-1, *targets))
+        return MetricScores(
+            part.items[kept], part.given[kept], part.statuses[kept], self.signatures
+        )
+
+
+class ScoreTable(NamedTuple):
+    """Scores by item and metric.
+
+    Attributes:
+        source: Name of the file as given; empty if they were computed.
+        ids: The numbering of the conversations, shared with other tables.
+        metrics: Scores by metric.
+    """
+
+    source: str
+    ids: Ids
+    metrics: dict[str, MetricScores]
+
+    def named(self, metric: str) -> MetricScores:
+        """Return the scores of one metric.
+
+        Raises:
+            InputError: If there are none of it.
+        """
+        if metric not in self.metrics:
+            near = did_you_mean(metric, self.metrics)
+            raise InputError(f"{self.source}: no scores of metric {metric!r}{near}")
+        return self.metrics[metric]
+
+    def signature(self, metric: str) -> str:
+        """Return what exactly was computed for a metric.
+
+        Raises:
+            InputError: If that is more than one thing.
+        """
+        signatures = self.metrics[metric].signatures
+        if len(signatures) > 1:
+            raise InputError(
+                f"{self.source}: {metric} was computed in {len(signatures)} ways; give scores of "
+                f"one run: {'; '.join(signatures)}"
+            )
+        return signatures[0]
+
+    def lines(self, metric: str, conversation: str) -> list[ScoreLine]:
+        """Return the scores of a metric on a conversation, turn by turn."""
+        if conversation not in self.ids.numbers:
+            return []
+        part = self.metrics[metric].of(self.ids.numbers[conversation])
+        signature = self.signature(metric)
+        return [
+            ScoreLine(
+                conversation,
+                None if turn < 0 else turn,
+                metric,
+                None if np.isnan(value) else value,
+                STATUSES[status],
+                signature,
+            )
+            for turn, value, status in zip(
+                part.turns.tolist(), part.given.tolist(), part.statuses.tolist(), strict=True
+            )
+        ]
+
+    def check_unique(self) -> ScoreTable:
+        """Return the table itself.
+
+        Raises:
+            InputError: If an item is scored twice.
+        """
+        for name, scores in self.metrics.items():
+            twice = np.flatnonzero(scores.items[1:] == scores.items[:-1])
+            if len(twice):
+                item = self.ids.describe(int(scores.items[twice[0]]))
+                raise InputError(
+                    f"{self.source}: {name} scores {item} more than once; give scores of one run "
+                    "over one input (score inputs with the same ids each alone)"
+                )
+        return self
+
+    def column(self, metric: str, rated: Rated, reduce: Reduce = "mean") -> Column:
+        """Return a metric's column on the items of a rated set.
+
+        Args:
+            metric: Its name.
+            rated: The set.
+            reduce: How scores of several replies become one value.
+
+        Raises:
+            InputError: If the metric was computed in more than one way.
+        """
+        parts = [self._on(metric, item) for item in rated.items]
+        reduced = rated.set.level == "dialogue" and any(
+            len(part.items) > 1 or (part.turns >= 0).any() for part in parts
+        )
+        values, statuses = zip(*(_reduced(part, reduce) for part in parts), strict=True)
+        return Column(
+            metric,
+            self.signature(metric) if metric in self.metrics else "",
+            values,
+            statuses.count("abstained"),
+            statuses.count("failed"),
+            statuses.count("missing"),
+            reduce if reduced else "",
+        )
+
+    def covers(self, metric: str, rated: Rated) -> bool:
+        """Return whether an item of a set has a score of the metric."""
+        return any(len(self._on(metric, item).items) for item in rated.items)
+
+    def _on(self, metric: str, item: Item) -> MetricScores:
+        """Return the scores of the rated reply, or of the judged turns, or of the whole."""
+        number = self.ids.numbers.get(item.conversation.id, -1)
+        return self.metrics.get(metric, NOTHING).of(number, item.conversation.targets)
+
+
+def _reduced(part: MetricScores, reduce: Reduce) -> tuple[float | None, str]:
+    """Return the value of an item and its status."""
+    if not len(part.items):
+        return None, "missing"
+    # The neutral value of an abstained reply counts: the metric found nothing to say of it.
+    judged = ~np.isnan(part.given)
+    if not judged.any():
+        return None, "failed"
+    values: list[float] = part.given[judged].tolist()
+    status = "ok" if (part.statuses[judged] == OK).any() else "abstained"
+    if reduce == "min":
+        return min(values), status
+    if reduce == "last":
+        return values[int(np.argmax(part.turns[judged]))], status
+    return sum(values) / len(values), status
+
+
+class _Rows:
+    """The scores of one metric while they come in."""
+
+    def __init__(self) -> None:
+        self.items = array("q")
+        self.values = array("d")
+        self.statuses = array("b")
+        self.signatures: dict[str, None] = {}
+
+    def sorted(self) -> MetricScores:
+        items = np.array(self.items, np.int64)
+        order = np.argsort(items, kind="stable")
+        return MetricScores(
+            items[order],
+            np.array(self.values, np.float64)[order],
+            np.array(self.statuses, np.int8)[order],
+            tuple(self.signatures),
+        )
+
+
+NOTHING = _Rows().sorted()
+"""The scores of a metric that is not there."""
+
+
+def _table(
+    lines: Iterable[ScoreLine | Score], source: str, ids: Ids, names: Iterable[str] = ()
+) -> ScoreTable:
+    rows = {name: _Rows() for name in names}
+    for line in lines:
+        row = rows.setdefault(line.metric, _Rows())
+        row.items.append(ids.item(line.conversation, line.turn))
+        value = line.value if line.status != "failed" else None
+        row.values.append(float("nan") if value is None else value)
+        row.statuses.append(STATUSES.index(line.status))
+        row.signatures[line.signature] = None
+    return ScoreTable(source, ids, {name: row.sorted() for name, row in rows.items()})
+
+
+def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
+    """Return what ``grice score`` wrote.
+
+    Args:
+        file: Its name, ``-`` for standard input.
+        ids: The numbering of conversations that it shares with other files.
+
+    Raises:
+        RecordError: For a line that is no score.
+        InputError: If the file cannot be read or holds nothing.
+    """
+    lines = (line for _, line in read_score_lines(file))
+    return _table(lines, file, Ids() if ids is None else ids)
+
+
+def score_table(metrics: Scores, signatures: Mapping[str, str], rated: Rated) -> ScoreTable:
+    """Return the scores of loaded metrics on the items of a set.
+
+    Args:
+        metrics: Computes them.
+        signatures: What exactly each computes, by its name.
+        rated: The set.
+    """
+    conversations = [item.conversation for item in rated.items]
+    scores = (
+        score
+        for start in range(0, len(conversations), STEP)
+        for score in metrics.score(conversations[start : start + STEP])
+    )
+    table = _table(scores, "", Ids(), signatures)
+    stated = {
+        name: scores._replace(signatures=(signatures.get(name, ""),))
+        for name, scores in table.metrics.items()
+    }
+    return table._replace(metrics=stated)
+
+
+def metric_range(name: str, *columns: Floats) -> Bounds | None:
+    """Return the least and the greatest value of a metric.
+
+    None if the metric is not installed here, or if a column has values of another scale.
+    """
+    from grice.metrics.registry import find_metrics
+
+    metric = find_metrics().metrics.get(name)
+    if metric is None:
+        return None
+    inside = all(((metric.low <= values) & (values <= metric.high)).all() for values in columns)
+    return (metric.low, metric.high) if inside else None

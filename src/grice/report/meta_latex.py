@@ -1,0 +1,142 @@
+"""LaTeX tables of a meta-evaluation, for the package ``booktabs``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.evaluation.trained import worst_mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.evaluation.agreement import Block, Row
+    from grice.evaluation.pairs import DamagedBlock, DamagedRow
+    from grice.stats.estimate import Estimate
+
+__all__ = ["as_latex"]
+
+_SPECIAL = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+_SPECIAL |= {char: f"\\{char}" for char in "&%$#_{}"}
+_MARKS = {"!": "$^{!}$", "~": "$^{\\sim}$", "": ""}
+
+
+def as_latex(blocks: Sequence[Block], damaged: Sequence[DamagedBlock] = ()) -> str:
+    """Return a table per set, for the package ``booktabs``."""
+    lines = [line for block in blocks for line in _of_ratings(block)]
+    lines += [line for block in damaged for line in _of_pairs(block)]
+    return "\n".join(lines)
+
+
+def _framed(
+    columns: str, head: str, body: Sequence[str], caption: str, size: str = ""
+) -> list[str]:
+    """Return the lines of a table under a head, with a blank line behind it."""
+    return [
+        "\\begin{table}",
+        f"\\centering{size}",
+        f"\\begin{{tabular}}{{{columns}}}",
+        "\\toprule",
+        f"{head} \\\\",
+        "\\midrule",
+        *(f"{line} \\\\" for line in body),
+        "\\bottomrule",
+        "\\end{tabular}",
+        f"\\caption{{{caption}}}",
+        "\\end{table}",
+        "",
+    ]
+
+
+def _of_ratings(block: Block) -> list[str]:
+    """Return a table with a line per metric."""
+    head = "metric & Spearman & 95\\,\\% & Pearson & difference to the floor & $n$"
+    return _framed("lrlrlr", head, [*map(_line, block.rows)], _caption(block))
+
+
+def _line(row: Row) -> str:
+    if row.spearman is None or row.pearson is None:
+        why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
+        return f"{_tex(row.metric)}{_mark(row)} & {why} & {row.n}"
+    versus = "" if row.versus is None else f"{row.versus.value:+.3f} {_interval(row.versus)}"
+    return (
+        f"{_named(row)} & {row.spearman.value:.3f} & {_interval(row.spearman)} & "
+        f"{row.pearson.value:.3f} & {versus} & {row.n}"
+    )
+
+
+def _of_pairs(block: DamagedBlock) -> list[str]:
+    """Return a table with a line per kind of damage and a column per metric."""
+    body = []
+    for kind in block.kinds:
+        accuracies = [row.kinds.get(kind) for row in block.rows]
+        most = max(accuracy.n for accuracy in accuracies if accuracy is not None)
+        cells = ["--" if accuracy is None else _share(accuracy) for accuracy in accuracies]
+        body.append(" & ".join([_tex(kind), str(most), *cells]))
+    head = " & ".join(["kind of damage", "$n$", *map(_stacked, block.rows)])
+    columns = f"lr{'c' * len(block.rows)}"
+    return _framed(columns, head, body, _caption_pairs(block), "\\small")
+
+
+def _stacked(row: DamagedRow) -> str:
+    """Return the name of a metric, one word over the other, to keep its column narrow."""
+    words = [_tex(word) for word in row.metric.split("_")]
+    words = [f"\\emph{{{word}}}" for word in words] if row.trivial else words
+    stack = r"\\".join(words)
+    return f"\\shortstack{{{stack}{_mark(row)}}}"
+
+
+def _share(accuracy: Estimate) -> str:
+    return f"\\shortstack{{{accuracy.value:.3f}\\\\{{\\scriptsize {_interval(accuracy)}}}}}"
+
+
+def _caption_pairs(block: DamagedBlock) -> str:
+    drawn = "" if block.pairs == block.of else f" (drawn from {block.of})"
+    parts = [
+        f"{_tex(block.data)}, {block.level} level, {block.pairs} pairs{drawn} of {block.sources} "
+        "originals, whose versions the 95\\,\\% intervals take together",
+        "Share of pairs in which the original is scored above its damaged version; a tie counts "
+        "half. Emphasised: trivial floors",
+    ]
+    failed = [f"{_tex(row.metric)} {row.failed}" for row in block.rows if row.failed]
+    parts += [f"Pairs a metric failed on are left out: {', '.join(failed)}"] * bool(failed)
+    return ". ".join([*parts, *_legend(block.rows)]) + "."
+
+
+def _mark(row: Row | DamagedRow) -> str:
+    return _MARKS[worst_mark(row.trained)]
+
+
+def _named(row: Row) -> str:
+    name = f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
+    return name + _mark(row)
+
+
+def _legend(rows: Sequence[Row | DamagedRow]) -> list[str]:
+    """Return what the marks of a table mean."""
+    trained = [model for row in rows for model in row.trained]
+    legend = []
+    for mark, sign in (("!", "!"), ("~", "$\\sim$")):
+        lines = dict.fromkeys(_tex(model.says) for model in trained if model.mark == mark)
+        legend += [f"{sign}: {'; '.join(lines)}"] * bool(lines)
+    return legend
+
+
+def _caption(block: Block) -> str:
+    parts = [f"{_tex(block.data)}, {_tex(block.aspect)}, {block.level} level, {block.items} items"]
+    if block.groups:
+        parts[0] += f" in {block.groups} groups, which the intervals take together"
+    parts.append(f"Emphasised: trivial floors; the floor compared with is {_tex(block.baseline)}")
+    parts += _legend(block.rows)
+    if block.ceiling:
+        parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {_interval(block.ceiling)}")
+    return ". ".join(parts) + "."
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"[{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def _tex(text: str) -> str:
+    return "".join(_SPECIAL.get(char, char) for char in text)
