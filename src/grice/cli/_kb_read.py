@@ -54,7 +54,10 @@ def _print_facts(facts: Facts) -> None:
     if facts.history:
         print_lines([f"last changes ({len(facts.history)})"], style="bold")
         print_lines(
-            (f"{one.at}  {one.who}  {one.action}  {_words(one)}" for one in facts.history),
+            (
+                f"{change.at}  {change.who}  {change.action}  {_words(change)}"
+                for change in facts.history
+            ),
             indent=2,
         )
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from grice.situated.files import Models
+    from grice.situated.files import SituatedModels
     from grice.situated.scores import Row
 
 __all__ = ["configure", "opened_shipped", "run"]
@@ -75,14 +75,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened_shipped() -> Iterator[Models]:
+def opened_shipped() -> Iterator[SituatedModels]:
     """Open what ships for contrasting sentences."""
     from grice.cli.models import opened_models
-    from grice.situated.files import Models
+    from grice.situated.files import SituatedModels
 
     with opened_models(keep=False) as models:
         names = ("context", "situated", "encoder")
-        yield Models(*(models.open(f"bundle:{name}") for name in names))  # type: ignore[arg-type]
+        yield SituatedModels(*(models.open(f"bundle:{name}") for name in names))  # type: ignore[arg-type]
 
 
 def run(arguments: argparse.Namespace) -> int:
