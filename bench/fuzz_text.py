@@ -24,7 +24,7 @@ import corpora
 
 from grice.knowledge.candidates import candidates, worded
 from grice.knowledge.extraction import KINDS, RELATIONS, Exchange
-from grice.knowledge.extractor import CueExtractor, not_english, said_in
+from grice.knowledge.extractor import CueExtractor, CueSettings, not_english, said_in
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
@@ -34,6 +34,7 @@ from grice.metrics.coherence.turn_text import read_turn
 from grice.metrics.engagement.features import surface
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
+from grice.runtime.registry import read_settings
 from grice.text.events import event_text, reaction
 from grice.text.repetition import novelty
 from grice.text.script import unreadable
@@ -71,7 +72,8 @@ class Reader:
 
     def __init__(self) -> None:
         self._tagger = RandomTagger()
-        self._cues = CueExtractor(open_bundle("extraction"), self._tagger)
+        bundle = open_bundle("extraction")
+        self._cues = CueExtractor(bundle, read_settings(bundle, CueSettings), self._tagger)
         self._patterns = PatternExtractor(self._tagger)
 
     def read(self, before: str, text: str) -> None:

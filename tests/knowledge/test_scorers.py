@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge import open_plausibility
 from grice.knowledge.generative import Likelihood
-from grice.knowledge.plausibility import Bilinear
+from grice.knowledge.plausibility import Bilinear, TripleHead, TripleSettings
 from grice.metrics.commonsense.scorers import (
     Sources,
     best_cosine,
@@ -22,6 +21,7 @@ from grice.metrics.commonsense.triple_networks import one_text
 from grice.records import KnownTail, Triple
 from grice.runtime.bundle import open_bundle
 from grice.runtime.heads import Mlp
+from grice.runtime.registry import read_settings
 
 SETTINGS = {
     "schema": "atomic2020",
@@ -73,12 +73,16 @@ def write(folder, encoder, networks=NETWORKS):
         Mlp([(matrix(blocks * size, 1) / 50, matrix(1) / 50)]).save(folder / f"{name}.npz")
 
 
+def head_of(bundle, encoder):
+    return TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
+
+
 @pytest.fixture
 def sources(tmp_path, encoder, write_card):
     def made(*tails, networks=NETWORKS, **more):
         folder = tmp_path / f"tiny{len(list(tmp_path.iterdir()))}"
         write(folder, encoder, networks)
-        head = open_plausibility(open_bundle(write_card(folder, "triple-head", SETTINGS)), encoder)
+        head = head_of(open_bundle(write_card(folder, "triple-head", SETTINGS)), encoder)
         return Sources(head, Tails(*tails), encoder, **more)
 
     return made

@@ -14,12 +14,19 @@ from grice.metrics.coherence.aggregation import (
     flaw_features,
     pooled,
 )
-from grice.metrics.coherence.dialogues import AROUND, AT_ONCE, DialogueHead, own_turns, turn_blocks
+from grice.metrics.coherence.dialogues import (
+    AROUND,
+    AT_ONCE,
+    DialogueHead,
+    own_turns,
+    turn_blocks,
+)
 from grice.metrics.coherence.features import NUMBERS
 from grice.metrics.coherence.protocol import Dialogue
 from grice.metrics.coherence.replaced_tokens import NOTHING, ReplacedTokens
 from grice.metrics.coherence.towers import ORDER, Towers, order_features
 from grice.runtime.bundle import open_bundle
+from grice.runtime.registry import read_settings
 
 D = 8
 
@@ -55,9 +62,14 @@ class FixedWords:
                 for text in texts]  # fmt: skip
 
 
+def head_of(bundle):
+    settings = read_settings(bundle, ThreadSettings)
+    return DialogueHead(bundle, settings, FixedEncoder(), FixedWords())
+
+
 @pytest.fixture(scope="module")
 def head():
-    return DialogueHead(open_bundle("coherence"), FixedEncoder(), FixedWords())
+    return head_of(open_bundle("coherence"))
 
 
 def thread(count):
@@ -149,7 +161,7 @@ def test_a_bundle_without_settings_is_refused():
     bundle = open_bundle("coherence")
     bare = replace(bundle, card=replace(bundle.card, settings={}))
     with pytest.raises(BundleError, match="decay"):
-        DialogueHead(bare, FixedEncoder(), FixedWords())
+        head_of(bare)
 
 
 def test_odd_words_and_what_is_said_again_stand_beside_each_other():

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.metrics.relevance.fluency import FluencyModel, FluentPairHead
+from grice.metrics.relevance.fluency import FluencyModel
 from grice.runtime.bundle import file_sha256, open_bundle, shipped_bundles
+from grice.runtime.models import Models
 from grice.runtime.protocols import Pair
-from grice.scoring.models import Models
 
 PIECES = ["<s>", "</s>", "it", "is", "good", "axolotl"]
 USUAL = np.log(np.array([0.01, 0.29, 0.2, 0.2, 0.2, 0.1], np.float32))
@@ -110,10 +110,10 @@ def test_where_there_is_nothing_to_judge_it_says_so(judge):
     assert judge.classify([]) == []
 
 
-def test_weights_must_be_stated(tmp_path, model):
+def test_weights_must_be_stated(tmp_path):
     folder = tmp_path / "head"
     shutil.copytree(shipped_bundles()["relevance"], folder)
     card = folder / "card.toml"
     card.write_text(card.read_text("utf-8").replace("weight_shift", "shift"), "utf-8")
-    with pytest.raises(BundleError, match="weight_shift are needed"):
-        FluentPairHead(open_bundle(folder), model, model)
+    with pytest.raises(BundleError, match="weight_shift is missing"):
+        Models(mode="exact", workers=1, cache=None).open(f"file:{folder}")

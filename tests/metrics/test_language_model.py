@@ -12,10 +12,11 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from grice.errors import BundleError, InputError
-from grice.metrics.relevance.language_model import LanguageModel
+from grice.metrics.relevance.language_model import LanguageModel, LanguageSettings
 from grice.runtime.bundle import file_sha256, open_bundle
+from grice.runtime.models import Models
 from grice.runtime.protocols import Pair, PairClassifier, TextScorer
-from grice.scoring.models import Models
+from grice.runtime.registry import read_settings
 
 WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
 SIZE = 16
@@ -70,6 +71,10 @@ def write(folder, settings=SETTINGS):
     return folder
 
 
+def opened(bundle):
+    return LanguageModel(bundle, read_settings(bundle, LanguageSettings), threads=1)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write(tmp_path_factory.mktemp("tiny") / "model")
@@ -77,7 +82,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(folder):
-    return LanguageModel(open_bundle(folder), threads=1)
+    return opened(open_bundle(folder))
 
 
 def test_it_scores_texts_and_judges_pairs(model):
@@ -153,7 +158,7 @@ def test_as_many_prompts_as_texts(model):
 )
 def test_a_card_without_its_numbers_is_refused(tmp_path, settings, said):
     with pytest.raises(BundleError, match=said):
-        LanguageModel(open_bundle(write(tmp_path / "model", settings)), threads=1)
+        opened(open_bundle(write(tmp_path / "model", settings)))
 
 
 def test_it_opens_where_the_models_of_the_package_do(folder):

@@ -9,18 +9,21 @@ import pytest
 
 from grice.errors import BundleError
 from grice.metrics.engagement.features import SURFACE, surface
-from grice.metrics.engagement.replies import ReplyHead, Scale, part_names
+from grice.metrics.engagement.replies import ReplyHead, ReplySettings, Scale, part_names
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.protocols import Pair, PairClassifier
+from grice.runtime.registry import read_settings
+
+
+def head_of(bundle):
+    encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
+    return ReplyHead(bundle, read_settings(bundle, ReplySettings), encoder)
 
 
 @pytest.fixture(scope="module")
 def head():
-    return ReplyHead(
-        open_bundle("engagement"),
-        EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1),
-    )
+    return head_of(open_bundle("engagement"))
 
 
 PAIRS = [
@@ -71,8 +74,7 @@ def test_settings_that_do_not_fit_are_named(tmp_path, old, new, says):
     card = folder / "card.toml"
     card.write_text(card.read_text("utf-8").replace(old, new), "utf-8")
     with pytest.raises(BundleError, match=says):
-        ReplyHead(open_bundle(folder), EmbeddedEncoder(open_bundle("encoder"), mode="exact",
-                                                       threads=1))  # fmt: skip
+        head_of(open_bundle(folder))
 
 
 def test_the_scale_takes_counts_as_logarithms_and_cuts_what_is_far():

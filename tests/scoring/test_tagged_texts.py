@@ -17,8 +17,8 @@ from grice.records import (
     TripleEvidence,
     Turn,
 )
+from grice.runtime.models import Models
 from grice.scoring.loaded import LoadedMetric, load_metric
-from grice.scoring.models import Models
 from grice.text.repetition import novelty
 
 TAGS = ["<br>", "</p>", '<a href="x y">']

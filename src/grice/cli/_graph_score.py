@@ -108,9 +108,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def opened_judges() -> Iterator[GraphJudges]:
     """Open the shipped judges of meaning and stance."""
     from grice.cli.models import opened_models
+    from grice.graphs.judges import GraphJudges
 
     with opened_models() as models:
-        yield models.open("bundle:graphs")  # type: ignore[misc]
+        yield models.open("bundle:graphs", GraphJudges)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grice.knowledge.edit import Below
     from grice.knowledge.lookup import StoredKnowledge
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
 __all__ = [
     "SHIPPED",
@@ -33,13 +30,11 @@ def reference(kb: str) -> str:
     return kb if kb.startswith(("bundle:", "file:")) else f"file:{kb}"
 
 
-@contextmanager
-def opened_models() -> Iterator[Models]:
+def opened_models() -> Models:
     """Open models on one core: a single question has nothing to share out."""
     from grice.cli.models import opened_models as opened_on
 
-    with opened_on(workers=1) as models:
-        yield models
+    return opened_on(workers=1)
 
 
 def opened(models: Models, kb: str) -> StoredKnowledge:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grice.knowledge.edit import Below, Stamp
     from grice.knowledge.files import BuiltFile
     from grice.records import Triple
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
 __all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
 

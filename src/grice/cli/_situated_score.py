@@ -78,11 +78,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def opened_shipped() -> Iterator[SituatedModels]:
     """Open what ships for contrasting sentences."""
     from grice.cli.models import opened_models
+    from grice.runtime.protocols import Encoder
     from grice.situated.files import SituatedModels
+    from grice.situated.models import ContextModels, ContrastModels
 
     with opened_models(keep=False) as models:
-        names = ("context", "situated", "encoder")
-        yield SituatedModels(*(models.open(f"bundle:{name}") for name in names))  # type: ignore[arg-type]
+        yield SituatedModels(
+            models.open("bundle:context", ContextModels),
+            models.open("bundle:situated", ContrastModels),
+            models.open("bundle:encoder", Encoder),
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:

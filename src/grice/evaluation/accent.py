@@ -178,5 +178,5 @@ def tail_cosines(
 
 def _signature(shop: Workshop, replies: Replies, way: Way) -> str:
     references = (MODELS["extractor"], GENERATOR, EMBEDDERS[way.embedder])
-    stamps = "|".join(shop.models().stamp(one) for one in references)
+    stamps = "|".join(shop.models().fingerprint(one) for one in references)
     return f"{way.row}|scorer:{way.scorer}|pool:mean|{stamps}|on:{replies.stamp}:{ASPECT}"

@@ -187,7 +187,7 @@ def gold_columns(
     pairs = [Pair(tuple(t.text for t in r.history[-TURNS:]), r.text) for r in replies.responses]
     fits = fit.classify(pairs)
     counts = [len(each) for each in replies.triples]
-    stamps = "|".join(f"{name}:{models.stamp(ref)}" for name, ref in references.items())
+    stamps = "|".join(f"{name}:{models.fingerprint(ref)}" for name, ref in references.items())
     for title, weight, pool in (
         (row, share, cautious_score),
         (f"{row}, triples alone", 0.0, cautious_score),

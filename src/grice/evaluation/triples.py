@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
+    from grice.runtime.models import Models
     from grice.runtime.protocols import Encoder
-    from grice.scoring.models import Models
     from grice.stats.estimate import Estimate
 
 __all__ = [

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
+from grice.errors import BundleError
+from grice.knowledge.extraction import (
+    KINDS,
+    RELATIONS,
+    ExtractedTriple,
+    Extraction,
+    TripleExtractor,
+    check_kinds,
+)
+from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.store import KnowledgeStore
+from grice.runtime.registry import NoSettings, dependencies_of, model_kind
 from grice.text.contractions import written_out
 from grice.text.tokens import LETTER_WORDS
 from grice.text.verbs import base_form
@@ -37,8 +49,10 @@ if TYPE_CHECKING:
 
     from grice.knowledge.extraction import Exchange, Kind
     from grice.records import Triple
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.registry import Opener
 
-__all__ = ["SearchExtractor", "concepts"]
+__all__ = ["SearchExtractor", "concepts", "search_extractor"]
 
 FURTHER = "be few less lot me more most much one or other own same several then two us while you"
 STOP = frozenset(FURTHER.split()).union(
@@ -205,3 +219,15 @@ def _joins(first: Held, second: Held) -> NDArray[np.bool_]:
     both = (first.number > 0) & (second.number > 0)
     joined: NDArray[np.bool_] = both & ~(alone & (first.total == second.total))
     return joined
+
+
+@model_kind(
+    "search-extractor", answers="triples of a reply", protocol=TripleExtractor, settings=NoSettings
+)
+def search_extractor(bundle: Bundle, _: NoSettings, opener: Opener) -> SearchExtractor:
+    """Open a search of the store below."""
+    (below,) = dependencies_of(bundle.card)
+    base = opener.part(bundle, below, KnowledgeBase, "knowledge")
+    if not isinstance(base, StoredKnowledge) or not isinstance(base.shelf, KnowledgeStore):
+        raise BundleError(f"{bundle.folder}: {below} below it is no store of known triples")
+    return SearchExtractor(base.shelf.triples(RELATIONS), base.shelf.identity)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
+from grice.runtime.protocols import Encoder
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.records import Turn
-    from grice.runtime.protocols import Encoder
 
 __all__ = [
     "cosine_last_turn",
@@ -58,6 +58,7 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
     summary="How alike are the reply and the turn before it? (a floor, not a quality)",
     judges="response",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=SOURCE,
     low=-1.0,
     neutral=0.0,
@@ -125,6 +126,7 @@ def _words(text: str) -> list[str]:
     summary="How alike are neighbouring turns? (a floor, not a quality)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=SOURCE,
     low=-1.0,
     neutral=0.0,
@@ -144,6 +146,7 @@ def mean_adjacent_cosine(
     summary="How alike are system turns and the user turn before them? (a floor, not a quality)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=SOURCE,
     low=-1.0,
     neutral=0.0,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from grice.errors import InputError, did_you_mean
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement
+from grice.runtime.protocols import Encoder
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.records import Response
-    from grice.runtime.protocols import Encoder
 
     Vectors: TypeAlias = NDArray[np.floating]
 
@@ -106,6 +106,7 @@ def blend(unreferenced: Sequence[float], against: Sequence[float], how: Blend) -
     summary="How alike are the reply and the references that people wrote?",
     judges="response",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=(
         "The referenced score of RUBER (Tao et al., AAAI 2018), with contextual embeddings "
         "(Ghazarian et al., NeuralGen 2019)."

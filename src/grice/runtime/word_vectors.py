@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grice.runtime.protocols import Encoder
+from grice.runtime.registry import NoSettings, encoder_of, model_kind
 from grice.text.tokens import UNICODE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.runtime.protocols import Encoder, Vector
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import Vector
+    from grice.runtime.registry import Opener
 
-__all__ = ["WordVectors"]
+__all__ = ["WordVectors", "word_encoder"]
 
 WORDS = 256
 """Most words of a text that count, its last ones, as many as the encoder reads tokens."""
@@ -55,3 +59,9 @@ class WordVectors:
         total = np.sum(vectors, axis=0)
         unit = total / max(float(np.sqrt((total * total).sum())), 1e-6)
         return np.asarray(unit.astype(np.float16), np.float32)
+
+
+@model_kind("word-encoder", answers="word vectors", protocol=Encoder, settings=NoSettings)
+def word_encoder(bundle: Bundle, _: NoSettings, opener: Opener) -> WordVectors:
+    """Open the encoder that reads the words."""
+    return WordVectors(encoder_of(bundle, opener, Encoder))

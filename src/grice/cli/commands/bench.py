@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
     from grice.evaluation.datasets import data_folder
     from grice.evaluation.workshop import Workshop
-    from grice.scoring.models import Models, default_workers
+    from grice.runtime.models import Models, default_workers
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
         arguments.metrics = ",".join(names)

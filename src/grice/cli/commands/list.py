@@ -29,9 +29,10 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.metrics.page import metric_page, model_cards
     from grice.metrics.registry import find_metrics
+    from grice.runtime.registry import plugin_problems
 
     registry = find_metrics(arguments.plugin)
-    for problem in registry.problems:
+    for problem in (*registry.problems, *plugin_problems()):
         warn(problem)
     if arguments.json:
         sys.stdout.write(_as_json(registry, arguments.metric) + "\n")

@@ -77,7 +77,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     names = {"generated": GENERATED, "retrieved": STORED, "retrieved and generated": BOTH}
     for row, reference in names.items():
         knowledge = cast("KnowledgeBase", shop.models().open(reference))
-        signature = shop.models().stamp(reference)
+        signature = shop.models().fingerprint(reference)
         given.append((row, "ours", _asked_tails(knowledge, asked), signature))
     for part, suffix in PARTS.items():
         chosen = _places(asked, part)
@@ -203,7 +203,7 @@ def _perplexities(shop: Workshop, asked: Sequence[Query], suffix: str) -> Iterat
             kind=kind,
             lower=True,
             why="of a word piece; every reference counts alike; COMET-BART's was not released",
-            signature=f"{shop.models().stamp(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
+            signature=f"{shop.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import mean, pstdev
 from typing import TYPE_CHECKING, Literal
 
-from grice.metrics.coherence.protocol import Dialogue
+from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, TurnEvidence
 from grice.text.script import unreadable
@@ -32,6 +32,7 @@ LEAST = 1e-6
     summary="Does the conversation hang together?",
     judges="conversation",
     models={"model": "bundle:coherence"},
+    protocols={"model": DialogueClassifier},
     source=(
         "After DEAM (Ghazarian et al., ACL 2022): trained on conversations broken on purpose, "
         "with ratings of conversations beside them."

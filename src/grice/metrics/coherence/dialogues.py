@@ -20,9 +20,14 @@ from grice.errors import BundleError
 from grice.metrics.coherence.aggregation import WHOLE, dialogue_features, flaw_features
 from grice.metrics.coherence.bigrams import Bigrams
 from grice.metrics.coherence.features import turn_features
+from grice.metrics.coherence.memo import MemoReplacedTokens
+from grice.metrics.coherence.protocol import DialogueClassifier
+from grice.metrics.coherence.replaced_tokens import ReplacedTokenDetector
 from grice.metrics.coherence.towers import Towers, order_features, run_layers
 from grice.numeric import sigmoid, unit_rows
 from grice.runtime.blas import single_threaded
+from grice.runtime.memo import MemoEncoder
+from grice.runtime.registry import Settings, encoder_of, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +38,19 @@ if TYPE_CHECKING:
     from grice.metrics.coherence.replaced_tokens import ReplacedTokens
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
     Layers: TypeAlias = list[tuple[Array, Array]]
 
-__all__ = ["DialogueHead", "ReplacedTokenScorer", "own_turns", "turn_blocks"]
+__all__ = [
+    "DialogueHead",
+    "DialogueSettings",
+    "ReplacedTokenScorer",
+    "own_turns",
+    "thread_head",
+    "turn_blocks",
+]
 
 DECAY = 0.7
 """Weight of a turn in all that was said, relative to the turn after it."""
@@ -90,6 +103,12 @@ def _so_far(turns: Array) -> Array:
     return unit_rows(sums) * np.float32(np.sqrt(turns.shape[1]))
 
 
+class DialogueSettings(Settings, frozen=True):
+    """Of a bundle of kind ``thread-head``: the weight of a turn relative to the turn after it."""
+
+    decay: float
+
+
 class DialogueHead:
     """How coherent a conversation is, and each of its turns.
 
@@ -97,27 +116,33 @@ class DialogueHead:
         bundle: The opened bundle: ``head.npz`` with towers, axes, networks (whose outputs are
             averaged), the network that reads turns by themselves, the weights of
             :func:`dialogue_features`, and those of a turn's output and of :func:`flaw_features` for
-            the turn; ``bigrams.npz`` with what words stand side by side; its settings state
-            ``decay``.
+            the turn; ``bigrams.npz`` with what words stand side by side.
+        settings: What its card states.
         encoder: The encoder they were fitted on.
         words: The judge of words that they were fitted on.
 
     Raises:
-        BundleError: If the settings or the weights are not as they must be.
+        BundleError: If the weights are not as they must be.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder, words: ReplacedTokenScorer) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        settings: DialogueSettings,
+        encoder: Encoder,
+        words: ReplacedTokenScorer,
+    ) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}+{encoder.identity}"
         self._encoder, self._words = encoder, words
         self._bigrams = Bigrams.load(bundle.path("bigrams.npz"))
-        decay = bundle.card.settings.get("decay")
         with np.load(bundle.path("head.npz"), allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.float32) for name in file.files}
-        if not isinstance(decay, float) or arrays.get("whole", self._none).shape != (WHOLE + 1,):
-            raise BundleError(f"{bundle.folder}: settings.decay and {WHOLE + 1} weights are needed")
+        if arrays.get("whole", self._none).shape != (WHOLE + 1,):
+            raise BundleError(f"{bundle.folder}: {WHOLE + 1} weights are needed")
         self._axes, self._mean, self._whole = arrays["axes"], arrays["mean"], arrays["whole"]
         self._turns, self._alone = arrays["turns"], _layers(arrays, "alone")
-        self._towers = Towers(_layers(arrays, "left"), _layers(arrays, "right"), decay)
+        left, right = _layers(arrays, "left"), _layers(arrays, "right")
+        self._towers = Towers(left, right, settings.decay)
         count = sum(name.startswith("net") and name.endswith("_weight_0") for name in arrays)
         self._nets = [_layers(arrays, f"net{i}") for i in range(count)]
 
@@ -186,3 +211,14 @@ def _layers(arrays: dict[str, Array], name: str) -> Layers:
     count = sum(one.startswith(f"{name}_weight_") for one in arrays)
     return [(arrays[f"{name}_weight_{i}"] * arrays[f"{name}_scale_{i}"], arrays[f"{name}_bias_{i}"])
             for i in range(count)]  # fmt: skip
+
+
+@model_kind(
+    "thread-head", answers="coherence", protocol=DialogueClassifier, settings=DialogueSettings
+)
+def thread_head(bundle: Bundle, settings: DialogueSettings, opener: Opener) -> DialogueHead:
+    """Open the networks of a bundle, with its detector of replaced tokens."""
+    encoder = encoder_of(bundle, opener, MemoEncoder)
+    detector = ReplacedTokenDetector.open(bundle, encoder.identity)
+    words = MemoReplacedTokens(detector, encoder, opener.memo)
+    return DialogueHead(bundle, settings, encoder, words)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.errors import BundleError
 from grice.runtime.blas import single_threaded
 from grice.runtime.heads import Mlp
+from grice.runtime.registry import Settings, read_settings
 from grice.runtime.spans import neighbourhood
 from grice.text.tokens import PLAIN_CONTRACTIONS
 
@@ -68,6 +68,13 @@ NOTHING = ReplacedTokens((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())
 """Of a text without a word."""
 
 
+class ReplacedTokenSettings(Settings, frozen=True):
+    """Of a bundle with ``misfits.npz``; see :class:`ReplacedTokenDetector`."""
+
+    reach: int
+    sharpness: float
+
+
 class ReplacedTokenDetector:
     """Judges the words of texts by the states of their tokens.
 
@@ -94,11 +101,10 @@ class ReplacedTokenDetector:
         Raises:
             BundleError: If a setting is missing.
         """
-        reach, sharpness = (bundle.card.settings.get(name) for name in ("reach", "sharpness"))
-        if not isinstance(reach, int) or not isinstance(sharpness, float):
-            raise BundleError(f"{bundle.folder}: settings.reach and settings.sharpness are needed")
+        settings = read_settings(bundle, ReplacedTokenSettings)
         identity = f"{bundle.card.name}@{bundle.digest}/misfits+{encoder}"
-        return cls(Mlp.load(bundle.path("misfits.npz")), reach, sharpness, identity)
+        network = Mlp.load(bundle.path("misfits.npz"))
+        return cls(network, settings.reach, settings.sharpness, identity)
 
     def judge(self, text: str, hidden: Hidden) -> ReplacedTokens:
         """Return how well the words of a text belong there.

@@ -17,6 +17,8 @@ from grice.errors import BundleError
 from grice.metrics.engagement.features import COUNTS, SURFACE, surface
 from grice.numeric import logit, sigmoid
 from grice.runtime.heads import Mlp
+from grice.runtime.protocols import Encoder, PairClassifier
+from grice.runtime.registry import Settings, encoder_of, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder, Pair, PairClassifier
+    from grice.runtime.protocols import Pair
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -32,12 +35,14 @@ __all__ = [
     "BALANCED",
     "Part",
     "ReplyHead",
+    "ReplySettings",
     "Scale",
     "Weighed",
     "block_sizes",
     "heard",
     "part_names",
     "reply_features",
+    "reply_head",
     "reply_scalars",
 ]
 
@@ -140,13 +145,30 @@ def reply_features(scalars: Array, last: Array, reply: Array) -> Array:
     return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
+class ReplySettings(Settings, frozen=True):
+    """Of a bundle of kind ``reply-head``.
+
+    Attributes:
+        centre: Of the scalars.
+        spread: Of the scalars, above 0.
+        average: What the three vector parts add to the log odds on average.
+        base: Reference of the classifier beneath; empty if there is none.
+        base_digest: The one it was fitted on.
+    """
+
+    centre: tuple[float, ...]
+    spread: tuple[float, ...]
+    average: tuple[float, ...]
+    base: str = ""
+    base_digest: str = ""
+
+
 class ReplyHead:
     """The probability that a reply is of the positive class, with what moved it.
 
     Args:
-        bundle: The opened bundle: ``head.npz``, one weight a feature; its settings state
-            ``centre`` and ``spread`` of the scalars, what the three vector parts add to the log
-            odds on ``average``, and the classifier beneath as ``base``, if there is one.
+        bundle: The opened bundle: ``head.npz``, one weight a feature.
+        settings: What its card states.
         encoder: The encoder the head was fitted on.
         base: The classifier beneath, if the settings name one.
 
@@ -155,11 +177,15 @@ class ReplyHead:
     """
 
     def __init__(
-        self, bundle: Bundle, encoder: Encoder, base: PairClassifier | None = None
+        self,
+        bundle: Bundle,
+        settings: ReplySettings,
+        encoder: Encoder,
+        base: PairClassifier | None = None,
     ) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
         self._names = part_names(base=base is not None)
-        self._scale = _scale(bundle, len(self._names) - len(BLOCKS))
+        self._scale = _scale(bundle, settings, len(self._names) - len(BLOCKS))
         self._encoder = encoder
         self._base = base
         (weights, bias), *further = Mlp.load(bundle.path("head.npz")).layers
@@ -176,7 +202,8 @@ class ReplyHead:
         sizes = block_sizes(dimensions, base=base is not None)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         apart = np.where(owner[:, None] == np.arange(len(sizes)), weights, np.float32(0))
-        average = [0.0] * scalars + list(_numbers(bundle, "average", len(BLOCKS)))
+        _check_count(bundle, "average", settings.average, len(BLOCKS))
+        average = [0.0] * scalars + list(settings.average)
         self._parts = Mlp([(apart, -np.array(average, np.float32))])
         self._bias = float(bias[0]) + math.fsum(average)
 
@@ -241,19 +268,44 @@ class ReplyHead:
             )
 
 
-def _scale(bundle: Bundle, scalars: int) -> Scale:
-    scale = Scale(_numbers(bundle, "centre", scalars), _numbers(bundle, "spread", scalars))
-    if min(scale.spread) <= 0:
+def _scale(bundle: Bundle, settings: ReplySettings, scalars: int) -> Scale:
+    _check_count(bundle, "centre", settings.centre, scalars)
+    _check_count(bundle, "spread", settings.spread, scalars)
+    if min(settings.spread) <= 0:
         raise BundleError(f"{bundle.folder / 'card.toml'}: settings.spread: numbers above 0 only")
-    return scale
+    return Scale(settings.centre, settings.spread)
 
 
-def _numbers(bundle: Bundle, name: str, count: int) -> tuple[float, ...]:
-    stated = bundle.card.settings.get(name)
-    numbers = [float(one) for one in stated if isinstance(one, int | float)] if isinstance(
-        stated, list) else []  # fmt: skip
-    if len(numbers) != count or not np.isfinite(numbers).all():
+def _check_count(bundle: Bundle, name: str, numbers: Sequence[float], count: int) -> None:
+    if len(numbers) != count:
         raise BundleError(
             f"{bundle.folder / 'card.toml'}: settings.{name}: a list of {count} numbers is needed"
         )
-    return tuple(numbers)
+
+
+def _log_odds(value: float) -> float:
+    kept = min(max(value, 1e-4), 1 - 1e-4)
+    return math.log(kept / (1 - kept))
+
+
+@model_kind(
+    "reply-head",
+    answers="engagement",
+    protocol=PairClassifier,
+    settings=ReplySettings,
+    like_base=True,
+)
+def reply_head(bundle: Bundle, settings: ReplySettings, opener: Opener) -> ReplyHead:
+    """Open a head, and the classifier beneath if it was put on top of one."""
+    encoder = encoder_of(bundle, opener, Encoder)
+    if not settings.base:
+        return ReplyHead(bundle, settings, encoder)
+    # What lies beneath is part of the model: another one would give other numbers.
+    digest = opener.bundle(settings.base).digest
+    if digest != settings.base_digest:
+        raise BundleError(
+            f"{bundle.folder}: it was fitted on {settings.base} {settings.base_digest}, here that "
+            f"is {digest}; run grice train again"
+        )
+    base = opener.part(bundle, settings.base, PairClassifier, "relevance", "engagement")
+    return ReplyHead(bundle, settings, encoder, base)

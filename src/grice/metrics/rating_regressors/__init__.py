@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, Metric, metric
 from grice.records import Judgement
-from grice.runtime.protocols import Pair
+from grice.runtime.protocols import Pair, PairClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.metrics.declaration import Count
     from grice.records import Response
-    from grice.runtime.protocols import PairClassifier
 
 __all__ = ["cross_encoder", "mlp_regressor"]
 
@@ -33,6 +32,7 @@ def _declared(name: str, summary: str, reference: str) -> Metric:
         summary=f"{summary} (a baseline)",
         judges="response",
         models={"model": reference},
+        protocols={"model": PairClassifier},
         source="A baseline of ACCENT (Ghazarian et al., Findings of ACL 2023).",
         example=EXAMPLE,
     )

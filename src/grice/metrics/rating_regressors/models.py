@@ -9,14 +9,15 @@ leaves out the paper's two losses of DialoGPT-large.
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from grice.errors import BundleError
 from grice.files import write_bytes
 from grice.knowledge.search import concepts
 from grice.runtime.heads import Mlp
+from grice.runtime.protocols import Encoder, PairClassifier
+from grice.runtime.registry import Settings, encoder_of, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +26,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder, Pair
+    from grice.runtime.protocols import Pair
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["CountedEdges", "JoinedTexts", "Regressor", "read_edges", "write_edges"]
+__all__ = [
+    "CountedEdges",
+    "JoinedTexts",
+    "Regressor",
+    "RegressorSettings",
+    "rating_regressor",
+    "read_edges",
+    "write_edges",
+]
 
 UNREAD = 0.5
 """The answer for a reply without a word."""
@@ -102,29 +112,28 @@ class CountedEdges:
         return one, two, len(reply.split())
 
 
+class RegressorSettings(Settings, frozen=True):
+    """Of a bundle of kind ``rating-regressor``: what it reads."""
+
+    reads: Literal["texts", "edges"]
+
+
 class Regressor:
     """A :class:`~grice.runtime.protocols.PairClassifier` that learned ratings.
 
     Args:
-        bundle: A bundle of kind ``rating-regressor``: ``head.npz``; its setting ``reads`` says
-            ``texts`` or ``edges``, which stand in ``edges.txt.gz``.
+        bundle: A bundle of kind ``rating-regressor``: ``head.npz``, and ``edges.txt.gz`` if it
+            reads edges.
+        settings: What its card states.
         encoder: For ``texts``.
-
-    Raises:
-        BundleError: If it reads something else.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
-        reads = bundle.card.settings.get("reads")
+    def __init__(self, bundle: Bundle, settings: RegressorSettings, encoder: Encoder) -> None:
         self._read: Reading
-        if reads == "texts":
+        if settings.reads == "texts":
             self._read = JoinedTexts(encoder)
-        elif reads == "edges":
-            self._read = CountedEdges(read_edges(bundle.path("edges.txt.gz")))
         else:
-            raise BundleError(
-                f"{bundle.folder / 'card.toml'}: settings.reads: texts or edges, not {reads!r}"
-            )
+            self._read = CountedEdges(read_edges(bundle.path("edges.txt.gz")))
         self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
         self._network = Mlp.load(bundle.path("head.npz"))
 
@@ -162,3 +171,11 @@ def read_edges(path: Path) -> dict[str, frozenset[str]]:
         for other in others:
             near.setdefault(other, set()).add(word)
     return {word: frozenset(others) for word, others in near.items()}
+
+
+@model_kind(
+    "rating-regressor", answers="ratings", protocol=PairClassifier, settings=RegressorSettings
+)
+def rating_regressor(bundle: Bundle, settings: RegressorSettings, opener: Opener) -> Regressor:
+    """Open a network that learned ratings."""
+    return Regressor(bundle, settings, encoder_of(bundle, opener, Encoder))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.metrics.declaration import Example, metric
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import Judgement, TurnEvidence
-from grice.runtime.protocols import Pair
+from grice.runtime.protocols import Pair, PairClassifier
 from grice.text.repetition import novelty
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ NOTICEABLE = 0.005
     summary="Does this reply answer what was said?",
     judges="response",
     models={"model": "bundle:relevance"},
+    protocols={"model": PairClassifier},
     source=(
         "After the unreferenced score of RUBER (Tao et al., AAAI 2018) with contextual "
         "embeddings (Ghazarian et al., NeuralGen 2019)."

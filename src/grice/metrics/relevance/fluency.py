@@ -9,24 +9,32 @@ of a sentence; here this is done piece by piece, and only what is below counts.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
 
 from grice.errors import BundleError
-from grice.metrics.relevance.pairs import BALANCED
+from grice.metrics.relevance.pairs import BALANCED, open_pair_head
 from grice.numeric import logits, sigmoid
+from grice.runtime.protocols import PairClassifier
+from grice.runtime.registry import Settings, dependencies_of, model_kind, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.metrics.relevance.pairs import PairHead
     from grice.runtime.bundle import Bundle
-    from grice.runtime.embedded import EmbeddedGenerator
     from grice.runtime.protocols import Pair
+    from grice.runtime.registry import Opener
 
-__all__ = ["Disfluency", "FluencyModel", "FluentPairHead", "Weights"]
+__all__ = [
+    "Disfluency",
+    "FluencyModel",
+    "FluentPairHead",
+    "FluentSettings",
+    "PieceScorer",
+    "fluent_pair_head",
+]
 
 ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
@@ -37,6 +45,25 @@ class Disfluency(NamedTuple):
 
     value: float
     piece: str
+
+
+@runtime_checkable
+class PieceScorer(Protocol):
+    """Says how likely each piece of a text is in its place."""
+
+    identity: str
+
+    def piece_log_probabilities(
+        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
+    ) -> list[list[tuple[str, float]]]:
+        """Return pieces; see :class:`~grice.runtime.embedded.EmbeddedGenerator`."""
+        ...
+
+
+class FluencySettings(Settings, frozen=True):
+    """Of the language model: the piece that begins a text."""
+
+    begin: str = ""
 
 
 class FluencyModel:
@@ -52,10 +79,10 @@ class FluencyModel:
         BundleError: If these do not fit one another.
     """
 
-    def __init__(self, bundle: Bundle, generator: EmbeddedGenerator) -> None:
+    def __init__(self, bundle: Bundle, generator: PieceScorer) -> None:
         self.identity = generator.identity
         self._generator = generator
-        self._begin = str(bundle.card.settings.get("begin", ""))
+        self._begin = read_settings(bundle, FluencySettings).begin
         pieces = msgspec.json.decode(
             bundle.path("shared_vocabulary.json").read_bytes(), type=list[str]
         )
@@ -86,12 +113,12 @@ class FluencyModel:
         return Disfluency(total / max(1, len(excess)), piece if worst > 0 else "")
 
 
-class Weights(NamedTuple):
+class FluentSettings(Settings, frozen=True):
     """The log odds are ``relevance * those of the head - oddness * nats + shift``."""
 
-    relevance: float
-    oddness: float
-    shift: float
+    weight_relevance: float
+    weight_oddness: float
+    weight_shift: float
 
 
 class FluentPairHead:
@@ -101,13 +128,15 @@ class FluentPairHead:
     them forgives what people do not.
 
     Args:
-        bundle: The opened bundle, with the weights in its settings.
-        head: The networks of the bundle.
+        settings: The weights.
+        head: The networks.
         fluency: Of right sides.
     """
 
-    def __init__(self, bundle: Bundle, head: PairHead, fluency: FluencyModel) -> None:
-        self._weights = _weights(bundle)
+    def __init__(
+        self, settings: FluentSettings, head: PairClassifier, fluency: FluencyModel
+    ) -> None:
+        self._weights = settings
         self._head = head
         self._fluency = fluency
         self.identity = f"{self._head.identity}/{fluency.identity}"
@@ -120,8 +149,8 @@ class FluentPairHead:
         fitting = np.array(self._head.classify(pairs))
         measured = self._fluency.measure([pair.right for pair in pairs])
         disfluency = np.array([text.value for text in measured])
-        odds = self._weights.relevance * logits(fitting, SURE)
-        odds += self._weights.shift - self._weights.oddness * disfluency
+        odds = self._weights.weight_relevance * logits(fitting, SURE)
+        odds += self._weights.weight_shift - self._weights.weight_oddness * disfluency
         # The head's 0.5 says that there is nothing to judge.
         judged = np.where(fitting == BALANCED, BALANCED, sigmoid(odds.astype(np.float32)))
         return [float(value) for value in judged]
@@ -134,12 +163,12 @@ class FluentPairHead:
 SURE = 1e-6
 
 
-def _weights(bundle: Bundle) -> Weights:
-    stated = [bundle.card.settings.get(f"weight_{name}") for name in Weights._fields]
-    numbers = [float(one) for one in stated if isinstance(one, int | float)]
-    if len(numbers) != len(Weights._fields) or not np.isfinite(numbers).all():
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings: the numbers weight_relevance, "
-            f"weight_oddness and weight_shift are needed"
-        )
-    return Weights(*numbers)
+@model_kind(
+    "fluent-pair-head", answers="relevance", protocol=PairClassifier, settings=FluentSettings
+)
+def fluent_pair_head(bundle: Bundle, settings: FluentSettings, opener: Opener) -> FluentPairHead:
+    """Open the networks of a bundle and the language model below."""
+    _, below = dependencies_of(bundle.card)
+    model = opener.part(bundle, below, PieceScorer, "likelihood")
+    fluency = FluencyModel(opener.bundle(below), model)
+    return FluentPairHead(settings, open_pair_head(bundle, opener), fluency)

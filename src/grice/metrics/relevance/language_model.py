@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import ctranslate2
+import msgspec
 import numpy as np
 from tokenizers import Tokenizer
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError
 from grice.metrics.relevance.pairs import BALANCED
 from grice.numeric import sigmoid
+from grice.runtime.protocols import PairClassifier
+from grice.runtime.registry import Settings, model_kind
 from grice.text.tokens import WORD_CHARACTER
 
 if TYPE_CHECKING:
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Pair
+    from grice.runtime.registry import Opener
 
-__all__ = ["LanguageModel", "Likely"]
+__all__ = ["LanguageModel", "LanguageSettings", "Likely", "language_model"]
 
 AT_ONCE = 512
 """Tokens of one batch: for each the model gives a number for every piece of its vocabulary."""
@@ -52,12 +56,16 @@ class Likely(NamedTuple):
     gain: float
 
 
-class Weights(NamedTuple):
-    """The log odds are ``after * likelihood + gain * gain + shift``."""
+class LanguageSettings(Settings, frozen=True):
+    """How much it reads, and its weights.
 
-    after: float
-    gain: float
-    shift: float
+    The log odds are ``weight_after * likelihood + weight_gain * gain + weight_shift``.
+    """
+
+    max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
+    weight_after: float
+    weight_gain: float
+    weight_shift: float
 
 
 class LanguageModel:
@@ -67,19 +75,15 @@ class LanguageModel:
     a text do not depend on its neighbours in the batch.
 
     Args:
-        bundle: The opened bundle: a decoder in the format of CTranslate2 and ``tokenizer.json``;
-            its settings state ``max_tokens``, ``weight_after``, ``weight_gain`` and
-            ``weight_shift``.
+        bundle: The opened bundle: a decoder in the format of CTranslate2 and ``tokenizer.json``.
+        settings: What its card states.
         threads: How many batches run at the same time.
-
-    Raises:
-        BundleError: If a setting is missing.
     """
 
-    def __init__(self, bundle: Bundle, *, threads: int) -> None:
+    def __init__(self, bundle: Bundle, settings: LanguageSettings, *, threads: int) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/ct2-{ctranslate2.__version__}"
-        self._weights = _weights(bundle)
-        self._most = _most(bundle)
+        self._settings = settings
+        self._most = settings.max_tokens
         self._tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -146,7 +150,8 @@ class LanguageModel:
             if WORD_CHARACTER.search(pair.right) and any(map(WORD_CHARACTER.search, pair.left))
         ]
         likely = np.array(self.likely([pairs[i] for i in judged]), np.float32).reshape(-1, 2)
-        odds = likely @ np.array(self._weights[:2], np.float32) + np.float32(self._weights.shift)
+        weights = np.array([self._settings.weight_after, self._settings.weight_gain], np.float32)
+        odds = likely @ weights + np.float32(self._settings.weight_shift)
         found = [BALANCED] * len(pairs)
         for i, probability in zip(judged, sigmoid(odds), strict=True):
             found[i] = float(probability)
@@ -172,23 +177,9 @@ def _conversation(pair: Pair) -> str:
     return "\n".join([*lines, REPLY])
 
 
-def _weights(bundle: Bundle) -> Weights:
-    settings = bundle.card.settings
-    stated = [settings.get(f"weight_{name}") for name in Weights._fields]
-    numbers = [float(one) for one in stated if isinstance(one, int | float)]
-    if len(numbers) != len(Weights._fields) or not np.isfinite(numbers).all():
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings: the numbers weight_after, weight_gain and "
-            f"weight_shift are needed"
-        )
-    return Weights(*numbers)
-
-
-def _most(bundle: Bundle) -> int:
-    value = bundle.card.settings.get("max_tokens")
-    if not isinstance(value, int) or value < FEWEST:
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings.max_tokens: a whole number from {FEWEST} is "
-            f"needed, found {value!r}"
-        )
-    return value
+@model_kind(
+    "language-model", answers="relevance", protocol=PairClassifier, settings=LanguageSettings
+)
+def language_model(bundle: Bundle, settings: LanguageSettings, opener: Opener) -> LanguageModel:
+    """Open a decoder."""
+    return LanguageModel(bundle, settings, threads=opener.workers)

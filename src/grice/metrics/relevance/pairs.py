@@ -8,13 +8,23 @@ contextual embeddings Ghazarian et al., 2019).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+import msgspec
 import numpy as np
 
 from grice.errors import BundleError
 from grice.numeric import sigmoid, unit_rows
 from grice.runtime.heads import Mlp
+from grice.runtime.protocols import Encoder, PairClassifier
+from grice.runtime.registry import (
+    NoSettings,
+    Settings,
+    dependencies_of,
+    encoder_of,
+    model_kind,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +32,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder, Pair
+    from grice.runtime.protocols import Pair
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["BALANCED", "TURNS", "PairHead", "history_summary", "pair_features"]
+__all__ = [
+    "BALANCED",
+    "TURNS",
+    "PairHead",
+    "PairSettings",
+    "bare_pair_head",
+    "history_summary",
+    "open_pair_head",
+    "pair_features",
+    "pair_head",
+]
 
 TURNS = 4
 """How many segments of the left side are read; the oldest beyond them are left out."""
@@ -96,28 +117,25 @@ COSINE_SCALE = np.float32(4)
 """Brings cosines to the order of one, as the other features are."""
 
 
+class PairSettings(Settings, frozen=True):
+    """Of a bundle of kind ``pair-head``: the weight of a turn relative to the turn after it."""
+
+    decay: Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class PairHead:
     """How well a right side goes with its left side, by networks on frozen vectors.
 
     Args:
-        bundle: The opened bundle: ``left.npz`` and ``right.npz`` (the towers) and ``head.npz``;
-            its settings state ``decay``.
+        bundle: The opened bundle: ``left.npz`` and ``right.npz`` (the towers) and ``head.npz``.
+        settings: What its card states.
         encoder: The encoder the bundle's networks were fitted on.
-
-    Raises:
-        BundleError: If ``decay`` is missing or out of range.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
-        decay = bundle.card.settings.get("decay")
-        if not isinstance(decay, float) or not 0 <= decay <= 1:
-            raise BundleError(
-                f"{bundle.folder / 'card.toml'}: settings.decay: a number from 0.0 to 1.0 is "
-                f"needed, found {decay!r}"
-            )
+    def __init__(self, bundle: Bundle, settings: PairSettings, encoder: Encoder) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
         self._folder = bundle.folder
-        self._decay = decay
+        self._decay = settings.decay
         self._encoder = encoder
         self._left = Mlp.load(bundle.path("left.npz"))
         self._right = Mlp.load(bundle.path("right.npz"))
@@ -189,3 +207,27 @@ def _history(vectors: list[Array]) -> Array:
     history = np.zeros((TURNS, len(vectors[0])), np.float32)
     history[TURNS - len(vectors) :] = vectors
     return history
+
+
+@model_kind("pair-head", answers="relevance", protocol=PairClassifier, settings=NoSettings)
+def pair_head(bundle: Bundle, _: NoSettings, opener: Opener) -> PairHead:
+    """Open the networks of a bundle."""
+    return open_pair_head(bundle, opener)
+
+
+@model_kind("bare-pair-head", answers="relevance", protocol=PairClassifier, settings=NoSettings)
+def bare_pair_head(bundle: Bundle, _: NoSettings, opener: Opener) -> PairHead:
+    """Open the networks of the bundle below, without what else it consists of."""
+    (below,) = dependencies_of(bundle.card)
+    opener.check_answers(bundle, below, "relevance")
+    return open_pair_head(opener.bundle(below), opener)
+
+
+def open_pair_head(bundle: Bundle, opener: Opener) -> PairHead:
+    """Return the networks of a bundle, read once for all that stand on them."""
+
+    def read() -> PairHead:
+        settings = read_settings(bundle, PairSettings)
+        return PairHead(bundle, settings, encoder_of(bundle, opener, Encoder))
+
+    return opener.shared(PairHead, bundle, read)
