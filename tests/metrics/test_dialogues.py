@@ -18,6 +18,7 @@ from grice.metrics.coherence.dialogues import (
     AROUND,
     AT_ONCE,
     DialogueHead,
+    DialogueSettings,
     own_turns,
     turn_blocks,
 )
@@ -63,7 +64,7 @@ class FixedWords:
 
 
 def head_of(bundle):
-    settings = read_settings(bundle, ThreadSettings)
+    settings = read_settings(bundle, DialogueSettings)
     return DialogueHead(bundle, settings, FixedEncoder(), FixedWords())
 
 

@@ -77,12 +77,15 @@ def _print_lists(registry: Registry) -> None:
 def _as_json(registry: Registry, name: str | None) -> str:
     import msgspec
 
+    from grice.metrics.declaration import Metric
     from grice.metrics.limits import explained
 
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
+    # Protocols are classes: they say something to code alone.
+    fields = [field for field in Metric.__struct_fields__ if field != "protocols"]
     rows = [
         {
-            **{field: getattr(metric, field) for field in metric.__struct_fields__},
+            **{field: getattr(metric, field) for field in fields},
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
             "does_not_see": explained(metric.name),
