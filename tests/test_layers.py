@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from importlinter.cli import lint_imports
 
 import grice
@@ -44,3 +46,37 @@ def test_every_public_name_is_there_and_sorted():
     assert grice.__all__ == sorted(grice.__all__)
     assert all(getattr(grice, name) is not None for name in grice.__all__)
     assert set(grice.__all__) <= set(dir(grice))
+
+
+ENGINES = {"EmbeddedEncoder", "Models", "open_bundle"}
+CLI = ROOT / "src/grice/cli"
+# The benches open models for every table; they are no part of the command line's own work.
+COMMANDS = [path for path in sorted(CLI.glob("commands/[!_]*.py")) if path.stem != "bench"]
+HELPERS = sorted(CLI.glob("_[!_]*.py"))
+
+
+def imports(tree: ast.AST) -> list[ast.Import | ast.ImportFrom]:
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+
+
+def run_time_imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports of a module but for those that type checkers alone read."""
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    typing = [node for node in blocks if ast.unparse(node.test) == "TYPE_CHECKING"]
+    skipped = {id(node) for block in typing for node in imports(block)}
+    return [node for node in imports(tree) if id(node) not in skipped]
+
+
+@pytest.mark.parametrize("path", [*COMMANDS, *HELPERS], ids=lambda path: path.stem)
+def test_commands_open_no_engine(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    assert not {alias.name for node in run_time_imports(tree) for alias in node.names} & ENGINES
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+def test_commands_load_nothing_heavy_before_they_run(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    top = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    modules = {alias.name for node in top if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module or "" for node in top if isinstance(node, ast.ImportFrom)}
+    assert not {module.partition(".")[0] for module in modules} & set(HEAVY)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from grice.cli import main
-from grice.errors import BundleError, InputError
+from grice.errors import BundleError, InputError, RecordError
 from grice.records import Conversation, Span, Turn
 from grice.runtime.embedded import Hidden
 from grice.runtime.protocols import TaggedSpan
 from grice.triplets.answers import BINS, distance_bins, question
+from grice.triplets.conversations import links_of_records, wanted_links
 from grice.triplets.drawing import draw_links, links_page
 from grice.triplets.find import Link, Wanted, find_all, find_links
 from grice.triplets.heads import LinkHead, LinkHeads, span_vectors
@@ -132,6 +133,17 @@ def test_conversations_read_together_have_the_links_they_have_alone(bus, models)
     several = [bus, empty, *[bus] * 9]
     alone = find_links(bus, models)
     assert list(find_all(several, models)) == [alone, [], *[alone] * 9]
+
+
+def test_records_that_cannot_be_read_come_between_the_links_of_the_others(bus, models):
+    broken = RecordError("no turns", file="talks.jsonl", line=2)
+    items = list(links_of_records([bus, broken, bus], models, wanted_links(most=1)))
+    assert broken in items
+    read = [item for item in items if item is not broken]
+    assert [item.conversation for item in read] == [bus, bus]
+    assert read[0].links == find_links(bus, models, Wanted(most=1))
+    with pytest.raises(InputError, match="did you mean 'Causes'"):
+        wanted_links(["Cauzes"])
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,9 @@ def _fault(error: Exception) -> int:
         drop(sys.stdout)
         complain(f"the output cannot be written: {error.strerror}")
         return UNUSABLE
-    said = shortened(visible(str(error)), LONGEST)
+    message = shortened(visible(str(error)), LONGEST)
     complain(
-        f"a fault of grice itself: {type(error).__name__}: {said}\n"
+        f"a fault of grice itself: {type(error).__name__}: {message}\n"
         "  run again with --debug for the trace and report it"
     )
     return FAULT
@@ -112,17 +112,17 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
     parser.add_argument("--debug", action="store_true", help="show the trace of an error")
-    below = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     chosen = next((word for word in words if not word.startswith("-")), None)
     for name in _command_names():
         module = name.replace("-", "_")
         command = cast("Command", import_module(f"{commands.__name__}.{module}"))
-        one = below.add_parser(name, help=command.HELP, description=command.HELP)
-        one.add_argument("--debug", action="store_true", help="show the trace of an error")
-        one.set_defaults(run=command.run)
+        subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP)
+        subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        subparser.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.
         if name == chosen:
-            command.configure(one, words)
+            command.configure(subparser, words)
     return parser
 
 
@@ -145,13 +145,17 @@ def _keep_inputs(arguments: argparse.Namespace) -> None:
 def _texts(value: object) -> list[str]:
     """Return what of an argument may be a path; it may have been given several times."""
     values = value if isinstance(value, list) else [value]
-    return [str(one) for one in values if isinstance(one, (str, Path))]
+    return [str(text) for text in values if isinstance(text, (str, Path))]
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int,
-    file: TextIO | None = None, line: str | None = None,
-) -> None:  # fmt: skip
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Print what is to be known, without the line of the source that said it."""
     del category, filename, lineno, file, line
     complain(visible(str(message)))

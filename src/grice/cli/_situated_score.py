@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from grice.situated.files import Models
+    from grice.situated.files import SituatedModels
     from grice.situated.scores import Row
 
 __all__ = ["configure", "opened_shipped", "run"]
@@ -75,15 +75,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened_shipped() -> Iterator[Models]:
+def opened_shipped() -> Iterator[SituatedModels]:
     """Open what ships for contrasting sentences."""
     from grice.cli.models import opened_models
     from grice.runtime.protocols import Encoder
-    from grice.situated.files import Models
+    from grice.situated.files import SituatedModels
     from grice.situated.models import ContextModels, ContrastModels
 
     with opened_models(keep=False) as models:
-        yield Models(
+        yield SituatedModels(
             models.open("bundle:context", ContextModels),
             models.open("bundle:situated", ContrastModels),
             models.open("bundle:encoder", Encoder),

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grice.cli.options import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grice.runtime.models import Models
 
 __all__ = ["opened_models"]
 
 
-@contextmanager
-def opened_models(*, workers: int | None = None, keep: bool = True) -> Iterator[Models]:
-    """Open models as scoring does by default, and close them.
+def opened_models(*, workers: int | None = None, keep: bool = True) -> Models:
+    """Return models as scoring opens them by default, to be closed at the end of a block.
 
     Args:
         workers: Batches computed at the same time; by default one per core.
@@ -25,12 +21,8 @@ def opened_models(*, workers: int | None = None, keep: bool = True) -> Iterator[
     """
     from grice.runtime.models import Models, default_workers
 
-    models = Models(
+    return Models(
         mode="fast",
         workers=workers or default_workers(),
         cache=cache_folder() if keep else None,
     )
-    try:
-        yield models
-    finally:
-        models.close()

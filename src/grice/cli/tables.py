@@ -62,19 +62,19 @@ def print_lines(lines: Iterable[str], *, style: str = "", indent: int = 0) -> No
         out.print(indented(one_line(line), indent, style))
 
 
-def print_limits(said: Mapping[str, str]) -> None:
+def print_limits(limits: Mapping[str, str]) -> None:
     """Print what metrics do not see, in one line each; those not measured in one for all.
 
     Args:
-        said: :func:`grice.metrics.limits.summed_up` of each metric by its name.
+        limits: :func:`grice.metrics.limits.summed_up` of each metric by its name.
     """
     out = console()
-    out.print("What they do not see" if len(said) > 1 else "What it does not see", end="")
+    out.print("What they do not see" if len(limits) > 1 else "What it does not see", end="")
     out.print(", by recorded figures (grice list METRIC has them):")
-    for name, words in said.items():
+    for name, words in limits.items():
         if words != NOT_MEASURED:
             out.print(indented(f"{name}: {words}", 2))
-    if missing := [name for name, words in said.items() if words == NOT_MEASURED]:
+    if missing := [name for name, words in limits.items() if words == NOT_MEASURED]:
         out.print(indented(f"{NOT_MEASURED}: {', '.join(missing)}", 2))
 
 

@@ -53,8 +53,8 @@ def warn(message: str) -> None:
 def print_summary(summary: Summary) -> None:
     """Print a run: one line per metric, then the lowest replies with the reason."""
     out = console()
-    said = f"{plural(summary.conversations, 'conversation')}, {plural(summary.turns, 'turn')}"
-    out.print(said, style="bold")
+    conversations = plural(summary.conversations, "conversation")
+    out.print(f"{conversations}, {plural(summary.turns, 'turn')}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric")
     for title in ("mean", "95 % interval", "ok", "abstained", "failed"):
@@ -130,8 +130,8 @@ def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
     """Return the lines that say a piece of evidence in words."""
     match evidence:
         case TripleEvidence(triple=triple, plausibility=plausibility, known=known):
-            said = f"{one_line(triple.head)} —{triple.relation}→ {one_line(triple.tail)}"
-            lines = [f"{plausibility:.2f}  {said}"]
+            written = f"{one_line(triple.head)} —{triple.relation}→ {one_line(triple.tail)}"
+            lines = [f"{plausibility:.2f}  {written}"]
             if known:
                 lines.append(
                     f"nearest known: {one_line(known.head)} → {one_line(known.tail)} "

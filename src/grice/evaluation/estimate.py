@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
+from grice.errors import InputError, plural
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.sample import hashed
 from grice.stats.estimate import Estimate

@@ -8,8 +8,9 @@ package that declares ``FORMAT``; nothing else is touched when one is added.
 from __future__ import annotations
 
 from grice.formats._document import document
+from grice.formats._find import find_conversation
 from grice.formats._format import Format
 from grice.formats._reading import Reading, read
 from grice.formats._registry import FORMATS
 
-__all__ = ["FORMATS", "Format", "Reading", "document", "read"]
+__all__ = ["FORMATS", "Format", "Reading", "document", "find_conversation", "read"]

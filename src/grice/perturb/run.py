@@ -5,16 +5,21 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from grice.errors import InputError, did_you_mean
 from grice.perturb.declaration import Material
 from grice.perturb.mixture import MIXTURES, mixture
 from grice.perturb.registry import find_perturbations
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
     from grice.perturb.declaration import Perturbation, Perturbed
     from grice.records import Conversation
 
-__all__ = ["named", "perturb"]
+__all__ = ["annotated", "material_for", "named", "perturb", "perturb_all"]
 
 NOTHING = Material()
 
@@ -63,3 +68,54 @@ def perturb(
     perturbed = chosen.apply(conversation, draw, material)
     unchanged = perturbed is not None and perturbed.conversation.turns == conversation.turns
     return None if unchanged else perturbed
+
+
+def material_for(
+    kinds: Sequence[Perturbation], others: Sequence[Conversation], graphs: Path | None = None
+) -> Material:
+    """Return what perturbations draw from.
+
+    Args:
+        kinds: The perturbations.
+        others: Conversations whose turns may come into another one.
+        graphs: AMR graphs of the turns, for kinds that change meaning; without them amrlib parses.
+
+    Raises:
+        InputError: If the graphs cannot be read.
+        GriceError: If amrlib is needed and is not installed.
+    """
+    material = Material(others)
+    if all(kind.level != "amr" for kind in kinds):
+        return material
+    from grice.perturb.meaning import amrlib_models, graphs_of_file
+
+    if graphs is not None:
+        return material._replace(graphs=graphs_of_file(graphs).get, sentences=lambda graph: graph)
+    parse, write = amrlib_models()
+    return material._replace(graphs=parse, sentences=write)
+
+
+def perturb_all(
+    conversations: Sequence[Conversation], kind: Perturbation, *, seed: int, material: Material
+) -> Iterator[Conversation]:
+    """Yield each conversation that can be broken, broken and with notes of how."""
+    for conversation in conversations:
+        perturbed = perturb(conversation, kind, seed=seed, material=material)
+        if perturbed is not None:
+            yield annotated(conversation, kind, perturbed, seed)
+
+
+def annotated(
+    conversation: Conversation, kind: Perturbation, perturbed: Perturbed, seed: int
+) -> Conversation:
+    """Return a broken conversation with notes in its ``meta``, under an id of its own."""
+    notes = {
+        "original": conversation.id,
+        "perturbation": kind.name,
+        "seed": seed,
+        "changes": msgspec.to_builtins(perturbed.changes),
+    }
+    broken = perturbed.conversation
+    return msgspec.structs.replace(
+        broken, id=f"{broken.id}/{kind.name}", meta={**broken.meta, **notes}
+    )

@@ -52,7 +52,7 @@ def answers(
         alone = sorted({0, len(items) // 2, len(items) - 1})
         if any(search.succeeds(place, place + 1) for place in alone):
             search.halve()
-    return search.found
+    return search.answers
 
 
 class _Search(Generic[Item, Answer]):
@@ -64,21 +64,21 @@ class _Search(Generic[Item, Answer]):
         self._ask = ask
         self._items = items
         self._calls = 0
-        self.found: list[Answer | Failure] = [Failure("", len(items))] * len(items)
+        self.answers: list[Answer | Failure] = [Failure("", len(items))] * len(items)
 
     def succeeds(self, start: int, end: int) -> bool:
         """Ask for items ``start`` to ``end``, keep what comes of it and say whether they answer.
 
         An item that was asked alone is not asked again, and nothing is after the last call.
         """
-        known = self.found[start]
+        known = self.answers[start]
         if end - start == 1 and not (isinstance(known, Failure) and known.others):
             return not isinstance(known, Failure)
         if self._calls == CALLS:
             return False
         self._calls += 1
         try:
-            self.found[start:end] = self._ask(self._items[start:end])
+            self.answers[start:end] = self._ask(self._items[start:end])
         except Exception as error:  # noqa: BLE001 - what is asked may be anyone's code
             self._fail(start, end, Failure(_reason(error), end - start - 1))
             return False
@@ -86,9 +86,9 @@ class _Search(Generic[Item, Answer]):
 
     def _fail(self, start: int, end: int, failure: Failure) -> None:
         for place in range(start, end):
-            known = self.found[place]
+            known = self.answers[place]
             if isinstance(known, Failure) and known.others >= failure.others:
-                self.found[place] = failure
+                self.answers[place] = failure
 
     def halve(self) -> None:
         """Look for the items that fail, by halves of what failed."""
@@ -108,5 +108,5 @@ class _Search(Generic[Item, Answer]):
 
 
 def _reason(error: Exception) -> str:
-    said = str(error) if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"
-    return shortened(said, LONGEST)
+    reason = str(error) if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"
+    return shortened(reason, LONGEST)

@@ -67,7 +67,7 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
 def _plain(turn: Turn) -> Turn:
     """Return a turn whose texts have no tags."""
     text = plain_text(turn.text).text
-    references = tuple(plain_text(one).text for one in turn.references)
+    references = tuple(plain_text(reference).text for reference in turn.references)
     if text == turn.text and references == turn.references:
         return turn
     return replace(turn, text=text, references=references)
@@ -92,10 +92,10 @@ class Utterances(NamedTuple):
 def utterances(conversation: Conversation) -> Utterances:
     """Return what was said in a conversation, without tags, and where it stands there."""
     left = tuple(i for i, turn in enumerate(conversation.turns) if turn.role not in INSTRUCTIONS)
-    said = tuple(_plain(conversation.turns[i]) for i in left)
-    if said == conversation.turns:
+    turns = tuple(_plain(conversation.turns[i]) for i in left)
+    if turns == conversation.turns:
         return Utterances(conversation, left)
-    return Utterances(Conversation(conversation.id, said, None, conversation.meta), left)
+    return Utterances(Conversation(conversation.id, turns, None, conversation.meta), left)
 
 
 def in_place(judgement: Judgement, positions: Sequence[int]) -> Judgement:
@@ -112,7 +112,7 @@ def in_place(judgement: Judgement, positions: Sequence[int]) -> Judgement:
     return replace(
         judgement,
         reason=reason and TURN.sub(lambda named: f"turn {_at(int(named[1]), positions)}", reason),
-        evidence=tuple(_evidence_in_place(one, positions) for one in judgement.evidence),
+        evidence=tuple(_evidence_in_place(piece, positions) for piece in judgement.evidence),
     )
 
 
@@ -137,7 +137,7 @@ def in_text(judgement: Judgement, conversation: Conversation) -> Judgement:
         plain = plain_text(conversation.turns[span.turn].text)
         return replace(span, start=plain.original(span.start), end=plain.original(span.end))
 
-    evidence = tuple(_with_spans(one, move) for one in judgement.evidence)
+    evidence = tuple(_with_spans(piece, move) for piece in judgement.evidence)
     return judgement if evidence == judgement.evidence else replace(judgement, evidence=evidence)
 
 

@@ -55,13 +55,13 @@ class Scorer(NamedTuple):
             self.metrics,
             key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
         )
-        found = {
+        by_metric = {
             loaded.metric.name: loaded.score(conversations, self.speakers)
             for loaded in costly_first
         }
         return [
             sorted(
-                (score for loaded in self.metrics for score in found[loaded.metric.name][i]),
+                (score for loaded in self.metrics for score in by_metric[loaded.metric.name][i]),
                 key=lambda score: (score.turn is None, score.turn or 0),
             )
             for i in range(len(conversations))

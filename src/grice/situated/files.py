@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JavaPrograms",
-    "Models",
+    "SituatedModels",
     "build_folder",
     "generate_file",
     "mine_file",
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 
-class Models(NamedTuple):
+class SituatedModels(NamedTuple):
     """What ships for contrasting sentences, opened.
 
     Attributes:
@@ -90,7 +90,7 @@ def score_files(
     samples_path: Path,
     outputs_path: Path,
     *,
-    models: Models | None = None,
+    models: SituatedModels | None = None,
     programs: JavaPrograms | None = None,
 ) -> list[list[Row]]:
     """Score a system's sentences against references, with trivial baselines.
@@ -150,7 +150,7 @@ def _baselines(samples: Sequence[Sample]) -> dict[str, dict[str, str]]:
 def _extra_measures(
     samples: Sequence[Sample],
     written: Mapping[str, str],
-    models: Models | None,
+    models: SituatedModels | None,
     java: JavaPrograms,
 ) -> dict[str, Sequence[float]]:
     texts = [written.get(sample.id, "") for sample in samples]
@@ -169,7 +169,7 @@ def _with_problem(row: Row, problem: str, count: int) -> Row:
     return msgspec.structs.replace(row, problems=problems)
 
 
-def generate_file(path: Path, models: Models) -> list[Output]:
+def generate_file(path: Path, models: SituatedModels) -> list[Output]:
     """Return two sentences for each list of keywords of a file, by the embedded baseline."""
     lines = list(read_records(path, KeywordLine))
     recomposer = models.contrast.recomposer(models.context.tagger)
@@ -183,7 +183,7 @@ def generate_file(path: Path, models: Models) -> list[Output]:
 def build_folder(
     path: Path,
     folder: Path,
-    models: Models,
+    models: SituatedModels,
     *,
     tagger: Tagger | None = None,
     contrast: bool = True,

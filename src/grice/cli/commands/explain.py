@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
@@ -44,14 +43,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the reply and print the evidence."""
+    from grice.cli.output import print_json_lines
     from grice.cli.terminal import print_scores
-    from grice.records import to_json
 
     conversation = _conversation(arguments)
     with load_grader(arguments) as grader:
         scores = grader.score(conversation)
         if arguments.json:
-            sys.stdout.writelines(f"{to_json(score)}\n" for score in scores)
+            print_json_lines(scores)
         else:
             print_scores(scores, [turn.text for turn in conversation.turns])
         if arguments.what_if:
@@ -66,67 +65,55 @@ def _try_changes(
     conversation: Conversation,
     scores: Sequence[Score],
 ) -> None:
+    from grice.cli.output import print_json_lines
     from grice.cli.tables import print_lines
     from grice.evaluation.counterfactuals import best_of_each_kind, counterfactuals
-    from grice.records import to_json
 
-    loaded = {one.metric.name: one for one in grader.scorer.metrics}
+    loaded = {metric.metric.name: metric for metric in grader.scorer.metrics}
     for score in scores:
-        found = counterfactuals(loaded[score.metric], conversation, score)
+        changes = counterfactuals(loaded[score.metric], conversation, score)
         if arguments.json:
-            sys.stdout.writelines(f"{to_json(one)}\n" for one in found)
+            print_json_lines(changes)
             continue
         print_lines(["", f"what would lift {score.metric}"], style="bold")
-        print_lines((_change(one) for one in best_of_each_kind(found)), indent=2)
-        if not found:
+        print_lines(map(_change, best_of_each_kind(changes)), indent=2)
+        if not changes:
             print_lines(["no single change that was tried"], indent=2)
 
 
-def _change(one: Counterfactual) -> str:
-    done = "knowing" if one.kind == "knowledge" else "without the words"
-    return f"{one.value:.3f}  ({one.lift:+.3f})  {done}: {one.change}"
+def _change(change: Counterfactual) -> str:
+    what = "knowing" if change.kind == "knowledge" else "without the words"
+    return f"{change.value:.3f}  ({change.lift:+.3f})  {what}: {change.change}"
 
 
 def _conversation(arguments: argparse.Namespace) -> Conversation:
-    from grice.records import Conversation, Turn
+    from grice.formats import find_conversation
 
     if arguments.file is None:
-        if not arguments.turns:
-            raise InputError(
-                'nothing to explain: give the turns, as in grice explain "How are you?" '
-                '"Fine, thanks.", or --file FILE --id ID --turn N'
-            )
-        # A reply may be longer than a name can be, which pathlib's test does not bear.
-        if len(arguments.turns) == 1 and os.path.isfile(arguments.turns[0]):  # noqa: PTH113
-            raise InputError(
-                f"{arguments.turns[0]} is a file: give it as --file {arguments.turns[0]}, with "
-                f"--id ID and --turn N where it holds several"
-            )
-        if arguments.id is not None or arguments.turn is not None:
-            raise InputError("--id and --turn look into --file FILE: name it")
-        turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(arguments.turns))
-        return Conversation("talk", turns, targets=(len(turns) - 1,))
+        return _stated(arguments)
     if arguments.turns:
         raise InputError("give either turns or --file, not both")
-    found = _find(arguments)
-    last = len(found.turns) - 1
-    turn = last if arguments.turn is None else arguments.turn
-    if not 0 <= turn <= last:
-        raise InputError(f"{arguments.file}: {found.id} has turns 0 to {last}, not {turn}")
-    return Conversation(found.id, found.turns, (turn,), found.meta)
+    return find_conversation(
+        arguments.file, id=arguments.id, turn=arguments.turn, format=arguments.format
+    )
 
 
-def _find(arguments: argparse.Namespace) -> Conversation:
-    from grice.formats import read
-    from grice.records import Conversation
+def _stated(arguments: argparse.Namespace) -> Conversation:
+    """Return the conversation that the arguments themselves are."""
+    from grice.records import Conversation, Turn
 
-    broken: list[Exception] = []
-    with read(arguments.file, format=arguments.format) as reading:
-        for record in reading:
-            if not isinstance(record, Conversation):
-                broken.append(record)
-            elif arguments.id in (None, record.id):
-                return record
-    sought = "" if arguments.id is None else f" with the id {arguments.id!r}"
-    unread = f"; {len(broken)} could not be read, the first: {broken[0]}" if broken else ""
-    raise InputError(f"{arguments.file}: no conversation{sought}{unread}")
+    if not arguments.turns:
+        raise InputError(
+            'nothing to explain: give the turns, as in grice explain "How are you?" '
+            '"Fine, thanks.", or --file FILE --id ID --turn N'
+        )
+    # A reply may be longer than a name can be, which pathlib's test does not bear.
+    if len(arguments.turns) == 1 and os.path.isfile(arguments.turns[0]):  # noqa: PTH113
+        raise InputError(
+            f"{arguments.turns[0]} is a file: give it as --file {arguments.turns[0]}, with "
+            f"--id ID and --turn N where it holds several"
+        )
+    if arguments.id is not None or arguments.turn is not None:
+        raise InputError("--id and --turn look into --file FILE: name it")
+    turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(arguments.turns))
+    return Conversation("talk", turns, targets=(len(turns) - 1,))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._kb_open import SHIPPED
-from grice.cli.options import positive
+from grice.cli._kb_models import SHIPPED
+from grice.cli.options import add_json, positive
 
 if TYPE_CHECKING:
     import argparse
@@ -27,9 +27,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     actions = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
 
     def action(name: str, about: str) -> argparse.ArgumentParser:
-        one = actions.add_parser(name, help=about, description=about)
-        one.add_argument("--debug", action="store_true", help="show the trace of an error")
-        return one
+        subparser = actions.add_parser(name, help=about, description=about)
+        subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        return subparser
 
     build = action("build", "make a file of knowledge from files of triples")
     build.add_argument("files", nargs="+", metavar="FILE", help="triples, gzipped or not")
@@ -69,9 +69,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
     remove = action("remove", "take a triple out of your file, or hide one of the shipped ones")
     edit = action("edit", "give a triple another tail")
-    for one in (remove, edit):
+    for subparser in (remove, edit):
         for part, about in PARTS:
-            one.add_argument(part, metavar=part.upper(), help=about)
+            subparser.add_argument(part, metavar=part.upper(), help=about)
     edit.add_argument("new", metavar="NEW_TAIL", help="what stands there from now on")
 
     verify = action("verify", "check that knowledge is whole and unchanged; exit status 1 if not")
@@ -80,29 +80,29 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "--drop-vectors", action="store_true", help="drop the kept vectors; they are made anew"
     )
 
-    for one in (find, tails):
-        one.add_argument("--kb", default=SHIPPED, metavar="KB", help=KB)
-    for one in (add, remove, edit):
-        one.add_argument("--to", "--kb", dest="to", metavar="MY.kb", help="your own file")
-    for one in (build, add, remove, edit):
-        one.add_argument("--who", metavar="NAME", help="who does it (default: the user)")
-        one.add_argument("--at", metavar="TIME", help="when (default: now, UTC)")
-    for one in (build, info, find, tails, verify):
-        one.add_argument("--json", action="store_true", help="print JSON lines")
+    for subparser in (find, tails):
+        subparser.add_argument("--kb", default=SHIPPED, metavar="KB", help=KB)
+    for subparser in (add, remove, edit):
+        subparser.add_argument("--to", "--kb", dest="to", metavar="MY.kb", help="your own file")
+    for subparser in (build, add, remove, edit):
+        subparser.add_argument("--who", metavar="NAME", help="who does it (default: the user)")
+        subparser.add_argument("--at", metavar="TIME", help="when (default: now, UTC)")
+    for subparser in (build, info, find, tails, verify):
+        add_json(subparser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the chosen action and return its exit status."""
-    from grice.cli import _kb_keep, _kb_look
+    from grice.cli import _kb_read, _kb_write
 
     actions: dict[str, Callable[[argparse.Namespace], int]] = {
-        "build": _kb_keep.build_file,
-        "info": _kb_look.info,
-        "find": _kb_look.find,
-        "tails": _kb_look.tails,
-        "add": _kb_keep.add_triples,
-        "remove": _kb_keep.remove_triple,
-        "edit": _kb_keep.edit_triple,
-        "verify": _kb_look.verify,
+        "build": _kb_write.build_file,
+        "info": _kb_read.info,
+        "find": _kb_read.find,
+        "tails": _kb_read.tails,
+        "add": _kb_write.add_triples,
+        "remove": _kb_write.remove_triple,
+        "edit": _kb_write.edit_triple,
+        "verify": _kb_read.verify,
     }
     return actions[arguments.action](arguments)

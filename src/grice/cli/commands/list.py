@@ -56,14 +56,19 @@ def _print_lists(registry: Registry) -> None:
     print_table(
         ("metric", "judges", "what it tells", "from"),
         [
-            (f"{one.name}{'*' * one.default}", one.judges, one.summary, registry.origins[one.name])
-            for one in metrics
+            (
+                f"{metric.name}{'*' * metric.default}",
+                metric.judges,
+                metric.summary,
+                registry.origins[metric.name],
+            )
+            for metric in metrics
         ],
         words=4,
     )
     print_lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
-    said = {one.name: summed_up(one.name) for one in metrics if one.source != TRIVIAL_SOURCE}
-    print_limits(said)
+    measured = [metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE]
+    print_limits({name: summed_up(name) for name in measured})
     print_lines([""])
     formats = [(name, known.summary) for name, known in FORMATS.items()]
     print_table(("format", "what it is"), formats, words=2)

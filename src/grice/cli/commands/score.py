@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_metric_options, load_grader
+from grice.cli.options import add_format, add_metric_options, load_grader
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         action="store_true",
         help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
     )
-    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+    add_format(parser)
     parser.add_argument(
         "--speaker",
         action="append",

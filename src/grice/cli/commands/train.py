@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli.options import add_format
 from grice.errors import InputError, plural
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "-o", "--output", required=True, type=Path, metavar="MODEL", help="folder of the new model"
     )
-    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+    add_format(parser)
     parser.add_argument(
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
     )
@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
     from grice.cli._reading import conversations
+    from grice.cli.models import opened_models
+    from grice.cli.output import print_json
     from grice.evaluation.trained import record_texts
-    from grice.records import to_json
-    from grice.runtime.models import Models, default_workers
     from grice.training.labelled import labelled_replies, true_and_false_replies
     from grice.training.own import train
 
@@ -69,16 +69,13 @@ def run(arguments: argparse.Namespace) -> int:
         data = true_and_false_replies(records, seed=arguments.seed)
     else:
         data = labelled_replies(records, label=arguments.label, scale=tuple(arguments.scale))
-    models = Models(mode="fast", workers=default_workers(), cache=None)
-    try:
+    with opened_models(keep=False) as models:
         report = train(arguments.model, data, models, arguments.output, seed=arguments.seed)
-    finally:
-        models.close()
     record_texts(
         arguments.output, {text for pair in data.pairs for text in (*pair.left, pair.right)}
     )
     if arguments.json:
-        sys.stdout.write(to_json(report) + "\n")
+        print_json(report)
     else:
         _print(report, arguments)
     return 0
@@ -99,13 +96,13 @@ def _print(report: Report, arguments: argparse.Namespace) -> None:
         ("on conversations left out", "shipped", "95 % interval", "yours", "95 % interval"),
         [
             (
-                one.measure.capitalize(),
-                number(one.before.value, ".3f"),
-                bounds(one.before, ".3f"),
-                number(one.after.value, ".3f"),
-                bounds(one.after, ".3f"),
+                measured.measure.capitalize(),
+                number(measured.before.value),
+                bounds(measured.before),
+                number(measured.after.value),
+                bounds(measured.after),
             )
-            for one in report.measured
+            for measured in report.measured
         ],
     )
     print_lines(report.says)

@@ -7,21 +7,20 @@ brat's stand-off files. A file of conversations with one of these names is ``./s
 from __future__ import annotations
 
 import sys
-from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._status import PARTIAL
-from grice.cli.options import positive
+from grice.cli import _triplets_annotated
+from grice.cli._status import DONE, PARTIAL
+from grice.cli.options import add_format, positive
 from grice.errors import plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from grice.records import Conversation
-    from grice.triplets.records import Dialogue
-    from grice.triplets.statistics import Value
+    from grice.errors import RecordError
+    from grice.triplets.conversations import ConversationLinks
 
 HELP = "explicit and implicit commonsense links between the words of a conversation"
 
@@ -32,21 +31,27 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments: those of links, or those of the action that is named first."""
     named = [word for word in words if not word.startswith("-")][1:2]
     if named in (["stats"], ["convert"]):
-        _configure_annotated(parser, named[0])
+        _triplets_annotated.configure(parser, named[0])
         return
     parser.epilog = (
         "grice triplets stats FILE counts annotated links beside the published counts; "
         "grice triplets convert FILE -o OUT brings them from and to brat."
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="your conversations")
-    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+    add_format(parser)
     parser.add_argument(
-        "--least", type=_share, metavar="P", help="confidence at least (default: the model's level)"
+        "--least",
+        type=_fraction,
+        metavar="P",
+        help="confidence at least (default: the model's level)",
     )
     parser.add_argument(
-        "--most", type=positive, default=12, metavar="N",
+        "--most",
+        type=positive,
+        default=12,
+        metavar="N",
         help="links per conversation (default 12)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--relation", action="append", default=[], metavar="NAME", help="only this relation"
     )
@@ -64,26 +69,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
 
 
-def _configure_annotated(parser: argparse.ArgumentParser, action: str) -> None:
-    parser.add_argument("action", choices=(action,), help="count, or bring from and to brat")
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE",
-        help="CIDER's JSON lines, gzipped or not, or a folder of brat's .txt and .ann files",
-    )  # fmt: skip
-    parser.add_argument(
-        "--invalid", choices=("refuse", "skip"), default="refuse",
-        help="a triplet that cannot be ends the command (default), or is named and left out",
-    )  # fmt: skip
-    if action == "stats":
-        parser.add_argument("--json", action="store_true", help="print JSON lines")
-        return
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="OUT",
-        help="a name that ends in .jsonl or .jsonl.gz, or a folder for brat's files",
-    )  # fmt: skip
-
-
-def _share(text: str) -> float:
+def _fraction(text: str) -> float:
     from argparse import ArgumentTypeError
 
     try:
@@ -98,125 +84,55 @@ def _share(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """Print or write a line per link; the exit status is 4 if records could not be read."""
     if "action" in arguments:
-        return _stats(arguments) if arguments.action == "stats" else _convert(arguments)
-    from grice.cli._reading import conversations
-    from grice.cli.options import cache_folder
+        return _triplets_annotated.run(arguments)
     from grice.cli.terminal import warn
-    from grice.errors import ModelError, RecordError
+    from grice.errors import RecordError
     from grice.files import write_lines, write_text
-    from grice.knowledge.schema import load_schema
     from grice.records import to_json
-    from grice.runtime.models import Models, default_workers
     from grice.triplets.drawing import links_page
-    from grice.triplets.find import Wanted, find_all
-    from grice.triplets.models import TripletModels
 
-    for name in arguments.relation:
-        load_schema("cider")[name]
-    wanted = Wanted(
-        least=arguments.least, most=arguments.most, implicit=not arguments.explicit,
-        relations=frozenset(arguments.relation),
-    )  # fmt: skip
-    models = Models(mode="fast", workers=default_workers(), cache=cache_folder())
     broken = silent = 0
-    shown = []
+    shown: list[ConversationLinks] = []
     lines: list[bytes] = []
-
-    def readable() -> Iterator[Conversation]:
-        nonlocal broken
-        for record in conversations(arguments.files, arguments.format):
-            if isinstance(record, RecordError):
-                broken += 1
-                warn(str(record))
+    for item in _links(arguments):
+        if isinstance(item, RecordError):
+            broken += 1
+            warn(str(item))
+            continue
+        silent += not item.links
+        for link in item.links:
+            line = f"{to_json(link)}\n"
+            if arguments.output is None:
+                sys.stdout.write(line)
             else:
-                read.append(record)
-                yield record
-
-    read: deque[Conversation] = deque()
-    try:
-        heads = models.open(arguments.model)
-        if not isinstance(heads, TripletModels):
-            raise ModelError(f"{arguments.model} finds no links: name a bundle such as {MODEL}")
-        for links in find_all(readable(), heads, wanted):
-            record = read.popleft()
-            silent += not links
-            for link in links:
-                line = to_json(link) + "\n"
-                if arguments.output is None:
-                    sys.stdout.write(line)
-                else:
-                    lines.append(line.encode())
-            if arguments.html is not None:
-                shown.append((record, links))
-    finally:
-        models.close()
+                lines.append(line.encode())
+        if arguments.html is not None:
+            shown.append(item)
     if silent:
         warn(f"no link that is sure enough in {plural(silent, 'conversation')}")
     if arguments.output is not None:
         write_lines(arguments.output, lines)
     if arguments.html is not None:
         write_text(arguments.html, links_page(shown))
-    return PARTIAL if broken else 0
+    return PARTIAL if broken else DONE
 
 
-def _annotated(arguments: argparse.Namespace) -> tuple[list[Dialogue], int]:
-    """Return the annotated dialogues of all files, and how many triplets were left out."""
-    from grice.cli.terminal import warn
-    from grice.triplets.brat import read_brat
-    from grice.triplets.files import read_dialogues
+def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | RecordError]:
+    from grice.cli._reading import conversations
+    from grice.cli.models import opened_models
+    from grice.errors import ModelError
+    from grice.triplets.conversations import links_of_records, wanted_links
+    from grice.triplets.models import TripletModels
 
-    found: list[Dialogue] = []
-    left_out = 0
-    for path in arguments.files:
-        read = read_brat if path.is_dir() else read_dialogues
-        dialogues, problems = read(path, invalid=arguments.invalid)
-        found += dialogues
-        left_out += len(problems)
-        for problem in problems:
-            warn(f"{path}: {problem}")
-    return found, left_out
-
-
-def _stats(arguments: argparse.Namespace) -> int:
-    """Print every count beside the printed one; the exit status is 4 if triplets were left out."""
-    from grice.cli.tables import print_lines, print_table
-    from grice.records import to_json
-    from grice.triplets.statistics import compare_counts
-
-    dialogues, left_out = _annotated(arguments)
-    counts = compare_counts(dialogues)
-    if arguments.json:
-        sys.stdout.writelines(f"{to_json(one._asdict())}\n" for one in counts)
-        return PARTIAL if left_out else 0
-    marks = {None: "", True: "yes", False: "no"}
-    print_table(
-        ("count", "found", "CIDER's paper", "same"),
-        [(one.name, _shown(one.found), _shown(one.printed), marks[one.same]) for one in counts],
+    wanted = wanted_links(
+        arguments.relation,
+        least=arguments.least,
+        most=arguments.most,
+        implicit=not arguments.explicit,
     )
-    print_lines(f"{one.name}: {one.why}" for one in counts if one.why)
-    return PARTIAL if left_out else 0
-
-
-def _shown(value: Value | None) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, tuple):
-        return "/".join(map(str, value))
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _convert(arguments: argparse.Namespace) -> int:
-    """Write annotated dialogues in the other form; the exit status is 4 if some were left out."""
-    from grice.cli.terminal import warn
-    from grice.triplets.brat import write_brat
-    from grice.triplets.files import write_dialogues
-
-    dialogues, left_out = _annotated(arguments)
-    out: Path = arguments.output
-    if out.name.endswith((".jsonl", ".jsonl.gz")):
-        write_dialogues(out, dialogues)
-    else:
-        write_brat(out, dialogues)
-    triplets = sum(len(one.triplets) for one in dialogues)
-    warn(f"{out}: {plural(len(dialogues), 'dialogue')}, {plural(triplets, 'triplet')}")
-    return PARTIAL if left_out else 0
+    with opened_models() as models:
+        heads = models.open(arguments.model)
+        if not isinstance(heads, TripletModels):
+            raise ModelError(f"{arguments.model} finds no links: name a bundle such as {MODEL}")
+        records = conversations(arguments.files, arguments.format)
+        yield from links_of_records(records, heads, wanted)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._kb_open import SHIPPED, below_of, opened_models
-from grice.cli._status import PARTIAL
+from grice.cli._kb_models import SHIPPED, below_of, opened_models
+from grice.cli._status import DONE, PARTIAL
 from grice.cli.output import print_json
 from grice.errors import InputError, plural
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
-    from grice.knowledge.edit import Below, Built, Stamp
+    from grice.knowledge.edit import Below, Stamp
+    from grice.knowledge.files import BuiltFile
     from grice.records import Triple
     from grice.runtime.models import Models
 
@@ -22,59 +22,39 @@ __all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
 
 
 def build_file(arguments: argparse.Namespace) -> int:
-    """Make a file of knowledge from files of triples; 2 if rows could not be used."""
-    from grice.knowledge.edit import build
-    from grice.knowledge.schema import schema_names
-    from grice.knowledge.sources import open_triples
+    """Make a file of knowledge from files of triples; 4 if rows could not be used."""
+    from grice.knowledge.files import build_files
 
     with opened_models() as models:
-        below = None if arguments.on is None else below_of(models, arguments.on)
-        theirs = "" if below is None else below.shelf.schema.name
-        # What lies on other knowledge has its relations; else one file has one inventory: that
-        # of the first source, unless another was stated.
-        into = theirs if theirs in schema_names() and not arguments.schema else ""
-        first = open_triples(
-            arguments.files[0], format=arguments.format, schema=arguments.schema, into=into
-        )
-        if below is not None and first.schema.name != theirs:
-            first.close()
-            raise InputError(
-                f"{arguments.on} has the relations of {theirs}, not of {first.schema.name}: leave "
-                f"out --schema, or --on for a file that stands alone"
-            )
-        named = arguments.schema or first.schema.name
-        rest = (
-            open_triples(one, format=arguments.format, schema="" if into else named, into=into)
-            for one in arguments.files[1:]
-        )
-        files = [first, *rest]
-        built = build(
+        made = build_files(
             arguments.output,
-            files,
-            first.schema,
+            arguments.files,
             _by(arguments),
-            below=below,
+            format=arguments.format,
+            schema=arguments.schema,
+            below=None if arguments.on is None else below_of(models, arguments.on),
             replace=arguments.replace,
         )
-    return _report(arguments, built, [f"{one.name}: {one.format}" for one in files], named)
+    _print_built(arguments, made)
+    return PARTIAL if made.built.broken else DONE
 
 
-def _report(arguments: argparse.Namespace, built: Built, files: Sequence[str], schema: str) -> int:
+def _print_built(arguments: argparse.Namespace, made: BuiltFile) -> None:
     from grice.cli.tables import print_lines
     from grice.cli.terminal import warn
 
-    for line in files:
-        warn(f"{line}, read with the relations of {schema}")
+    built, schema = made.built, made.schema
+    for name, form in made.formats:
+        warn(f"{name}: {form}, read with the relations of {schema}")
     if arguments.json:
         print_json({**built._asdict(), "output": str(arguments.output), "schema": schema})
     else:
         print_lines([f"{arguments.output}: {plural(built.triples, 'triple')}"], style="bold")
         left_out = {"said twice": built.repeated, **built.skipped}
-        print_lines([f"left out, {why}: {count:,}" for why, count in left_out.items() if count])
+        print_lines(f"left out, {why}: {count:,}" for why, count in left_out.items() if count)
         print_lines(built.problems, style="yellow")
     if built.broken:
         warn(f"{plural(built.broken, 'row')} could not be used")
-    return PARTIAL if built.broken else 0
 
 
 def _by(arguments: argparse.Namespace) -> Stamp:
@@ -104,6 +84,7 @@ def add_triples(arguments: argparse.Namespace) -> int:
     """Add triples to your own file."""
     from grice.cli.tables import print_lines
     from grice.knowledge.edit import add
+    from grice.knowledge.files import read_triples, schema_name
     from grice.records import Triple
 
     path, by = _target(arguments), _by(arguments)
@@ -113,55 +94,23 @@ def add_triples(arguments: argparse.Namespace) -> int:
         raise InputError(
             f"HEAD RELATION TAIL are three, found {len(arguments.triple)}: put quotes around each"
         )
-    said: list[str] = []
+    renamed: dict[str, int] = {}
+    skipped: dict[str, int] = {}
     with opened_models() as models:
         below = _beneath(models, path)
         if arguments.source_file:
-            triples, said = _read_triples(arguments, _schema_of(path, below))
+            schema = schema_name(path, below)
+            triples, renamed, skipped = read_triples(
+                arguments.source_file, schema, format=arguments.format
+            )
         else:
             head, relation, tail = arguments.triple
             triples = [Triple(head, relation, tail, source=arguments.source)]
         new = add(path, triples, by, below=below)
     print_lines([f"{path}: {new:,} added, {len(triples) - new:,} were there"])
-    print_lines(said)
-    return 0
-
-
-def _read_triples(arguments: argparse.Namespace, schema: str) -> tuple[list[Triple], list[str]]:
-    """Return the triples of a file in a store's relations, and what became of the others."""
-    from collections import Counter
-
-    from grice.errors import RecordError
-    from grice.knowledge.sources import open_triples
-
-    opened = open_triples(arguments.source_file, format=arguments.format, into=schema)
-    triples: list[Triple] = []
-    renamed: Counter[str] = Counter()
-    left_out: Counter[str] = Counter()
-    for row in opened.rows:
-        if isinstance(row, RecordError):
-            opened.close()
-            raise row
-        if row.skipped:
-            left_out[row.skipped] += 1
-            continue
-        if row.renamed:
-            renamed[f"{row.renamed} as {row.triple.relation}"] += 1
-        triples.append(row.triple)
-    said = [f"renamed, {name}: {count:,}" for name, count in sorted(renamed.items())]
-    said += [f"left out, {why}: {count:,}" for why, count in sorted(left_out.items())]
-    return triples, said
-
-
-def _schema_of(path: Path, below: Below | None) -> str:
-    from contextlib import closing
-
-    from grice.knowledge.file import KnowledgeFile
-
-    if not path.exists() and below is not None:
-        return below.shelf.schema.name
-    with closing(KnowledgeFile(path)) as file:
-        return file.schema.name
+    print_lines(f"renamed, {name}: {count:,}" for name, count in sorted(renamed.items()))
+    print_lines(f"left out, {why}: {count:,}" for why, count in sorted(skipped.items()))
+    return DONE
 
 
 def _triple(arguments: argparse.Namespace) -> Triple:
@@ -179,7 +128,7 @@ def remove_triple(arguments: argparse.Namespace) -> int:
     with opened_models() as models:
         remove(path, _triple(arguments), _by(arguments), below=_beneath(models, path))
     print_lines([f"{path}: taken out"])
-    return 0
+    return DONE
 
 
 def edit_triple(arguments: argparse.Namespace) -> int:
@@ -192,4 +141,4 @@ def edit_triple(arguments: argparse.Namespace) -> int:
         below = _beneath(models, path)
         edit(path, _triple(arguments), arguments.new, _by(arguments), below=below)
     print_lines([f"{path}: changed"])
-    return 0
+    return DONE

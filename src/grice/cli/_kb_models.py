@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grice.knowledge.edit import Below
-    from grice.knowledge.file import KnowledgeFile
     from grice.knowledge.lookup import StoredKnowledge
     from grice.runtime.models import Models
 
@@ -21,7 +17,6 @@ __all__ = [
     "below_of",
     "opened",
     "opened_models",
-    "own_file",
     "reference",
 ]
 
@@ -35,14 +30,11 @@ def reference(kb: str) -> str:
     return kb if kb.startswith(("bundle:", "file:")) else f"file:{kb}"
 
 
-@contextmanager
-def opened_models() -> Iterator[Models]:
-    """Open models as scoring does, and close them."""
-    from grice.cli.options import cache_folder
-    from grice.runtime.models import Models
+def opened_models() -> Models:
+    """Open models on one core: a single question has nothing to share out."""
+    from grice.cli.models import opened_models as opened_on
 
-    with Models(mode="fast", workers=1, cache=cache_folder()) as models:
-        yield models
+    return opened_on(workers=1)
 
 
 def opened(models: Models, kb: str) -> StoredKnowledge:
@@ -53,10 +45,10 @@ def opened(models: Models, kb: str) -> StoredKnowledge:
     """
     from grice.knowledge.lookup import StoredKnowledge
 
-    found = models.open(reference(kb))
-    if not isinstance(found, StoredKnowledge):
+    knowledge = models.open(reference(kb))
+    if not isinstance(knowledge, StoredKnowledge):
         raise InputError(f"{kb}: holds no known triples")
-    return found
+    return knowledge
 
 
 def below_of(models: Models, kb: str) -> Below:
@@ -66,19 +58,10 @@ def below_of(models: Models, kb: str) -> Below:
     return Below(reference(kb), opened(models, kb).shelf)
 
 
-def own_file(shelf: object) -> KnowledgeFile | None:
-    """Return the file of your own that a shelf is or has on top, if any."""
-    from grice.knowledge.file import KnowledgeFile
-    from grice.knowledge.stack import Stack
-
-    if isinstance(shelf, Stack):
-        return shelf.file
-    return shelf if isinstance(shelf, KnowledgeFile) else None
-
-
 def announce(knowledge: StoredKnowledge) -> None:
     """Say that it will take a while, if it will."""
     from grice.cli.terminal import warn
+    from grice.knowledge.files import own_file
 
     own = own_file(knowledge.shelf)
     if own is not None and own.unread_heads() > MANY:

@@ -1,0 +1,193 @@
+"""The actions of ``grice kb`` that look: info, find, tails and verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._kb_models import announce, opened, opened_models, reference
+from grice.cli._status import DONE, UNMET
+from grice.cli.output import print_json, print_json_lines
+from grice.errors import InputError, plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from grice.knowledge.file import Change
+    from grice.knowledge.files import Facts
+    from grice.knowledge.lookup import StoredKnowledge
+    from grice.records import KnownTail, Triple
+
+__all__ = ["find", "info", "tails", "verify"]
+
+
+def info(arguments: argparse.Namespace) -> int:
+    """Print what knowledge holds."""
+    from grice.knowledge.files import describe_knowledge
+
+    with opened_models() as models:
+        shelf = opened(models, arguments.kb).shelf
+        licence = models.bundle(reference(arguments.kb)).card.licence
+        facts = describe_knowledge(shelf, licence, changes=arguments.history)
+    if arguments.json:
+        counts = {"relations": facts.relations, "sources": facts.sources}
+        changes = {"changes": [change._asdict() for change in facts.history]} if facts.own else {}
+        print_json({**facts.facts, **counts, **facts.own, **changes})
+    else:
+        _print_facts(facts)
+    return DONE
+
+
+def _print_facts(facts: Facts) -> None:
+    from grice.cli.tables import print_lines, print_table
+
+    print_lines([str(facts.facts["identity"])], style="bold")
+    print_lines(
+        f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}"
+        for name, value in {**facts.facts, **facts.own}.items()
+        if name != "identity"
+    )
+    for title, counts in (("relation", facts.relations), ("source", facts.sources)):
+        largest_first = sorted(counts.items(), key=lambda entry: -entry[1])
+        print_table((title, "triples"), [(name, f"{count:,}") for name, count in largest_first])
+    if facts.history:
+        print_lines([f"last changes ({len(facts.history)})"], style="bold")
+        print_lines(
+            (
+                f"{change.at}  {change.who}  {change.action}  {_words(change)}"
+                for change in facts.history
+            ),
+            indent=2,
+        )
+
+
+def _words(change: Change) -> str:
+    if change.action == "build":
+        return change.source
+    before = f" (was: {change.before})" if change.before else ""
+    return f"{change.head} —{change.relation}→ {change.tail}{before}"
+
+
+def find(arguments: argparse.Namespace) -> int:
+    """Print triples that hold words, or heads like an event."""
+    from grice.cli.tables import print_lines
+
+    with opened_models() as models:
+        knowledge = opened(models, arguments.kb)
+        if arguments.near:
+            _print_nearest(arguments, knowledge)
+            return DONE
+        terms = [word for text in arguments.text for word in text.split()]
+        if not terms:
+            raise InputError("nothing to find: give words, such as grice kb find bake cake")
+        if arguments.exact:
+            triples = knowledge.shelf.exact(" ".join(terms), arguments.k)
+        else:
+            triples = knowledge.shelf.find(terms, arguments.k)
+        _print_triples(arguments, knowledge, triples)
+    if not triples and not arguments.json:
+        sought = " ".join(terms) if arguments.exact else " and ".join(terms)
+        print_lines([f"no triple holds {sought}; try --near"], style="yellow")
+    return DONE
+
+
+def _print_nearest(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
+    from grice.cli.tables import print_table
+
+    announce(knowledge)
+    (heads,) = knowledge.nearest([" ".join(arguments.text)], arguments.k)
+    if arguments.json:
+        print_json_lines(head._asdict() for head in heads)
+    else:
+        rows = [(head.head, f"{head.similarity:.2f}") for head in heads]
+        print_table(("head", "cosine"), rows)
+
+
+def _print_triples(
+    arguments: argparse.Namespace, knowledge: StoredKnowledge, triples: Sequence[Triple]
+) -> None:
+    from grice.cli.tables import print_lines
+    from grice.knowledge.files import own_file
+
+    own = own_file(knowledge.shelf)
+    for triple in triples:
+        change = None if own is None else own.change_of(triple)
+        if arguments.json:
+            print_json(
+                {
+                    "head": triple.head,
+                    "relation": triple.relation,
+                    "tail": triple.tail,
+                    "source": triple.source,
+                    "change": None if change is None else change._asdict(),
+                }
+            )
+            continue
+        print_lines([f"{triple.head} —{triple.relation}→ {triple.tail}"])
+        by = "" if change is None else f", {change.action} by {change.who}, {change.at}"
+        print_lines([f"{triple.source}{by}"], style="dim", indent=4)
+
+
+def tails(arguments: argparse.Namespace) -> int:
+    """Print the known tails of a head."""
+    from grice.records import Triple
+
+    with opened_models() as models:
+        knowledge = opened(models, arguments.kb)
+        announce(knowledge)
+        if arguments.like is None:
+            (known,) = knowledge.tails([arguments.head], [arguments.relation], arguments.k)
+        else:
+            asked = Triple(arguments.head, arguments.relation, arguments.like)
+            known = knowledge.nearest_tails(asked, arguments.k)
+    if arguments.json:
+        print_json_lines(known)
+    else:
+        _print_tails(arguments, known)
+    return DONE
+
+
+def _print_tails(arguments: argparse.Namespace, known: Sequence[KnownTail]) -> None:
+    from grice.cli.tables import print_lines, print_table
+
+    if not known:
+        print_lines([f"nothing is known under {arguments.relation}"], style="yellow")
+    elif arguments.like is None:
+        rows = [
+            (tail.tail, tail.head, f"{tail.head_similarity:.2f}", tail.source) for tail in known
+        ]
+        print_table(("tail", "known for", "cosine", "source"), rows)
+    else:
+        rows = [
+            (tail.tail, f"{tail.tail_similarity:.2f}", tail.head, f"{tail.head_similarity:.2f}")
+            for tail in known
+        ]
+        print_table(("tail", "cosine", "known for", "cosine"), rows)
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    """Say whether knowledge is whole; 1 if it is not."""
+    from grice.cli.tables import print_lines
+    from grice.errors import BundleError, ModelError
+    from grice.knowledge.edit import drop_vectors
+    from grice.knowledge.files import check_knowledge
+
+    path = Path(reference(arguments.kb).removeprefix("file:"))
+    whole = ""
+    try:
+        if arguments.drop_vectors and path.is_file():
+            drop_vectors(path)
+        with opened_models() as models:
+            shelf = opened(models, arguments.kb).shelf
+            problem = check_knowledge(shelf, lambda base: opened(models, base).shelf)
+            whole = f"{arguments.kb}: whole; {plural(len(shelf), 'triple')}, {shelf.identity}"
+    except (BundleError, ModelError) as error:
+        problem = str(error)
+    if arguments.json:
+        print_json({"kb": arguments.kb, "ok": problem is None, "problem": problem})
+    elif problem is None:
+        print_lines([whole], style="green")
+    else:
+        print_lines([problem], style="bold red")
+    return DONE if problem is None else UNMET

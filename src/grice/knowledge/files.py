@@ -1,0 +1,213 @@
+"""Files of knowledge as ``grice kb`` handles them: built, added to, described, checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.errors import InputError, RecordError
+from grice.knowledge.edit import build, check_base
+from grice.knowledge.file import KnowledgeFile
+from grice.knowledge.schema import schema_names
+from grice.knowledge.sources import open_triples
+from grice.knowledge.stack import Stack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from grice.knowledge.edit import Below, Built, Stamp
+    from grice.knowledge.file import Change
+    from grice.knowledge.lookup import Shelf
+    from grice.records import Triple
+
+__all__ = [
+    "BuiltFile",
+    "Facts",
+    "ReadTriples",
+    "build_files",
+    "check_knowledge",
+    "describe_knowledge",
+    "own_file",
+    "read_triples",
+    "schema_name",
+]
+
+
+class BuiltFile(NamedTuple):
+    """A file of knowledge that was made.
+
+    Attributes:
+        built: What became of the rows.
+        formats: Name and format of each file that was read.
+        schema: Name of the inventory of the relations.
+    """
+
+    built: Built
+    formats: list[tuple[str, str]]
+    schema: str
+
+
+class ReadTriples(NamedTuple):
+    """The triples of a file, and what became of its other rows.
+
+    Attributes:
+        triples: In the relations that were asked for.
+        renamed: How many rows had another name for their relation, by ``theirs as ours``.
+        skipped: How many rows were left out, by the reason.
+    """
+
+    triples: list[Triple]
+    renamed: Counter[str]
+    skipped: Counter[str]
+
+
+class Facts(NamedTuple):
+    """What knowledge holds.
+
+    Attributes:
+        facts: Single facts by their names.
+        relations: Triples by relation.
+        sources: Triples by source.
+        own: Facts of the file of your own, if it is or has one.
+        history: Its last changes.
+    """
+
+    facts: dict[str, str | int]
+    relations: dict[str, int]
+    sources: dict[str, int]
+    own: dict[str, str | int]
+    history: list[Change]
+
+
+def build_files(
+    output: Path,
+    paths: Sequence[str],
+    by: Stamp,
+    *,
+    format: str = "",  # noqa: A002 - the flag's name
+    schema: str = "",
+    below: Below | None = None,
+    replace: bool = False,
+) -> BuiltFile:
+    """Make a file of knowledge from files of triples.
+
+    What lies on other knowledge has its relations. Else all files have one inventory: that of the
+    first file, unless another is stated.
+
+    Args:
+        output: The file to make.
+        paths: The files of triples.
+        by: Who makes it, and when.
+        format: Name of their format; by default recognised.
+        schema: Name or path of the inventory.
+        below: What the file lies on top of; by default it stands alone.
+        replace: Whether a file that is there may be replaced.
+
+    Raises:
+        InputError: If a file cannot be used, or the knowledge below has other relations.
+        OutputError: If there is a file already, or it cannot be written.
+    """
+    theirs = "" if below is None else below.shelf.schema.name
+    into = theirs if theirs in schema_names() and not schema else ""
+    first = open_triples(paths[0], format=format, schema=schema, into=into)
+    if below is not None and first.schema.name != theirs:
+        first.close()
+        named = below.reference.removeprefix("file:")
+        raise InputError(
+            f"{named} has the relations of {theirs}, not of {first.schema.name}: leave out "
+            "--schema, or --on for a file that stands alone"
+        )
+    name = schema or first.schema.name
+    stated = "" if into else name
+    rest = (open_triples(path, format=format, schema=stated, into=into) for path in paths[1:])
+    files = [first, *rest]
+    built = build(output, files, first.schema, by, below=below, replace=replace)
+    return BuiltFile(built, [(file.name, file.format) for file in files], name)
+
+
+def read_triples(
+    path: str,
+    schema: str,
+    *,
+    format: str = "",  # noqa: A002 - the flag's name
+) -> ReadTriples:
+    """Return the triples of a file in the relations of a schema.
+
+    Raises:
+        InputError: If the file cannot be used.
+        RecordError: For the first row that cannot be used.
+    """
+    read = ReadTriples([], Counter(), Counter())
+    with closing(open_triples(path, format=format, into=schema)) as opened:
+        for row in opened.rows:
+            if isinstance(row, RecordError):
+                raise row
+            if row.skipped:
+                read.skipped[row.skipped] += 1
+                continue
+            if row.renamed:
+                read.renamed[f"{row.renamed} as {row.triple.relation}"] += 1
+            read.triples.append(row.triple)
+    return read
+
+
+def schema_name(path: Path, below: Below | None = None) -> str:
+    """Return the name of the inventory of a file, or of the one that it would be made on."""
+    if not path.exists() and below is not None:
+        return below.shelf.schema.name
+    with closing(KnowledgeFile(path)) as file:
+        return file.schema.name
+
+
+def own_file(shelf: Shelf) -> KnowledgeFile | None:
+    """Return the file of your own that knowledge is or has on top, if any."""
+    if isinstance(shelf, Stack):
+        return shelf.file
+    return shelf if isinstance(shelf, KnowledgeFile) else None
+
+
+def describe_knowledge(shelf: Shelf, licence: str, *, changes: int) -> Facts:
+    """Return what knowledge holds.
+
+    Args:
+        shelf: The knowledge.
+        licence: Of the shipped knowledge; a file of your own states none.
+        changes: How many of the last changes of a file of your own are wanted.
+    """
+    own = own_file(shelf)
+    facts: dict[str, str | int] = {
+        "identity": shelf.identity,
+        "schema": f"{shelf.schema.name} (version {shelf.schema.version})",
+        "triples": len(shelf),
+    }
+    if own is None:
+        facts["licence"] = licence
+        return Facts(facts, shelf.counts(), shelf.origins(), {}, [])
+    about: dict[str, str | int] = {
+        "own triples": len(own),
+        "taken out below": len(own.hidden()),
+        "vectors kept": own.encoded_heads(),
+        "on top of": own.base or "nothing",
+    }
+    return Facts(facts, shelf.counts(), shelf.origins(), about, own.history(changes))
+
+
+def check_knowledge(shelf: Shelf, open_below: Callable[[str], Shelf]) -> str | None:
+    """Return what is wrong with knowledge that could be opened, if anything is.
+
+    Args:
+        shelf: The knowledge.
+        open_below: Opens what a file of your own lies on.
+
+    Raises:
+        BundleError: If the kept vectors of a file of your own are not whole.
+        ModelError: If what it lies on cannot be opened.
+    """
+    own = own_file(shelf)
+    if own is None:
+        return None
+    if own.encoded_heads():
+        own.check_vectors()
+    return check_base(own, open_below(own.base)) if own.base else None
