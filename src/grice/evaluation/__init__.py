@@ -1,5 +1,5 @@
 """How far each number can be trusted: metrics against human ratings, and published tables.
 
 :mod:`grice.evaluation.datasets` reads rated sets, :mod:`grice.evaluation.meta` correlates metrics
-with them, :mod:`grice.evaluation.bench` holds published tables beside what comes out here.
+with them, :mod:`grice_research.figures` holds published tables beside what comes out here.
 """
