@@ -8,13 +8,13 @@ from grice.errors import BundleError, InputError
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.runtime.embedded import Hidden
-from grice.triplets.answers import BINS, LONGEST
 from grice.triplets.files import Negative
 from grice.triplets.heads import LinkHead, LinkHeads, Sides
 from grice.triplets.models import TripletModels
 from grice.triplets.reading import read_texts
 from grice.triplets.records import Dialogue, Item
 from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
+from grice_research.triplets.answers import BINS, LONGEST, distance_bins, question
 from grice_research.triplets.cider import Cider
 from grice_research.triplets.models import TaskModels
 from grice_research.triplets.rereaders import Rereaders
@@ -71,6 +71,16 @@ def reading(rereader):
     spans = ["missed the bus", "late", "tired"]
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((3, 1)))
     return Rereaders([rereader]).read(TEXT, sides)
+
+
+def test_distances_and_questions():
+    text = "You missed the bus . You are late ."
+    (found,) = read_texts([text], hidden)
+    bins = distance_bins(found, locate(text, "the bus"))
+    assert set(bins[2:4]) == {BINS - 2}
+    assert set(distance_bins(found, None)) == {BINS - 1}
+    assert question("missed the bus", "Causes") == "What does 'missed the bus' cause?"
+    assert question("x", "NotCauses") == ""
 
 
 def test_answers_are_stretches_of_the_text_best_first(reading):

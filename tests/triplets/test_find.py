@@ -12,7 +12,6 @@ from grice.errors import BundleError, InputError
 from grice.records import Conversation, Span, Turn
 from grice.runtime.embedded import Hidden
 from grice.runtime.protocols import TaggedSpan
-from grice.triplets.answers import BINS, distance_bins, question
 from grice.triplets.drawing import draw_links, links_page
 from grice.triplets.find import Link, Wanted, find_all, find_links
 from grice.triplets.heads import LinkHead, LinkHeads, span_vectors
@@ -215,16 +214,6 @@ def test_arrays_that_do_not_fit_are_refused(links_file):
     np.savez(links_file, **kept)
     with pytest.raises(BundleError, match="do not fit"):
         LinkHead(links_file)
-
-
-def test_distances_and_questions():
-    text = "You missed the bus . You are late ."
-    reading = read_texts([text], FakeEncoder().hidden)[0]
-    bins = distance_bins(reading, locate(text, "the bus"))
-    assert set(bins[2:4]) == {BINS - 2}
-    assert set(distance_bins(reading, None)) == {BINS - 1}
-    assert question("missed the bus", "Causes") == "What does 'missed the bus' cause?"
-    assert question("x", "NotCauses") == ""
 
 
 def link(**changes):

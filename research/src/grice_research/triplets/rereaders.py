@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import InputError
-from grice.triplets.answers import LONGEST
+from grice_research.triplets.answers import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

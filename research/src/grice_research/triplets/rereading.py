@@ -15,9 +15,9 @@ import numpy as np
 from grice.errors import BundleError
 from grice.knowledge.schema import load_schema
 from grice.runtime.blas import single_threaded
-from grice.triplets.answers import LONGEST, distance_bins
 from grice.triplets.reading import TextReading
 from grice.triplets.structure import STRUCTURE, structure
+from grice_research.triplets.answers import LONGEST, distance_bins
 from grice_research.triplets.layers import Layer
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from transformers import AutoModel
 from transformers.utils import logging
 
-from grice.triplets.answers import LONGEST
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.joint_batch import Batch, best, prepare
 from grice_research.recipes.triplets.joint_network import TASKS, Joint, Settings
 from grice_research.recipes.triplets.joint_rows import Dialogue, Rows, load_material
 from grice_research.recipes.triplets.links import macro_f1
+from grice_research.triplets.answers import LONGEST
 from grice_research.triplets.models import open_lower
 from grice_research.triplets.scores import score_spans
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from grice.triplets.answers import BINS, LONGEST
 from grice.triplets.structure import layout_of, structure
 from grice_research.recipes.triplets.joint_network import Joint, Spans
 from grice_research.recipes.triplets.joint_rows import Dialogue, Question, Rows
 from grice_research.surface import EDGES
+from grice_research.triplets.answers import BINS, LONGEST
 
 
 class Batch:

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from grice.triplets.answers import BINS, LONGEST
 from grice.triplets.structure import STRUCTURE
+from grice_research.triplets.answers import BINS, LONGEST
 from grice_research.triplets.rereading import SPREAD, TINY
 
 TASKS = 3
