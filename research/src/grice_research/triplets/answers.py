@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.knowledge.schema import load_schema
-from grice.triplets.structure import EDGES
+from grice_research.surface import EDGES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
