@@ -18,8 +18,8 @@ test: $(VENV)/.developer
 	$(BIN)/python -m pytest -q
 
 check: $(VENV)/.developer
-	$(BIN)/ruff format --check src tests bench recipes
-	$(BIN)/ruff check src tests bench recipes
+	$(BIN)/ruff format --check conftest.py src tests bench research
+	$(BIN)/ruff check conftest.py src tests bench research
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q
 
@@ -46,8 +46,9 @@ $(VENV)/.user: $(VENV)/pyvenv.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.developer: $(VENV)/pyvenv.cfg pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(VENV)/.developer: $(VENV)/pyvenv.cfg pyproject.toml research/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--editable '.[dev]' --editable research
 	@touch $@ $(VENV)/.user
 
 clean:

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from grice import stats
 from grice.errors import InputError
 from grice.evaluation.proportions import proportion
-from grice.evaluation.triples import AREAS, TripleRows, area
 from grice.records import Triple
 from grice.stats import Estimate
+from grice_research.triples import AREAS, TripleRows, area
 
 HERE = Path(__file__).parent
 Floats = NDArray[np.float64]

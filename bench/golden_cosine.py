@@ -14,7 +14,7 @@ zero.
 A figure that differs is judged by what rounding alone can do to it: replies that only repeat the
 turn before them all have the cosine 1, and the last bit of single precision puts such ties, and
 cosines that lie within 0.00001, into another order. The range of such orders is drawn (``DRAWS``
-times) and printed beside the difference. MODEL_FOLDER is that of ``recipes/encoder/build.py``.
+times) and printed beside the difference. MODEL_FOLDER is that of the recipe ``encoder.build``.
 Exit status 1 if a golden figure lies outside what rounding explains.
 """
 

@@ -97,7 +97,8 @@ def run(
     """Run a command at 80 columns, in a folder that hides where it lies."""
     python = [sys.executable, *words[1:]] if words[:1] == ["python"] else None
     source = str(Path(grice.__file__).parents[1])
-    stated = {"PYTHONPATH": source, "COLUMNS": "80", "GRICE_CACHE": "cache", "USER": "golden",
+    paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    stated = {"PYTHONPATH": paths, "COLUMNS": "80", "GRICE_CACHE": "cache", "USER": "golden",
               "LOGNAME": "golden", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1767225600",
               "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
     if (folder / "data").exists():

@@ -6,9 +6,9 @@ A module is put into the first class that reaches it, over imports at the top of
 functions, those for type checkers left out:
 
     score      `grice score`, `grice explain`, and the public names of `import grice`
-    commands   any other command but `grice bench`; the pytest plugin; `grice.testing`
-    bench      `grice bench` alone
-    nothing    no command: what the documentation, recipes, benches and tests import directly
+    commands   any other command; the pytest plugin; `grice.testing`
+    research   the second distribution alone, whose benches and recipes lie in `research/`
+    nothing    none of these: what the documentation, benches of speed and tests import directly
 
 What is found while the program runs counts as well: modules of a package that a registry goes
 through, names that a package hands on when they are first used, and kinds of models: to `score`
@@ -44,16 +44,15 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(grice.__file__).parent
+RESEARCH = ROOT / "research" / "src"
 COMMANDS = "grice.cli.commands"
-CLASSES = ("score", "commands", "bench", "nothing")
+CLASSES = ("score", "commands", "research", "nothing")
 OTHER_DOORS = ("grice.pytest_plugin", "grice.testing")
 
 REGISTRIES = {
     "grice.metrics.registry": r"grice\.metrics\.(?!declaration|page|registry|unjudged)\w+",
     "grice.formats._registry": r"grice\.formats\.[^_]\w+",
     "grice.perturb.registry": r"grice\.perturb\.[^_]\w+",
-    "grice.evaluation.rows": r"grice\.evaluation\.benches\.\w+",
-    "grice.metrics.commonsense.scorers": r"grice\.knowledge\.compatibility_\w+",
 }
 """Which modules each registry finds by going through a package; the commands are roots."""
 NO_REGISTRIES = ("grice.cli", "grice.metrics.registry")
@@ -161,17 +160,25 @@ def classes(edges: Mapping[str, set[str]]) -> dict[str, str]:
     public = {str(home) for home in grice._HOMES.values()}
     ways = {
         "score": {"grice", "grice.__main__", *scoring, *public, *scored_kinds()},
-        "commands": {
-            *commands - {f"{COMMANDS}.bench"},
-            *OTHER_DOORS,
-            *map(module_of, KINDS.values()),
-        },
-        "bench": {f"{COMMANDS}.bench"},
+        "commands": {*commands, *OTHER_DOORS, *map(module_of, KINDS.values())},
+        "research": used_by_research(edges),
     }
     found = dict.fromkeys(edges, "nothing")
     for way in reversed(ways):
         found |= dict.fromkeys(reached(ways[way], edges), way)
     return found
+
+
+def used_by_research(modules: Iterable[str]) -> set[str]:
+    """Return the modules that the second distribution imports."""
+    named: set[str] = set()
+    for path in RESEARCH.rglob("*.py"):
+        for node in ast.walk(without_types(ast.parse(path.read_text("utf-8")))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+    return named & set(modules)
 
 
 def path_of(name: str) -> Path:
@@ -208,7 +215,7 @@ def users_of(name: str, outside: Mapping[str, list[str]]) -> list[str]:
 
 def texts_outside() -> Iterator[tuple[str, list[str]]]:
     """Yield the texts of each part of the repository beside the package."""
-    for part in ("docs", "recipes", "bench", "tests"):
+    for part in ("docs", "research", "bench", "tests"):
         files = [*(ROOT / part).rglob("*.py"), *(ROOT / part).rglob("*.md")]
         yield part, [file.read_text("utf-8") for file in files if file != Path(__file__)]
 
@@ -250,7 +257,7 @@ def main() -> None:
         print(f"{row['room']:12}" + "".join(f"{row[column]:>10,}" for column in COLUMNS))
     for way in CLASSES:
         some = [one for one in modules if one["class"] == way and one["lines"]]
-        if way in ("bench", "nothing") or arguments.list:
+        if way in ("research", "nothing") or arguments.list:
             print(f"\n{way} ({sum(one['lines'] for one in some):,} lines)")
             for one in some:
                 named = f"  named in {', '.join(one['named in'])}" if one.get("named in") else ""

@@ -2,7 +2,7 @@
 
     python docs/coherence.py
 
-The figures are those of ``recipes/coherence/cross.json``, which ``recipes/coherence/cross.py``
+The figures are those of ``cross.json``, which the recipe ``coherence.cross``
 writes.
 """
 
@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import grice_research
+
 HERE = Path(__file__).parent
-FIGURES = HERE.parent / "recipes" / "coherence" / "cross.json"
+FIGURES = Path(grice_research.__file__).parent / "recipes" / "coherence" / "cross.json"
 LEFT, TOP, WIDE, HIGH = 110, 50, 96, 44
 LOW = (244, 241, 234)
 FULL = (22, 92, 125)

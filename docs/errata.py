@@ -19,15 +19,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grice.evaluation.convai import ENGAGING, read_chats
-from grice.evaluation.runs import read_runs
 from grice.stats.estimate import FEW
+from grice_research.convai import ENGAGING, read_chats
+from grice_research.runs import read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.evaluation.convai import Chat
-    from grice.evaluation.runs import Run
+    from grice_research.convai import Chat
+    from grice_research.runs import Run
 
 HERE = Path(__file__).parent
 PAGE = HERE / "errata.md"

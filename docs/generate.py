@@ -13,13 +13,13 @@ from pathlib import Path
 import console
 import msgspec
 
-from grice.evaluation.limits import limits_of
-from grice.evaluation.runs import read_runs
 from grice.formats import document
 from grice.metrics.declaration import Metric
 from grice.metrics.limits import FILE, Recorded
 from grice.metrics.page import metric_page, model_cards
 from grice.metrics.registry import find_metrics
+from grice_research.limits import limits_of
+from grice_research.runs import read_runs
 
 HERE = Path(__file__).parent
 LIMITS = HERE.parent / "src" / "grice" / "data" / FILE

@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import grice_research
 from grice.formats import read
 from grice.perturb import Material
 from grice.perturb.meaning import graphs_of_file
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from grice.perturb.declaration import Level
 
 HERE = Path(__file__).parent
-ABLATION = HERE.parent / "recipes" / "coherence" / "ablation.json"
+ABLATION = Path(grice_research.__file__).parent / "recipes" / "coherence" / "ablation.json"
 CORPUS = "persuasion_for_good/dialogues.jsonl.gz"
 SAMPLES, LONGEST, SIDE = 25, 230, 110
 SEAMS = 2
@@ -71,7 +72,7 @@ take out, another is tried instead of giving up.
 whether one who reads only those would know. Of *amr*, the graphs are of two conversations of our
 own (`conversations.amr`), and no generator smoothed them.
 
-**Trained on one set, tested on each** (`recipes/coherence/cross.py`): a small network that learned
+**Trained on one set, tested on each** (recipe `coherence.cross`): a small network that learned
 from one paper's perturbations, on held-out conversations broken by each.
 
 ![Heat map of accuracies](coherence-cross.svg)
@@ -97,7 +98,7 @@ def _ablation(table: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
     """Yield what each set of perturbations is good for."""
     columns = list(next(iter(table.values())))
     yield (
-        "**What each set is good for** (`recipes/coherence/ablation.py`; DEAM's tables 4.2 to "
+        "**What each set is good for** (recipe `coherence.ablation`; DEAM's tables 4.2 to "
         "4.5): small networks of three seeds that learned from one set of perturbations and from "
         "nobody's ratings, against people's ratings. Spearman with its 95 % interval, and the "
         "lowest and highest of the seeds by themselves.\n"

@@ -70,7 +70,7 @@ def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
     # How far another processor is from the recorded scores is no test's business.
     assert [(one["metric"], one["note"]) for one in told["distances"]] == [
         (metric, "") for metric in DEFAULTS
-    ], "the models have changed: run python recipes/reference_scores.py"
+    ], "the models have changed: run python -m grice_research.recipes.reference_scores"
 
 
 def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import json
 
-import made_sets
 import pytest
 
+import made_sets
 from grice.errors import InputError
 from grice.evaluation.datasets import data_folder, known_sets, load_rated, wanted_sets
 

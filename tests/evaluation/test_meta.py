@@ -6,10 +6,10 @@ import json
 import math
 import re
 
-import made_sets
 import pytest
 import score_files
 
+import made_sets
 from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.agreement import BASELINES, NOT_HERE, evaluate

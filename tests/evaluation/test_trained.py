@@ -6,18 +6,14 @@ import csv
 import json
 import shutil
 
-import made_sets
 import pytest
 
+import made_sets
 from grice.cli import main
 from grice.errors import BundleError
-from grice.evaluation.bench import figures
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.evaluation.published import Bench, Table
 from grice.evaluation.trained import Guard, Model, models_named, record_selection, record_texts
-from grice.evaluation.workshop import Workshop
 from grice.runtime.bundle import open_bundle, shipped_bundles
-from grice.scoring import load
 
 ELSEWHERE = [f"We counted {i} birds over the lake today." for i in range(300)]
 
@@ -159,28 +155,6 @@ def test_what_was_trained_here_has_its_texts_recorded(rated, name):
     assert found.overlap is not None
     assert found.overlap.seen > 0.1
     assert not found.mark
-
-
-def test_a_bench_says_so_beside_its_figure(rated, made, tmp_path, monkeypatch):
-    record_texts(made, long_replies(rated))
-    monkeypatch.setattr("grice.evaluation.trained.shipped_bundles", lambda: {"relevance": made})
-
-    def loaded(names):
-        grader = load(*names)
-        return grader, grader.signatures
-
-    names = ("relevance", "log_length")
-    table = Table(
-        id="table 1",
-        columns=("fed_turn:overall | spearman | 40",),
-        rows="Theirs | -0.99\n",
-        ours=dict.fromkeys(names, "Theirs"),
-    )
-    shop = Workshop(tmp_path, loaded, names)
-    bench = Bench(title="T", paper="P", name="small", tables=(table,))
-    why = {figure.row: figure.why for figure in figures(bench, shop) if figure.kind == "ours"}
-    assert "relevance was trained on about 100 %" in why["relevance (ours)"]
-    assert "trained" not in why["log_length (ours)"]
 
 
 def test_texts_that_only_chose_settings_are_marked_apart(rated, made, tmp_path, capsys):

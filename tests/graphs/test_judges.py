@@ -13,11 +13,9 @@ from grice.graphs.features import Reading
 from grice.graphs.generate import generate_graphs
 from grice.graphs.graph import Graph
 from grice.graphs.judged import judge
-from grice.graphs.pipelines import StanceJudge, reasoning
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, Sample
 from grice.runtime.models import Models
-from grice.runtime.protocols import Generated
 
 BELIEF = "Zoos should be abolished."
 ARGUMENT = "Animals in zoos live in small cages and suffer."
@@ -36,7 +34,6 @@ def graph(text):
 
 
 def test_judges_answer_within_their_ranges(judges):
-    assert isinstance(judges, StanceJudge)
     ((stance, margin),) = judges.stances([(BELIEF, ARGUMENT)])
     assert stance in ("support", "counter")
     assert margin >= 0
@@ -154,18 +151,6 @@ def test_generation_is_the_same_alone_and_among_others(judges):
     both = generate_graphs(samples, judges, stances=["support", "counter"])
     assert generate_graphs(samples[1:], judges, stances=["counter"]) == both[1:]
     assert both[0].stance == "support"
-
-
-def test_reasoning_runs_on_the_shipped_judges(judges):
-    class Fixed:
-        identity = "fixed"
-
-        def generate(self, prompts, *, count):
-            return [(Generated(GOOD, 0.0),)[:count] for _ in prompts]
-
-    (found,) = reasoning([Sample("a", BELIEF, ARGUMENT)], Fixed(), judges)
-    assert found.graph == GOOD
-    assert judges.stances_with_graphs([Reading(BELIEF, ARGUMENT, Graph(()))])
 
 
 def test_commands_generate_and_judge(tmp_path, capsys):

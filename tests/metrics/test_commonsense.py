@@ -9,11 +9,11 @@ from grice.errors import InputError
 from grice.knowledge.clauses import EVENTS
 from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.generative import Likelihood
-from grice.knowledge.pairing import EventPairs
 from grice.metrics.commonsense import FIT, combined, commonsense
 from grice.metrics.commonsense.scorers import cautious_score, mean_score, scorer_names
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
 from grice.runtime.protocols import TaggedSpan
+from grice_research.knowledge.pairing import EventPairs
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
 

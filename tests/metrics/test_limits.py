@@ -11,9 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.evaluation.bench import Figure
-from grice.evaluation.limits import limits_of
-from grice.evaluation.runs import Run, read_runs
 from grice.metrics.limits import Comparison, Limits, Recorded, explained, recorded, summed_up
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -107,42 +104,6 @@ def test_nothing_is_held_against_what_is_surely_above_chance_and_baseline(value,
     surely = value - half > 0.5 and gap - wide > 0
     said = explained("made", known(one))
     assert (said[0] == "No limit found by what was measured.") == surely
-
-
-def figure(row, measure, value, **more):
-    return Figure(bench="b", table="", row=row, kind="ours", on="set:overall", measure=measure,
-                  value=value, low=value - 0.1, high=value + 0.1, n=50,
-                  signature="relevance:2|mode:exact|on:set", **more)  # fmt: skip
-
-
-def run(*figures):
-    return Run(bench="b", title="T", paper="P", date="2026-01-02", version="1",
-               command="grice bench b", counts={}, figures=figures, wins=(), notes={})  # fmt: skip
-
-
-def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():
-    found = limits_of([run(
-        figure("relevance", "spearman", 0.2, metric="relevance"),
-        figure("log_length", "spearman", 0.5),
-        figure("relevance less log_length", "difference of spearman", -0.3, metric="relevance",
-               baseline="log_length"),
-        figure("relevance", "spearman with log_length", 0.9, metric="relevance",
-               baseline="log_length"),
-        figure("engagement less log_length", "difference of spearman", -0.3, metric="engagement",
-               baseline="log_length"),
-        figure("commonsense", "spearman", 0.1),
-    )])  # fmt: skip
-    assert set(found.metrics) == {"relevance"}
-    assert found.baselines == ("log_length",)
-    limits = found.metrics["relevance"]
-    assert limits.signature == "relevance:2|mode:exact"
-    (one,) = limits.comparisons
-    assert (one.on, one.value, one.of_baseline, one.alike) == ("set", 0.2, 0.5, 0.9)
-    assert one.gap == (-0.3, -0.4, -0.2)
-
-
-def test_what_ships_is_what_the_recorded_runs_say():
-    assert recorded() == limits_of(read_runs(RESULTS)), "run docs/generate.py"
 
 
 def test_every_figure_in_a_sentence_is_a_recorded_one():

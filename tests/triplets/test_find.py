@@ -12,12 +12,11 @@ from grice.errors import BundleError, InputError, RecordError
 from grice.records import Conversation, Span, Turn
 from grice.runtime.embedded import Hidden
 from grice.runtime.protocols import TaggedSpan
-from grice.triplets.answers import BINS, distance_bins, question
 from grice.triplets.conversations import links_of_records, wanted_links
 from grice.triplets.drawing import draw_links, links_page
 from grice.triplets.find import Link, Wanted, find_all, find_links
 from grice.triplets.heads import LinkHead, LinkHeads, span_vectors
-from grice.triplets.models import TripletModels, open_folder
+from grice.triplets.models import TripletModels
 from grice.triplets.reading import NEW, read_texts, stretches
 from grice.triplets.spotting import join_turns, slices, spot, things
 from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
@@ -71,7 +70,6 @@ def links_file(tmp_path):
         arrays[f"{name}_weight"] = draw.normal(size=shape)
         arrays[f"{name}_bias"] = draw.normal(size=shape[1])
     np.savez(tmp_path / "links.npz", **arrays)
-    (tmp_path / "settings.json").write_text('{"level": 0.5}')
     return tmp_path / "links.npz"
 
 
@@ -221,27 +219,13 @@ def test_a_pair_is_judged_alike_among_others(links_file):
         head(sides._replace(vectors=np.zeros((3, 5), np.float32)), [(0, 1)])
 
 
-def test_arrays_that_do_not_fit_are_refused(links_file, tmp_path):
-    models = open_folder(tmp_path, FakeEncoder())
-    assert models.level == 0.5
+def test_arrays_that_do_not_fit_are_refused(links_file):
     with np.load(links_file) as arrays:
         kept = dict(arrays)
     kept["out_weight"] = kept["out_weight"][:, :90]
     np.savez(links_file, **kept)
     with pytest.raises(BundleError, match="do not fit"):
         LinkHead(links_file)
-    with pytest.raises(BundleError, match="no heads of triplets"):
-        open_folder(tmp_path / "nowhere", FakeEncoder())
-
-
-def test_distances_and_questions():
-    text = "You missed the bus . You are late ."
-    reading = read_texts([text], FakeEncoder().hidden)[0]
-    bins = distance_bins(reading, locate(text, "the bus"))
-    assert set(bins[2:4]) == {BINS - 2}
-    assert set(distance_bins(reading, None)) == {BINS - 1}
-    assert question("missed the bus", "Causes") == "What does 'missed the bus' cause?"
-    assert question("x", "NotCauses") == ""
 
 
 def link(**changes):

@@ -3,7 +3,7 @@
 Patterns are graphs that people wrote about similar texts (:mod:`grice.graphs.cases`); phrases of
 belief and argument and a few words of a fixed vocabulary fill them, weighed by a form that scores
 facts. A judge of its own picks one of the best. Nothing here was taught on the topics that
-``substance`` was taught on, and neither asks the other: see ``recipes/graphs``.
+``substance`` was taught on, and neither asks the other: see the recipe ``graphs``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ parsers write ``PersonX wants to go home`` or ``PersonX be proud``. The encoder 
 ordinary sentences, so all of these become clauses with pronouns: ``he go home``,
 ``he is proud``, ``she thanks he``. Grammar counts for less than a familiar subject: on the
 development part of CSKB Population this wording alone lifts the cosine of head and tail over
-the raw strings (``recipes/plausibility`` prints both).
+the raw strings (the recipe ``plausibility`` prints both).
 """
 
 from __future__ import annotations

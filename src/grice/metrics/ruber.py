@@ -1,7 +1,7 @@
 """The parts of RUBER that need no training: pooling, the score against references, the blend.
 
 After Tao et al. (AAAI 2018); with contextual embeddings Ghazarian et al. (NeuralGen 2019). The
-unreferenced score is the metric ``relevance``; the published networks are fitted by recipes/ruber.
+unreferenced score is the metric ``relevance``; the recipe ``ruber`` fits the published networks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Made-up conversations, and the scores that a reference processor gave for them.
 
-``python recipes/reference_scores.py`` records the scores again, wherever it is run.
+``python -m grice_research.recipes.reference_scores`` records the scores again, wherever it is run.
 """
 
 from __future__ import annotations

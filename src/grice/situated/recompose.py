@@ -46,7 +46,7 @@ CARRIER = "{} is well known."
 get the kind that they have in their statements ("It was in {}" makes places of other names)."""
 WEIGHT = 0.35
 """What a unit of the plausibility model's margin counts beside the keywords' going together. Set by
-hand; ``recipes/situated/weight.py`` finds nothing clearly better on pairs mined from the training
+hand; the recipe ``situated.weight`` finds nothing clearly better on pairs mined from the training
 sources, where anything from 0.2 to 0.7 does as well."""
 CANDIDATES = 12
 """Templates whose keywords are compared."""

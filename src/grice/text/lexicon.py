@@ -1,6 +1,6 @@
 """Readings and verb forms of English words, from a table that ships.
 
-The table is made from LemmInflect's by ``recipes/lexicon/build.py``.
+The table is made from LemmInflect's by the recipe ``lexicon.build``.
 """
 
 from __future__ import annotations

@@ -1,150 +1,38 @@
-"""``grice bench``: published tables and tasks beside what is measured here."""
+"""``grice bench``, which the distribution grice-research brings: published tables again."""
 
 from __future__ import annotations
 
-import sys
-from contextlib import ExitStack
-from datetime import UTC, datetime
-from functools import cache
-from pathlib import Path
+from importlib import metadata
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_metric_options, cache_folder, load_grader
+from grice.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
-
-    from grice.evaluation.bench import Figure
-    from grice.evaluation.published import Bench
-    from grice.evaluation.table import Scores
-    from grice.evaluation.wins import Win
-    from grice.evaluation.workshop import Workshop
+    from collections.abc import Sequence
 
 HELP = "measure published tables again, beside our metrics and trivial floors"
+GROUP = "grice.benches"
+"""The entry point group; the first one names a module with ``configure`` and ``run``."""
+MISSING = (
+    "published tables are measured by grice-research, which is not installed: in a clone of the "
+    "repository, python -m pip install --editable research; grice data list names the data sets"
+)
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="benches, or all; none lists them")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
-    )
-    parser.add_argument(
-        "--without", action="append", default=[], metavar="SET", help="leave a large set out"
-    )
-    parser.add_argument("--json", action="store_true", help="print a JSON object a figure")
-    parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
-    parser.add_argument(
-        "--page", type=Path, metavar="FILE.md",
-        help="write the page on all runs kept in --record; without NAME nothing is measured",
-    )  # fmt: skip
-    add_metric_options(parser, words)
+    """Declare the arguments of what is installed; without it, the help says what to install."""
+    for entry in metadata.entry_points(group=GROUP):
+        module = entry.load()
+        parser.set_defaults(run=module.run)
+        module.configure(parser, words)
+        return
+    if not {"-h", "--help"} & set(words):
+        raise InputError(MISSING)
+    parser.epilog = MISSING
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the tables; keep them and write the page where asked."""
-    from grice.errors import InputError
-    from grice.evaluation.published import bench_names, load_bench
-
-    known = bench_names()
-    if arguments.page and not arguments.record:
-        raise InputError("--page writes what is kept in --record DIR; name the folder")
-    if not arguments.names and not arguments.page:
-        return _list([load_bench(name) for name in known])
-    names = known if "all" in arguments.names else list(dict.fromkeys(arguments.names))
-    benches = [load_bench(name) for name in names]
-    with ExitStack() as stack:
-        workshop = _workshop(arguments, stack)
-        found = [_one(arguments, bench, workshop) for bench in benches]
-        if len(benches) == 1 and not found[0] and workshop.missing:
-            raise InputError(next(iter(workshop.missing.values())))
-        for problem in workshop.missing.values():
-            from grice.cli.terminal import warn
-
-            warn(problem)
-    if arguments.page:
-        _write_page(arguments.record, arguments.page)
-    return 0
-
-
-def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
-    from grice.evaluation.datasets import data_folder
-    from grice.evaluation.workshop import Workshop
-    from grice.runtime.models import Models, default_workers
-
-    def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
-        arguments.metrics = ",".join(names)
-        grader = stack.enter_context(load_grader(arguments))
-        return grader, grader.signatures
-
-    @cache
-    def models() -> Models:
-        keep = None if arguments.no_cache else arguments.cache or cache_folder()
-        opened = Models(
-            mode=arguments.mode, workers=arguments.workers or default_workers(), cache=keep
-        )
-        stack.callback(opened.close)
-        return opened
-
-    folder = data_folder(arguments.data)
-    return Workshop(folder, loaded, arguments.registry.metrics, arguments.without, models)
-
-
-def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int:
-    """Measure, print and keep one bench; return how many figures it gave."""
-    import grice
-    from grice.evaluation.bench import figures
-    from grice.evaluation.runs import Run, counted, equal_rows, merged, write_run
-    from grice.evaluation.wins import wins
-
-    found = list(figures(bench, workshop))
-    for first, second in equal_rows(found):
-        from grice.cli.terminal import warn
-
-        warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
-    won = list(wins(bench, found, workshop))
-    if arguments.json:
-        from grice.records import to_json
-
-        sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in found)
-    else:
-        _print(bench, found, won)
-    if arguments.record:
-        together = merged(found, arguments.record, bench.name)
-        write_run(
-            Run(
-                bench=bench.name,
-                title=bench.title,
-                paper=bench.paper,
-                date=f"{datetime.now(UTC):%Y-%m-%d}",
-                version=grice.__version__,
-                command=f"grice bench {bench.name}",
-                counts=counted(together),
-                figures=tuple(figure for figure in together if figure.value is not None),
-                wins=tuple(won),
-                notes={table.id: table.note for table in bench.tables if table.note},
-            ),
-            arguments.record,
-        )
-    return len(found)
-
-
-def _write_page(folder: Path, page: Path) -> None:
-    from grice.evaluation.runs import as_page, read_runs
-    from grice.files import write_text
-
-    write_text(page, as_page(read_runs(folder)))
-
-
-def _list(benches: Sequence[Bench]) -> int:
-    from grice.cli.tables import print_table
-
-    print_table(("bench", "about"), [(bench.name, bench.title) for bench in benches], words=2)
-    return 0
-
-
-def _print(bench: Bench, found: Sequence[Figure], won: Sequence[Win]) -> None:
-    from grice.cli._bench import print_bench
-
-    print_bench(bench, found, won)
+    """Say what to install; what :func:`configure` finds sets a ``run`` of its own."""
+    del arguments
+    raise InputError(MISSING)

@@ -2,7 +2,7 @@
 
 After ACCENT (Ghazarian et al., Findings of ACL 2023), which fine-tunes BART-large and COMET on
 history and reply, and fits an MLP on counted edges of ConceptNet, both on the ratings of its own
-training part. What ships learned from ratings that may train; ``recipes/accent_baselines`` makes
+training part. What ships learned from ratings that may train; the recipe ``accent_baselines`` makes
 those of the paper's data, to be named with ``file:``.
 """
 

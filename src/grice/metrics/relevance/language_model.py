@@ -1,6 +1,6 @@
 """A published language model that reads from left to right, as a scorer of texts and of replies.
 
-It opens from a folder that ``recipes/language_model`` makes of such a model; none ships, for the
+It opens from a folder that the recipe ``language_model`` makes of such a model; none ships, for the
 smallest useful one is twice as large as all of this package. A reply is judged by two numbers: its
 mean log likelihood after the history, and how much the history adds to it, the pointwise mutual
 information that Li et al. (2016) choose replies by. How they are weighed stands in the card.

@@ -1,0 +1,182 @@
+"""ACCENT in the configuration of its paper, with the models that ship in place of its own.
+
+Every triple of the extractor is judged (at most one per relation), by the largest cosine of its
+tail with ten generated tails; a reply has the mean, or 0.5 without a triple. The paper's models are
+a T5 that reads triples, COMET-BART that generates tails and a Sentence-BERT that compares them.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from grice.knowledge.extraction import Exchange
+from grice.knowledge.lookup import encoded
+from grice.metrics.commonsense import MODELS
+from grice.metrics.commonsense.scorers import Sources, best_cosine, find_scorer, mean_score
+from grice.records import Triple
+from grice.stats import Estimate, mean
+from grice_research.replies import ASPECT, PERSON, Column, correlations
+from grice_research.rows import Row
+from grice_research.triples import GENERATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.knowledge.extraction import TripleExtractor
+    from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.protocols import KnowledgeBase
+    from grice.records import Response
+    from grice.runtime.protocols import Encoder
+    from grice_research.replies import Replies
+    from grice_research.workshop import Workshop
+
+__all__ = [
+    "accent_columns",
+    "accent_rows",
+    "exchange_of",
+    "read_by_extractor",
+    "system_rows",
+    "tail_cosines",
+]
+
+CONFIGURATION = "ACCENT's configuration"
+TAILS = 10
+EMBEDDERS = {"sentence vectors": "bundle:encoder", "word vectors": "bundle:words"}
+"""What tails are compared with (table 6), the first in the paper's manner."""
+
+
+class Way(NamedTuple):
+    """One way to judge the triples of a reply: what its row is called, its scorer, its embedder."""
+
+    row: str
+    scorer: str
+    embedder: str
+
+
+def read_by_extractor(shop: Workshop, replies: Replies) -> list[tuple[Triple, ...]]:
+    """Return the triples that the shipped extractor reads from each reply, all of them."""
+    extractor = cast("TripleExtractor", shop.models().open(MODELS["extractor"]))
+    found = extractor.extract([exchange_of(one) for one in replies.responses])
+    return [tuple(Triple(t.head, t.relation, t.tail) for t in one.triples) for one in found]
+
+
+def exchange_of(response: Response) -> Exchange:
+    """Return a reply with the turn before it, as extractors read it."""
+    last = response.history[-1:]
+    same = any(turn.speaker == response.speaker for turn in last)
+    return Exchange(tuple(turn.text for turn in last), response.text, same)
+
+
+def accent_rows(
+    shop: Workshop,
+    replies: Replies,
+    triples: Sequence[Sequence[Triple]],
+    printed: Mapping[str, tuple[str, Mapping[str, float]]],
+    prefix: str = "",
+) -> Iterator[Row]:
+    """Yield the paper's configuration, what changes one part of it, and its ranking of systems.
+
+    Args:
+        shop: Opens the models.
+        replies: The replies.
+        triples: Those of each reply.
+        printed: Printed row and figures by scorer: ``as generated`` and ``likelihood``.
+        prefix: What the names of the rows begin with.
+    """
+    for way, column in accent_columns(shop, replies, triples, f"{prefix}{CONFIGURATION}"):
+        of_paper = way.embedder == next(iter(EMBEDDERS))
+        beside, figures = printed.get(way.scorer if of_paper else "", ("", {}))
+        yield from correlations(column, replies, "ours", figures, beside)
+        if of_paper and way.scorer == "as generated" and any(replies.system):
+            yield from system_rows(column, replies)
+
+
+def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
+    """Yield the mean of each system that writes replies, and how many pairs people rank likewise.
+
+    That is figure 6 of the paper, which ranks DiSCoL below DialoGPT below PLATO-2.
+    """
+    names = sorted({name for name in replies.system if name is not None and name != PERSON})
+    found = {name: _of_system(column.values, replies, name) for name in names}
+    rated = {name: _of_system(replies.human, replies, name) for name in names}
+    for name in names:
+        yield Row(row=column.row, measure="mean", on=name, kind="ours", found=mean(found[name]),
+                  signature=column.signature)  # fmt: skip
+    pairs = [(a, b) for a, b in combinations(names, 2)]
+    alike = [
+        (np.mean(found[a]) < np.mean(found[b])) == (np.mean(rated[a]) < np.mean(rated[b]))
+        for a, b in pairs
+    ]
+    share = Estimate(float(np.mean(alike)), None, None, 0.95, len(pairs),
+                     "share of pairs of systems", note="so few pairs have no interval")  # fmt: skip
+    orders = (_order(found), _order(rated))
+    yield Row(row=column.row, measure="pairs of systems ranked as by people", kind="ours",
+              found=share, why="metric: {}; people: {}".format(*orders),
+              signature=column.signature)  # fmt: skip
+
+
+def _of_system(values: Sequence[float], replies: Replies, system: str) -> list[float]:
+    return [one for one, name in zip(values, replies.system, strict=True) if name == system]
+
+
+def _order(values: Mapping[str, Sequence[float]]) -> str:
+    means = {name: float(np.mean(each)) for name, each in values.items()}
+    return " < ".join(f"{name} {means[name]:.3f}" for name in sorted(means, key=means.__getitem__))
+
+
+def accent_columns(
+    shop: Workshop, replies: Replies, triples: Sequence[Sequence[Triple]], row: str
+) -> Iterator[tuple[Way, Column]]:
+    """Yield a value per reply by each way of judging its triples, the paper's first."""
+    first, *others = EMBEDDERS
+    ways = [
+        Way(row, "as generated", first),
+        Way(f"{row}, tails worded alike", "cosine", first),
+        *(Way(f"{row}, {name}", "as generated", name) for name in others),
+        Way(f"{row}, likelihood of the tail", "likelihood", first),
+    ]
+    counts = [len(each) for each in triples]
+    distinct = list(dict.fromkeys(triple for each in triples for triple in each))
+    why = f"{np.mean(counts):.1f} triples per reply, {counts.count(0)} replies without any"
+    for way in ways:
+        scores = dict(zip(distinct, _scores(shop, distinct, way), strict=True))
+        values = [mean_score([scores[triple] for triple in each]) for each in triples]
+        yield way, Column(way.row, values, counts, _signature(shop, replies, way), why)
+
+
+def _scores(shop: Workshop, triples: Sequence[Triple], way: Way) -> list[float]:
+    models = shop.models()
+    knowledge = cast("KnowledgeBase", models.open(GENERATOR))
+    embedder = cast("Encoder", models.open(EMBEDDERS[way.embedder]))
+    if way.scorer == "as generated":
+        return tail_cosines(triples, knowledge, embedder)
+    head = cast("TripleHead", models.open(MODELS["plausibility"]))
+    return find_scorer(way.scorer)(triples, Sources(head, knowledge, embedder, TAILS))
+
+
+def tail_cosines(
+    triples: Sequence[Triple], knowledge: KnowledgeBase, embedder: Encoder
+) -> list[float]:
+    """Return ACCENT's test of each triple, tails as they are said and as they are generated.
+
+    The paper does not word them alike: a said tail is a clause, a generated one a fragment.
+    """
+    if not triples:
+        return []
+    heads, relations = [one.head for one in triples], [one.relation for one in triples]
+    given = knowledge.tails(heads, relations, TAILS)
+    texts = [[one.tail for one in each] for each in given]
+    vectors = encoded([*(t.tail for t in triples), *(t for each in texts for t in each)], embedder)
+    return [
+        best_cosine(vectors[triple.tail], [vectors[text] for text in each])
+        for triple, each in zip(triples, texts, strict=True)
+    ]
+
+
+def _signature(shop: Workshop, replies: Replies, way: Way) -> str:
+    references = (MODELS["extractor"], GENERATOR, EMBEDDERS[way.embedder])
+    stamps = "|".join(shop.models().fingerprint(one) for one in references)
+    return f"{way.row}|scorer:{way.scorer}|pool:mean|{stamps}|on:{replies.stamp}:{ASPECT}"

@@ -1,0 +1,212 @@
+"""Behaviours of chatbot turns that people marked (ABC-Eval), beside trivial baselines.
+
+A metric sees a flaw if turns with it score lower: the area under the ROC curve of a low score, 0.5
+being chance. Two annotators agree at kappa 0.4 to 0.6, so that 0.8 is about what a person reaches.
+The chatbots differ, so that areas within each of them stand beside those of all, and an oracle that
+knows only which one speaks. Nothing is trained or chosen on these conversations.
+"""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.metrics.registry import find_metrics
+from grice.records import Conversation, Turn, TurnEvidence
+from grice.stats.roc import roc_areas
+from grice_research.rows import DIFFERENCE, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.metrics.declaration import Metric
+    from grice.runtime.protocols import Encoder
+    from grice_research.rows import Kind
+    from grice_research.workshop import Workshop
+
+TITLE = "Flaws of chatbot turns that people marked (ABC-Eval, the open half)"
+PAPER = (
+    "Finch, Finch and Choi, Don't Forget Your ABC's, ACL 2023; votes of models from Finch, Paek "
+    "and Choi, SIGDIAL 2023"
+)
+
+FILE = "abc_eval/abc_eval_open.jsonl.gz"
+SOURCE = "github.com/emorynlp/GPT-ABCEval (no licence stated)"
+SIX = (
+    "self contradiction",
+    "partner contradiction",
+    "commonsense contradiction",
+    "redundant",
+    "ignore",
+    "irrelevant",
+)
+BEHAVIOURS = (*SIX, "incorrect fact", "lack of empathy")
+ANY = "any of six flaws"
+"""One of the first six behaviours, marked by either annotator."""
+
+BASELINES = ("cosine_last_turn", "log_length")
+"""Metrics that are trivial baselines; the others are computed here."""
+OWN_TURNS, POSITION = "cosine_own_turns", "position"
+TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
+SPEAKER = "oracle: which chatbot speaks"
+RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classifiers"}
+NAMED = "the turns that its evidence names"
+"""How a metric of whole conversations is compared."""
+EITHER, BOTH, WITHIN = "AUC", "AUC, both annotators", "AUC within chatbots"
+
+
+class Marked(NamedTuple):
+    """The chatbot turns, conversation by conversation.
+
+    Attributes:
+        talks: The conversations; the chatbot's turns are their targets.
+        votes: How many of two annotators marked each turn, by behaviour.
+        system: Which chatbot says each turn.
+        group: The person who talked, by turn: whole persons are drawn.
+        released: Votes of models by their name and behaviour; not all behaviours were asked of all.
+    """
+
+    talks: tuple[Conversation, ...]
+    votes: dict[str, list[int]]
+    system: list[str]
+    group: list[str]
+    released: dict[str, dict[str, list[float]]]
+
+
+def measure(shop: Workshop) -> Iterator[Row]:
+    """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
+    marked = read_marked(shop.folder)
+    metrics = {name: one for name, one in find_metrics().metrics.items() if one.default}
+    columns = {name: _column(shop, name, marked) for name in (*metrics, *BASELINES)}
+    columns |= _computed(shop, marked)
+    signatures = {
+        name: f"{shop.grader(name)[1][name]}|on:abc_eval" for name in (*metrics, *BASELINES)
+    }
+    for behaviour in (*BEHAVIOURS, ANY):
+        votes = _votes(marked, behaviour)
+        oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
+        for row in _of_behaviour(behaviour, votes, columns | oracle, metrics, marked):
+            name = row.metric or row.row
+            yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+        yield from _released(behaviour, votes, marked)
+
+
+def read_marked(folder: Path) -> Marked:
+    """Return the marked turns.
+
+    Raises:
+        InputError: If the file is not there.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")
+    found = Marked((), {name: [] for name in BEHAVIOURS}, [], [],
+                   {name: {} for name in RELEASED.values()})  # fmt: skip
+    talks = []
+    for line in gzip.decompress(path.read_bytes()).splitlines():
+        one = msgspec.json.decode(line)
+        turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in one["turns"])
+        places = tuple(label["turn"] for label in one["labels"])
+        talks.append(Conversation(one["id"], turns, targets=places))
+        for label in one["labels"]:
+            found.system.append(one["system"])
+            found.group.append(one["group"])
+            for name in BEHAVIOURS:
+                found.votes[name].append(sum(label[name]))
+        for field, name in RELEASED.items():
+            for behaviour, vote in (pair for votes in one[field] for pair in votes.items()):
+                found.released[name].setdefault(behaviour, []).append(float(vote))
+    return found._replace(talks=tuple(talks))
+
+
+def _votes(marked: Marked, behaviour: str) -> list[int]:
+    if behaviour != ANY:
+        return marked.votes[behaviour]
+    return [max(each) for each in zip(*(marked.votes[name] for name in SIX), strict=True)]
+
+
+def _column(shop: Workshop, metric: str, marked: Marked) -> list[float]:
+    """Return a metric's value of each marked turn; of a whole conversation, where it points."""
+    grader, _ = shop.grader(metric)
+    scores = {(one.conversation, one.turn): one for one in grader.score(marked.talks)}
+    values = []
+    for talk in marked.talks:
+        whole = scores.get((talk.id, None))
+        effects = {} if whole is None else {
+            piece.turn: piece.effect for piece in whole.evidence if isinstance(piece, TurnEvidence)
+        }  # fmt: skip
+        for turn in talk.targets or ():
+            score = scores.get((talk.id, turn))
+            value = effects.get(turn, 0.0) if score is None else score.value
+            if value is None:
+                raise InputError(f"{metric} failed on turn {turn} of {talk.id}")
+            values.append(value)
+    return values
+
+
+def _computed(shop: Workshop, marked: Marked) -> dict[str, list[float]]:
+    """Return the place of each turn and its largest cosine with own earlier turns, negated.
+
+    Later turns and such as repeat are taken to be worse.
+    """
+    encoder = cast("Encoder", shop.models().open("bundle:encoder"))
+    position, own = [], []
+    for talk in marked.talks:
+        places = list(talk.targets or ())
+        vectors = encoder.encode([talk.turns[i].text for i in places])
+        for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
+            position.append(-float(place))
+            own.append(-max((float(vector @ one) for one in vectors[:number]), default=0.0))
+    return {OWN_TURNS: own, POSITION: position}
+
+
+def _rates(marked: Marked, labels: Sequence[float]) -> list[float]:
+    """Return for each turn how rarely its chatbot is marked, on these very turns."""
+    system, truth = np.array(marked.system), np.array(labels)
+    rates = {name: -float(truth[system == name].mean()) for name in set(marked.system)}
+    return [rates[name] for name in marked.system]
+
+
+def _of_behaviour(
+    behaviour: str,
+    votes: Sequence[int],
+    columns: Mapping[str, Sequence[float]],
+    metrics: Mapping[str, Metric],
+    marked: Marked,
+) -> Iterator[Row]:
+    """Yield the areas of all columns, and those of each metric less each trivial baseline."""
+    whole = [name for name, one in metrics.items() if one.judges == "conversation"]
+    low = {name: [-value for value in values] for name, values in columns.items()}
+    either, both = ([float(n >= least) for n in votes] for least in (1, 2))
+    pairs = [(name, other) for name in metrics for other in TRIVIAL]
+    found = roc_areas(low, either, groups=marked.group, pairs=pairs)
+    within = roc_areas(low, either, groups=marked.group, strata=marked.system)
+    by_measure = {EITHER: found.areas, WITHIN: within.areas}
+    if behaviour != ANY and any(both):
+        by_measure[BOTH] = roc_areas(low, both, groups=marked.group).areas
+    why = f"{int(sum(either))} of {len(votes)} turns are marked"
+    for measure, areas in by_measure.items():
+        for name, area in areas.items():
+            kind: Kind = "ours" if name in metrics else "floor"
+            yield Row(row=name, measure=measure, found=area, kind=kind, on=behaviour, why=why,
+                      metric=name if name in metrics else "")  # fmt: skip
+    for (metric, trivial), gap in found.differences.items():
+        yield Row(row=f"{metric} less {trivial}", measure=f"{DIFFERENCE}{EITHER}", found=gap,
+                  kind="ours", on=behaviour, metric=metric, baseline=trivial,
+                  why=NAMED if metric in whole else "")  # fmt: skip
+
+
+def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
+    """Yield the areas of votes that models were asked for, which are hard decisions."""
+    for name, given in marked.released.items():
+        said = given.get(behaviour, [])
+        if len(said) == len(votes):
+            areas = roc_areas({name: said}, [float(n > 0) for n in votes], groups=marked.group)
+            yield Row(row=name, measure=EITHER, found=areas.areas[name], kind="printed",
+                      on=behaviour, why="balanced accuracy of released votes",
+                      signature="released votes|on:abc_eval")  # fmt: skip

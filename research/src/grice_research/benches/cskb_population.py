@@ -1,0 +1,98 @@
+"""CSKB Population: is a triple of commonsense plausible? (ACCENT, setup 3).
+
+How often people find a triple plausible differs so much between relations that a prior which reads
+no text reaches 0.82 of the pooled area under the curve; over relations it is 0.5. The figure to
+trust is therefore the mean over relations weighted by their size, which the authors of the set
+used in their paper.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.metrics.commonsense.scorers import scorer_names
+from grice_research.published import load_bench
+from grice_research.rows import Row
+from grice_research.triples import (
+    AREAS,
+    OF_ACCENT,
+    SCORERS,
+    TripleRows,
+    area,
+    models_of,
+    read_triples,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grice_research.workshop import Workshop
+
+TITLE = "Plausibility of commonsense triples, CSKB Population"
+PAPER = (
+    "Fang et al., Benchmarking Commonsense Knowledge Base Population with an Effective Evaluation "
+    "Dataset, EMNLP 2021; figures beside ours from ACCENT, 2023"
+)
+
+MEASURES = {"auc_weighted": AREAS[1], "auc_pooled": AREAS[0]}
+ALL = "18 relations"
+PARTS = {ALL: "", "12 relations": ", ACCENT's 12 relations"}
+PRINTED = {
+    "compatibility": "ACCENT",
+    "bert": "BERT",
+    "bert_sage": "BERTSAGE",
+    "kg_bert": "KG-BERT",
+    "kg_bert_sage": "KG-BERTSAGE",
+}
+"""Rows of table 4, which are pooled."""
+FLOORS = ("relation_rate", "cosine_head_tail")
+
+
+def measure(shop: Workshop) -> Iterator[Row]:
+    """Yield both areas of ours, of the other scorers and of the floors; then the printed ones."""
+    rows = read_triples(shop.folder, ALL)
+    others = [name for name in scorer_names() if name in SCORERS]
+    for name in ("compatibility", *FLOORS, *others):
+        scores = SCORERS[name](rows, shop.models(), shop.folder)
+        stamp = "|".join([name, *(shop.models().fingerprint(one) for one in models_of(name))])
+        for part, suffix in PARTS.items():
+            yield from _areas(name, scores, rows, part, suffix, stamp)
+    for part, suffix in PARTS.items():
+        for name, value in _published(part).items():
+            yield Row(
+                row=f"{name} (table 4{suffix})",
+                measure="auc_pooled",
+                found=None,
+                kind="printed",
+                published=value,
+                why="its scores were not released",
+            )
+
+
+def _areas(
+    name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, stamp: str
+) -> Iterator[Row]:
+    row = name if name in ("compatibility", *FLOORS) else f"compatibility, scorer {name}"
+    kept = [i for i, one in enumerate(rows.triples) if part == ALL or one.relation in OF_ACCENT]
+    chosen = TripleRows(
+        tuple(rows.triples[i] for i in kept), tuple(rows.plausible[i] for i in kept)
+    )
+    published = _published(part).get(PRINTED.get(name, ""))
+    for measure, title in MEASURES.items():
+        printed = published if measure == "auc_pooled" else None
+        yield Row(
+            row=f"{row}{suffix}",
+            measure=measure,
+            found=area(title, [scores[i] for i in kept], chosen),
+            kind="floor" if name in FLOORS else "ours",
+            published=printed,
+            beside=PRINTED[name] if printed is not None else "",
+            signature=f"{stamp}|on:cskb_population:{part}|measure:{title}",
+        )
+
+
+def _published(part: str) -> dict[str, float]:
+    table = next(one for one in load_bench("accent").tables if one.id == "table 4")
+    place = next(i for i, head in enumerate(table.heads()) if head.on.endswith(part))
+    found = {name: cells[place] for name, cells in table.body().items()}
+    return {name: cell.value for name, cell in found.items() if cell is not None}

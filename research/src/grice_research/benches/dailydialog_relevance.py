@@ -1,0 +1,203 @@
+"""Relevance of replies, alone and together with engagement, on 600 rated DailyDialog replies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.evaluation.datasets import known_sets
+from grice.stats import compare_correlations
+from grice.stats.estimate import Estimate
+from grice_research.benches._research import research, scored
+from grice_research.measures import measured
+from grice_research.published import load_bench
+from grice_research.rated_replies import (
+    ASPECT,
+    SETS,
+    blended,
+    floor_rows,
+    our_rows,
+    printed_rows,
+    test_row,
+)
+from grice_research.replication import Verdict, verdict_on
+from grice_research.rows import Row
+from grice_research.workshop import Left
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from grice_research.workshop import Workshop
+
+__all__ = ["PAPER", "TITLE", "by_language_models", "measure"]
+
+TITLE = "Relevance of replies: the published figures, the released scores and ours"
+PAPER = (
+    "Ghazarian et al., Better Automatic Evaluation of Open-Domain Dialogue Systems with "
+    "Contextualized Embeddings, NeuralGen 2019; Predictive Engagement, AAAI 2020"
+)
+
+SYSTEMS = (
+    "RUBER",
+    "Ctx_RUBER",
+    "MLP BERT(mean) + Ctx_RUBER",
+    "MLP BERT(max) + Ctx_RUBER",
+)
+BOTH = ("relevance", "engagement")
+WAYS = {"relevance": BOTH[:1], "relevance+engagement": BOTH}
+ANCHORS = "anchors"
+NO_SYSTEM = ("cosine with", "one judge")
+"""Beginnings of the rows of that bench that are floors and ceilings."""
+OUTCOMES: dict[Verdict, str] = {
+    "beside: above": "sets above the best published figure",
+    "beside: level": "sets level with the best published figure",
+    "beside: below": "sets below the best published figure",
+}
+ROUNDING = 0.0005
+"""Best figures are printed with three decimals."""
+OWN = ("predictive_engagement_dd",)
+"""Measured in rows of their own."""
+RELEVANCE, MEAN = "record:released.ctx_ruber_unref", "MLP BERT(mean) + Ctx_RUBER"
+BLEND = "record:released.eng_mean+released.ctx_ruber_unref"
+
+
+def measure(shop: Workshop) -> Iterator[Row]:
+    """Yield printed, recomputed and our figures on generated, human-written and all replies."""
+    yield from printed_rows(shop, SYSTEMS, tuple(SETS))
+    for label in SETS:
+        yield from our_rows(shop, "relevance", ("relevance",), label, beside="Ctx_RUBER")
+        yield from test_row(
+            shop, "relevance", ("relevance",), label, against=RELEVANCE, called="Ctx_RUBER"
+        )
+        yield from our_rows(shop, "relevance+engagement", BOTH, label, beside=MEAN)
+        yield from test_row(shop, "relevance+engagement", BOTH, label, against=BLEND, called=MEAN)
+        yield from floor_rows(shop, label)
+    yield from _other_sets(shop)
+    yield from _research(shop)
+    yield from by_language_models(shop)
+
+
+def _research(shop: Workshop) -> Iterator[Row]:
+    """Yield the same with weights that may not ship, and how far the shipped ones are behind."""
+    try:
+        with research(shop) as desk:
+            for label in SETS:
+                for way, metrics in WAYS.items():
+                    beside = "Ctx_RUBER" if way == "relevance" else MEAN
+                    yield from our_rows(desk, f"{way}, research", metrics, label, beside=beside)
+            for way, metrics in WAYS.items():
+                yield from _behind(shop, desk, way, metrics)
+            yield from _other_sets(desk, ", research")
+    except Left as error:
+        for way in WAYS:
+            for label in SETS:
+                yield Row(row=f"{way}, research {label}", measure="spearman", found=None,
+                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+
+
+def by_language_models(shop: Workshop) -> Iterator[Row]:
+    """Yield the same with language models that are too large to run here."""
+    try:
+        for model, desk in scored(shop):
+            for label in SETS:
+                for way in WAYS:
+                    beside = "Ctx_RUBER" if way == "relevance" else MEAN
+                    yield from our_rows(desk, f"{way}, {model}", (way,), label, beside=beside)
+            yield from _other_sets(desk, f", {model}", {way: (way,) for way in WAYS})
+    except Left as error:
+        for way in WAYS:
+            for label in SETS:
+                yield Row(row=f"{way}, language model {label}", measure="spearman", found=None,
+                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+
+
+def _behind(shop: Workshop, desk: Workshop, way: str, metrics: tuple[str, ...]) -> Iterator[Row]:
+    """Yield the shipped correlation over all replies less that of research."""
+    name = SETS["all"]
+    columns = {
+        called: blended([one.metric_values(metric, name) for metric in metrics])
+        for called, one in ((way, shop), ("research", desk))
+    }
+    human = shop.rated(name).human(ASPECT)
+    for measure in ("pearson", "spearman"):
+        [compared] = compare_correlations(
+            columns,
+            human,
+            kind=measure,
+            baseline="research",
+        ).comparisons
+        yield Row(
+            row=f"{way} all",
+            measure=f"{measure} less that of research",
+            found=compared.difference,
+            kind="ours",
+            why=f"{compared.verdict}; permutation p {compared.p_value:.4f}",
+        )
+
+
+def _other_sets(
+    shop: Workshop, kind: str = "", ways: Mapping[str, tuple[str, ...]] = WAYS
+) -> Iterator[Row]:
+    """Yield our figures on the other rated sets of replies, and how many stand how to the best.
+
+    Args:
+        shop: Scores the replies.
+        kind: What is added to the names of the rows.
+        ways: The metrics whose mean is taken, by the beginning of the rows.
+    """
+    verdicts: dict[str, list[Verdict]] = {name: [] for name in ways}
+    for on, system, best in _best_published(shop):
+        name, _, aspect = on.partition(":")
+        for way, metrics in ways.items():
+            values = blended([shop.metric_values(metric, name) for metric in metrics])
+            if all(value is None for value in values):
+                continue  # a file of scores may hold none of this set
+            found = measured("spearman", values, shop.rated(name), aspect)
+            verdicts[way].append(
+                verdict_on(
+                    best, found.value, (found.low, found.high), computed="another method",
+                    rounding=ROUNDING,
+                )
+            )  # fmt: skip
+            warned = "; ".join(filter(None, (shop.trained(metric, on) for metric in metrics)))
+            signature = "+".join(shop.grader(metric)[1][metric] for metric in metrics)
+            yield Row(
+                row=f"{way}{kind} {on}",
+                measure="spearman",
+                found=found,
+                kind="ours",
+                published=best,
+                beside=f"{system}, the best published",
+                rounding=ROUNDING,
+                why=warned,
+                signature=f"{signature}|on:{shop.rated(name).stamp}",
+            )
+    for way, each in verdicts.items():
+        for verdict, outcome in OUTCOMES.items() if each else ():
+            yield Row(
+                row=f"{way}{kind}, other rated sets",
+                measure=outcome,
+                found=_count(each.count(verdict), len(each)),
+                kind="ours",
+                why="sets of single replies at hand for which a figure of a metric is published",
+            )
+
+
+def _count(count: int, n: int) -> Estimate:
+    return Estimate(float(count), None, None, 0.95, n, "a count has no interval")
+
+
+def _best_published(shop: Workshop) -> Iterator[tuple[str, str, float]]:
+    """Yield set and aspect, the best published system and its Spearman correlation."""
+    for table in load_bench(ANCHORS).tables:
+        [column] = table.heads()
+        name = column.on.partition(":")[0]
+        known = known_sets().get(name)
+        systems = {
+            system: cells[0].value
+            for system, cells in table.body().items()
+            if cells[0] is not None and not system.startswith(NO_SYSTEM)
+        }
+        here = known is not None and known.level == "turn" and name not in (*OWN, *shop.missing)
+        if here and systems and column.measure == "spearman":
+            best = max(systems, key=lambda system: systems[system])
+            yield column.on, best, systems[best]

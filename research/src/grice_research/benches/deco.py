@@ -1,0 +1,159 @@
+"""DECO test: the whole metric, its parts, and what people's own triples give (ACCENT, setup 1).
+
+Nineteen of the hundred replies are by people, who are rated a point higher than machines: knowing
+the writer alone gives 0.294, so that machines' replies are rows of their own. People draw more
+triples from replies that make sense, and counting these gives 0.25: whatever reads triples is
+also measured given their number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.evaluation.faithful import faithfulness
+from grice.metrics.commonsense import commonsense
+from grice.metrics.commonsense.scorers import scorer_names
+from grice.scoring.loaded import load_metric
+from grice_research.accent import accent_rows, read_by_extractor
+from grice_research.replies import (
+    Column,
+    baseline,
+    by_language_models,
+    correlations,
+    differences,
+    floors,
+    gold_columns,
+    judged,
+    printed,
+    read_replies,
+    systems,
+)
+from grice_research.rows import Row
+from grice_research.triples import knowledge_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grice_research.workshop import Workshop
+
+TITLE = "Event commonsense of replies, DECO test"
+PAPER = (
+    "Ghazarian et al., ACCENT: An Automatic Event Commonsense Evaluation Metric for Open-Domain "
+    "Dialogue Systems, Findings of ACL 2023"
+)
+
+SET = "deco_test"
+ON = f"{SET}:events"
+WHOLE_SET = "deco_all"
+"""Training part and test: whether scores move as their evidence says needs no ratings."""
+BASELINES = {
+    "commonsense_patterns": ("ASER extractor instead of T5", {"spearman": 0.14}),
+    "commonsense_search": ("", {}),
+    "fed_appropriate": ("FED-appropriate", {"pearson": -0.16, "spearman": -0.10}),
+    "fed_understandable": ("FED-understandable", {"pearson": -0.12, "spearman": -0.07}),
+    "cross_encoder": ("Cross-encoder (BART)", {"pearson": 0.15, "spearman": 0.15}),
+    "mlp_regressor": ("MLP regressor", {"pearson": 0.11, "spearman": 0.01}),
+}
+"""Metrics that are baselines, with the paper's row; it did not score triples found by search."""
+EMBEDDERS = {"words": "bundle:words"}
+"""Embedders other than the default that the scorer ``cosine`` is measured with."""
+WHOLE = "ACCENT whole"
+GOLD = "human (gold) tuples", {"pearson": 0.40, "spearman": 0.42}
+PAPER_FIGURES = {
+    "as generated": (WHOLE, {"pearson": 0.30, "spearman": 0.30}),
+    "likelihood": ("COMET (neural)", {"spearman": 0.16}),
+}
+"""Tables 1, 5 and 6: the cosine is that of the embedder ``Sentence-BERT``."""
+GOLD_FIGURES = {
+    "as generated": GOLD,
+    "likelihood": ("COMET (neural)", {"pearson": 0.14, "spearman": 0.25}),
+}
+"""Table 11."""
+ABLATIONS = {
+    "commonsense, without Pair": ("single", "T5 trained without Pair tuples", 0.19),
+    "commonsense, without Single": ("pair", "T5 trained without Single tuples", 0.24),
+}
+SCORERS = {
+    "bert": ("tuple scorer BERT", -0.08),
+    "kg_bert": ("tuple scorer KG-BERT", 0.13),
+}
+"""The paper's row of each scorer; the others have none."""
+
+
+def measure(shop: Workshop) -> Iterator[Row]:
+    """Yield ours beside the floors, each part left out, each scorer, and the printed figures."""
+    replies = read_replies(shop, SET)
+    default = _option("scorer")
+    whole = judged(shop, replies, "commonsense")
+    yield from correlations(whole, replies, "ours", {"pearson": 0.30, "spearman": 0.30}, WHOLE)
+    yield from systems(whole, replies)
+
+    trivial = floors(shop, replies, SET)
+    trivial.append(Column("number of triples found", whole.counts, signature=whole.signature))
+    for floor in trivial:
+        yield from correlations(floor, replies, "floor")
+    yield from differences(whole, trivial, replies)
+
+    alone = judged(shop, replies, "commonsense, triples alone", share=0.0)
+    yield from correlations(alone, replies, "ours", {"spearman": 0.30, "pearson": 0.30}, WHOLE)
+    for row, (read, beside, published) in ABLATIONS.items():
+        part = judged(shop, replies, row, read=read)
+        yield from correlations(part, replies, "ours", {"spearman": published}, beside)
+    for column in by_language_models(shop, replies):
+        yield from correlations(column, replies, "ours")
+    for metric, (beside, shown) in BASELINES.items():
+        column = baseline(shop, replies, SET, metric)
+        yield from correlations(column, replies, "floor", shown, beside)
+    for name, reference in EMBEDDERS.items():
+        other = judged(shop, replies, f"commonsense, scorer cosine, embedder {name}, triples alone",
+                       scorer="cosine", share=0.0, embedder=reference)  # fmt: skip
+        yield from correlations(other, replies, "ours")
+    for name in scorer_names():
+        if name != default:
+            beside, *figure = SCORERS.get(name, ("",))
+            other = judged(shop, replies, f"commonsense, scorer {name}, triples alone",
+                           scorer=name, share=0.0, knowledge=knowledge_of(name))  # fmt: skip
+            shown = {"spearman": figure[0]} if figure else {}
+            yield from correlations(other, replies, "ours", shown, beside)
+
+    extracted = read_by_extractor(shop, replies)
+    yield from accent_rows(shop, replies, extracted, PAPER_FIGURES)
+
+    yield from _faithful(shop)
+    counts = [len(triples) for triples in replies.triples]
+    number = Column("number of gold tuples", counts, signature=replies.stamp)
+    yield from correlations(number, replies, "floor")
+    for name in scorer_names():
+        if name == "likelihood":
+            continue  # one of the ways below
+        row = "gold tuples" if name == default else f"gold tuples, scorer {name}"
+        for column in gold_columns(shop, replies, row, name, share=_share()):
+            beside, figures = GOLD if column.row == "gold tuples" else ("", {})
+            yield from correlations(column, replies, "ours", figures, beside)
+            if column.row == "gold tuples":
+                yield from differences(column, [number], replies)
+    yield from accent_rows(shop, replies, replies.triples, GOLD_FIGURES, "gold tuples, ")
+    for table in ("table 1", "table 5", "table 6"):
+        yield from printed(table, ON)
+    yield from printed("table 11", f"{SET}, gold tuples:events")
+
+
+def _faithful(shop: Workshop) -> Iterator[Row]:
+    """Yield how often scores move as they should when a reply or a triple is changed."""
+    loaded = load_metric(commonsense, shop.models(), {})
+    rated = shop.rated(WHOLE_SET)
+    found = faithfulness(loaded, [item.conversation for item in rated.items])
+    why = f"{found.replies} of {len(rated.items)} replies rest on triples"
+    for rate in found.rates:
+        remarks = [one for one in found.remarks if one.startswith(rate.name)]
+        yield Row(row=f"commonsense, {rate.name}", measure="share", found=rate.found,
+                  kind="ours", on=WHOLE_SET, why="; ".join([why, *remarks]),
+                  signature=f"{loaded.signature}|on:{rated.stamp}")  # fmt: skip
+
+
+def _option(name: str) -> str:
+    return str(next(one.default for one in commonsense.options if one.name == name))
+
+
+def _share() -> float:
+    return float(_option("share"))

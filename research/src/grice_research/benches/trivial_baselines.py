@@ -1,0 +1,105 @@
+"""The default metrics beside trivial baselines, on every rated set at hand.
+
+A metric that agrees with people no better than the cosine with the turn before, or than length,
+shows nothing of its own there; one that ranks replies as such a baseline does is that baseline. Of
+sets that hold the same conversations only the first is taken, for the others are no new evidence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError
+from grice.evaluation.datasets import known_sets
+from grice.metrics.registry import find_metrics
+from grice.stats import correlation
+from grice_research.measures import measured, paired_difference
+from grice_research.rows import DIFFERENCE, LIKENESS, Row
+from grice_research.workshop import Left
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from grice.evaluation.datasets import Level, Rated, RatedSet
+    from grice_research.rows import Kind
+    from grice_research.workshop import Workshop
+
+TITLE = "The default metrics beside trivial baselines on rated sets"
+PAPER = "The rated sets of each row; grice meta-eval names their sources"
+
+BASELINES: dict[Level, tuple[str, ...]] = {
+    "turn": ("cosine_last_turn", "log_length"),
+    "dialogue": ("mean_adjacent_cosine", "mean_user_words"),
+}
+JUDGED = {"turn": "response", "dialogue": "conversation"}
+"""What a metric judges whose own scores are rated in a set, by its level."""
+SPEARMAN = "spearman"
+
+
+def measure(shop: Workshop) -> Iterator[Row]:
+    """Yield each metric and baseline against people, their differences, and how alike they are."""
+    for entry in independent(known_sets().values()):
+        try:
+            rated = shop.rated(entry.name)
+        except Left:
+            continue
+        yield from _of_set(shop, rated)
+
+
+def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
+    """Return the sets that share no conversation with one of the same level before them."""
+    taken: list[RatedSet] = []
+    for entry in sets:
+        same = {one.name for one in taken if one.level == entry.level}
+        if same.isdisjoint(entry.overlaps):
+            taken.append(entry)
+    return taken
+
+
+def _of_set(shop: Workshop, rated: Rated) -> Iterator[Row]:
+    entry = rated.set
+    declared = find_metrics().metrics.values()
+    metrics = [one.name for one in declared if one.default and one.judges == JUDGED[entry.level]]
+    baselines = BASELINES[entry.level]
+    on = f"{entry.name}:{entry.default}"
+    columns = {name: shop.metric_values(name, entry.name) for name in (*metrics, *baselines)}
+    for name, values in columns.items():
+        kind: Kind = "ours" if name in metrics else "floor"
+        try:
+            found = measured(SPEARMAN, values, rated, entry.default)
+        except InputError:
+            continue  # a column that never changes, such as a cosine without any context
+        yield Row(row=name, measure=SPEARMAN, found=found, kind=kind, on=on,
+                  why=shop.trained(name, entry.name), signature=_signature(shop, name, rated),
+                  metric=name if kind == "ours" else "")  # fmt: skip
+    for metric in metrics:
+        for baseline in baselines:
+            yield from _compared(shop, metric, baseline, columns, rated, on)
+
+
+def _compared(
+    shop: Workshop,
+    metric: str,
+    baseline: str,
+    columns: Mapping[str, Sequence[float | None]],
+    rated: Rated,
+    on: str,
+) -> Iterator[Row]:
+    """Yield how far a metric is above a baseline, and how it correlates with it."""
+    pair = columns[metric], columns[baseline]
+    groups = [item.group for item in rated.items] if rated.grouped else None
+    try:
+        gap = paired_difference("spearman", *pair, rated, rated.set.default)
+        alike = correlation(*pair, kind="spearman", groups=groups)
+    except InputError:
+        return
+    for row, name, found in (
+        (f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap),
+        (metric, f"{LIKENESS}{baseline}", alike),
+    ):
+        yield Row(row=row, measure=name, found=found, kind="ours", on=on, metric=metric,
+                  baseline=baseline, signature=_signature(shop, metric, rated))  # fmt: skip
+
+
+def _signature(shop: Workshop, metric: str, rated: Rated) -> str:
+    return f"{shop.grader(metric)[1][metric]}|on:{rated.stamp}:{rated.set.default}"

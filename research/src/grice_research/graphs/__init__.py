@@ -1,0 +1,1 @@
+"""Explanation graphs by any generator of text."""

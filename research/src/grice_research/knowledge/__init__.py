@@ -1,0 +1,1 @@
+"""Readers of triples that only tables need."""

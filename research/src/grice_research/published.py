@@ -1,0 +1,204 @@
+"""The published tables, one file each in ``tables/``; a further table is one more file.
+
+A file holds what was printed and says how each figure is measured here, if it can be::
+
+    title = "ACCENT: event commonsense"
+    paper = "Ghazarian et al., Findings of ACL 2023"
+
+    [[tables]]
+    id = "table 1"
+    columns = ["deco_test:events | spearman | 100"]
+    rows = '''
+    FED-appropriate | -0.10
+    ACCENT | 0.30
+    '''
+    floors = ["cosine_last_turn"]
+    ours = { commonsense = "ACCENT" }
+
+A column is ``set:aspect | measure | n``. A set that is none of the rated ones, or a measure that is
+none of :mod:`grice_research.measures`, can be printed but not be measured. A cell is a number; a
+star behind it (not significant, says the source) is dropped, ``-`` is no figure.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import NamedTuple
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean
+from grice_research.replication import Computation
+from grice_research.rows import find_task, task_names
+
+__all__ = ["Bench", "Cell", "Column", "Table", "bench_names", "load_bench", "table_names"]
+
+SUFFIX = ".toml"
+
+
+class Column(NamedTuple):
+    """What a column of a table measures.
+
+    Attributes:
+        on: The set, with the aspect behind a colon.
+        measure: The measure.
+        n: Number of items, or of systems; None if not stated.
+    """
+
+    on: str
+    measure: str
+    n: int | None
+
+    @property
+    def name(self) -> str:
+        """The column in words: measure, set and aspect."""
+        return f"{self.measure} on {self.on}"
+
+
+class Cell(NamedTuple):
+    """One printed figure, in the unit of the measure.
+
+    Attributes:
+        value: The figure.
+        decimals: How many decimals of it were printed.
+    """
+
+    value: float
+    decimals: int
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One printed table.
+
+    Attributes:
+        id: Its name in the source.
+        columns: What the columns measure.
+        rows: The printed rows.
+        source: Where it was printed, if not in the paper of the bench.
+        scale: What a printed figure is multiplied with, 0.01 for percent.
+        lower: Measures of which lower is better.
+        recomputed: How a printed row is computed again from released scores, by row: a source
+            of :mod:`grice_research.released`, or one per column.
+        ours: Our metrics, each with the printed row it is set beside.
+        computed: How one of our metrics is computed, if not by another method than that row.
+        floors: Trivial metrics that stand in the table.
+        why: Why the other rows cannot be checked.
+        note: What to keep in mind.
+    """
+
+    id: str
+    columns: tuple[str, ...]
+    rows: str
+    source: str = ""
+    scale: float = 1.0
+    lower: tuple[str, ...] = ()
+    recomputed: dict[str, str | tuple[str, ...]] = {}
+    ours: dict[str, str] = {}
+    computed: dict[str, Computation] = {}
+    floors: tuple[str, ...] = ()
+    why: str = "its scores were not released"
+    note: str = ""
+
+    def heads(self) -> list[Column]:
+        """Return the columns.
+
+        Raises:
+            InputError: If one cannot be read.
+        """
+        found = []
+        for text in self.columns:
+            parts = [part.strip() for part in text.split("|")]
+            if len(parts) not in (2, 3):
+                raise InputError(f"{self.id}: column {text!r}: expected set | measure | n")
+            found.append(Column(parts[0], parts[1], int(parts[2]) if len(parts) == 3 else None))
+        return found
+
+    def body(self) -> dict[str, list[Cell | None]]:
+        """Return the cells of each row.
+
+        Raises:
+            InputError: If a row has another number of cells than there are columns.
+        """
+        found = {}
+        for line in filter(str.strip, self.rows.splitlines()):
+            name, *cells = (part.strip() for part in line.split("|"))
+            if len(cells) != len(self.columns):
+                columns = len(self.columns)
+                raise InputError(
+                    f"{self.id}: row {name!r} has {len(cells)} cells for {columns} columns"
+                )
+            found[name] = [_cell(cell, self.scale) for cell in cells]
+        for name in (*self.recomputed, *filter(None, self.ours.values())):
+            if name not in found:
+                raise InputError(f"{self.id}: no row {name!r}{did_you_mean(name, found)}")
+        for name in self.computed:
+            if name not in self.ours:
+                near = did_you_mean(name, self.ours)
+                raise InputError(f"{self.id}: {name!r} of computed is none of ours{near}")
+        return found
+
+    def source_of(self, row: str, place: int) -> str:
+        """Return the released source of a printed row in a column; empty if there is none."""
+        source = self.recomputed.get(row, "")
+        return source if isinstance(source, str) else source[place]
+
+
+def _cell(text: str, scale: float) -> Cell | None:
+    text = text.removesuffix("*").strip()
+    if text in ("", "-"):
+        return None
+    decimals = len(text.partition(".")[2]) if "e" not in text else 6
+    shift = {1.0: 0, 0.1: 1, 0.01: 2}[scale]
+    return Cell(round(float(text) * scale, decimals + shift), decimals + shift)
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All tables of one paper or survey.
+
+    Attributes:
+        title: What it is about.
+        paper: Where it was published.
+        tables: Its tables.
+        name: Name of the file.
+    """
+
+    title: str
+    paper: str
+    tables: tuple[Table, ...]
+    name: str = ""
+
+
+def table_names() -> list[str]:
+    """Return the names of all files of published tables."""
+    folder = resources.files("grice_research") / "tables"
+    names = (file.name for file in folder.iterdir())
+    return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+
+
+def bench_names() -> list[str]:
+    """Return the names of all benches: of published tables, of tasks, or of both in one."""
+    return sorted({*table_names(), *task_names()})
+
+
+def load_bench(name: str) -> Bench:
+    """Return the tables of one bench; it has none if it is the bench of a task only.
+
+    Raises:
+        InputError: If there is none of that name, or its file contradicts itself.
+    """
+    names = bench_names()
+    if name not in names:
+        raise InputError(f"no bench {name!r}{did_you_mean(name, names)}")
+    if name not in table_names():
+        task = find_task(name)
+        assert task is not None
+        return Bench(title=task.title, paper=task.paper, tables=(), name=name)
+    data = (resources.files("grice_research") / "tables" / f"{name}{SUFFIX}").read_bytes()
+    try:
+        bench = msgspec.toml.decode(data, type=Bench)
+        for table in bench.tables:
+            table.heads()
+            table.body()
+    except (msgspec.DecodeError, InputError, ValueError) as error:
+        raise InputError(f"tables/{name}{SUFFIX}: {error}") from None
+    return msgspec.structs.replace(bench, name=name)

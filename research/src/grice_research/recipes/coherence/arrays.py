@@ -1,0 +1,271 @@
+"""Samples as arrays: rows of turn vectors on a few axes, speakers, plain numbers."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from grice.metrics.coherence.aggregation import ALONE, BESIDE, flaw_features
+from grice.metrics.coherence.bigrams import Bigrams
+from grice.metrics.coherence.dialogues import own_turns, turn_blocks
+from grice.metrics.coherence.features import turn_features
+from grice.metrics.coherence.towers import Towers, order_features
+from grice.metrics.coherence.turn_text import read_turn
+from grice_research.recipes.coherence.data import WORDED, only_weighs, said_again
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.metrics.coherence.replaced_tokens import ReplacedTokens
+    from grice_research.recipes.coherence.alone import Alone
+    from grice_research.recipes.coherence.data import Rated, Sample
+    from grice_research.recipes.relevance.vectors import VectorStore
+
+__all__ = ["AXES", "Item", "Maker", "Prepared", "Vectors", "prepare", "weighing"]
+
+AXES = 160
+"""Principal axes of the turns that the networks read."""
+SINGLE, DOUBLE = 2**16, 2**20
+"""Sizes of the tables of words and of neighbours."""
+SEEN = 2
+"""How often two words must have stood side by side to be kept."""
+WORDED_WAYS, MOVED_WAYS = 4, 2
+"""Twins of a conversation with changed wording, and with moved turns, that are drawn for it."""
+
+
+class Item(NamedTuple):
+    """A conversation as it is learned from.
+
+    Attributes:
+        kind: How it was broken; empty if it is intact, or a rated one.
+        rows: Rows of its turns.
+        own: Where the speaker of each turn spoke last.
+        numbers: Plain numbers of its turns, half precision.
+        broken: Turns that were broken.
+        twin: Place of the intact conversation among the intact ones.
+        quality: People's mean rating; 0 where there is none.
+        good: For each turn whether its message was called good.
+        held_out: Whether it is never trained on.
+        speakers: 0 or 1 for each turn.
+        beside: What the networks do not read of its turns; none of those that they learn from.
+        alone: How its turns sound, each by itself; none of those that they learn from.
+    """
+
+    kind: str
+    rows: NDArray[np.int64]
+    own: NDArray[np.int64]
+    numbers: NDArray[np.float16]
+    broken: frozenset[int] = frozenset()
+    twin: int = 0
+    quality: float = 0.0
+    good: tuple[bool | None, ...] = ()
+    held_out: bool = False
+    speakers: tuple[int, ...] = ()
+    beside: NDArray[np.float32] = np.zeros((0, BESIDE), np.float32)
+    alone: NDArray[np.float32] = np.zeros((0, ALONE), np.float32)
+
+
+class Prepared(NamedTuple):
+    """All items, and the turns on their axes."""
+
+    items: dict[str, list[Item]]
+    turns: NDArray[np.float32]
+    mean: NDArray[np.float32]
+    axes: NDArray[np.float32]
+
+    def read(self, chosen: Sequence[Item]) -> torch.Tensor:
+        """Return what a network reads of all turns of some conversations, one below the other."""
+        rows = [np.concatenate([turn_blocks(self.turns[one.rows], one.own), one.numbers], axis=1)
+                for one in chosen]  # fmt: skip
+        return torch.from_numpy(np.concatenate(rows, dtype=np.float32))
+
+
+class Vectors(NamedTuple):
+    """Vectors of texts out of several stores."""
+
+    index: dict[str, int]
+    rows: NDArray[np.float16]
+
+    @classmethod
+    def of(cls, stores: Iterable[VectorStore]) -> Vectors:
+        index: dict[str, int] = {}
+        parts = []
+        offset = 0
+        for store in stores:
+            for text, i in store.index.items():
+                index.setdefault(text, offset + i)
+            parts += store.shards
+            offset += len(store.index)
+        return cls(index, np.concatenate(parts))
+
+    def places(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        return np.array([self.index[text] for text in texts], np.int64)
+
+
+class _LeaveOut(Bigrams):
+    """Counts of neighbours without those of a conversation itself.
+
+    What stands in the corpus would look familiar only because it was counted.
+    """
+
+    def __init__(self, single: NDArray, double: NDArray, total: float, own: Counter[int]) -> None:
+        super().__init__(single, double, total)
+        self.own = own
+
+    def seen(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
+        places = places % DOUBLE
+        own = np.array([self.own.get(int(place), 0) for place in places], np.float32)
+        counts = self.double[places] - own
+        kept: NDArray[np.float32] = np.where(counts > SEEN - 0.5, counts, 0)
+        return kept
+
+
+class _Corpus:
+    """What words stand side by side in the intact conversations that train."""
+
+    def __init__(self, samples: Sequence[Sample]) -> None:
+        self.texts = {text for one in samples for text in one.turns}
+        self.single, self.double = np.zeros(SINGLE, np.float32), np.zeros(DOUBLE, np.float32)
+        for text in sorted(self.texts):
+            for first, _, both in read_turn(text).bigrams:
+                self.single[first % SINGLE] += 1
+                self.double[both % DOUBLE] += 1
+
+    def save(self, path: Path) -> None:
+        kept = {"single": self.single, "double": np.where(self.double < SEEN, 0, self.double)}
+        eighths = {name: np.minimum(255, np.rint(8 * np.log2(1 + counts))).astype(np.uint8)
+                   for name, counts in kept.items()}  # fmt: skip
+        total = np.float32(self.single.sum())
+        np.savez_compressed(path, allow_pickle=False, total=total, **eighths)
+
+    def own(self, texts: Iterable[str]) -> Counter[int]:
+        held = self.texts.intersection(texts)
+        return Counter(both % DOUBLE for text in held for _, _, both in read_turn(text).bigrams)
+
+    def without(self, kept: Bigrams, own: Counter[int]) -> Bigrams:
+        return _LeaveOut(kept.single, self.double, kept.total, own)
+
+
+class Maker(NamedTuple):
+    """What makes items; without words, what the networks do not read is left out."""
+
+    vectors: Vectors
+    towers: Towers
+    words: Mapping[str, ReplacedTokens] | None = None
+    alone: Alone | None = None
+
+    def item(self, one: Sample | Rated, bigrams: Bigrams) -> Item:
+        rows = self.vectors.places(one.turns)
+        read = self.vectors.rows[rows].astype(np.float32)
+        plain = turn_features(read, one.speakers, one.turns, bigrams)
+        numbers = np.concatenate([plain, order_features(self.towers.fits(read))], axis=1)
+        found = Item("", rows, own_turns(one.speakers), numbers.astype(np.float16),
+                     held_out=one.held_out, speakers=one.speakers)  # fmt: skip
+        if self.words is None or self.alone is None:
+            return found
+        misfits = [self.words[text] for text in one.turns]
+        return found._replace(beside=flaw_features(misfits, one.speakers, one.turns),
+                              alone=self.alone.outputs(read))  # fmt: skip
+
+    def sample(self, one: Sample, bigrams: Bigrams, twin: int) -> Item:
+        return self.item(one, bigrams)._replace(kind=one.kind, broken=one.broken, twin=twin)
+
+    def rated(self, place: int, one: Rated, bigrams: Bigrams) -> Item:
+        found = self.item(one, bigrams)._replace(quality=one.quality, good=one.good)
+        # What networks say that saw the conversation would count for too much.
+        return found if self.alone is None else found._replace(alone=self.alone.rated[place])
+
+
+def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
+    """Write the bigrams, and every sample as arrays."""
+    corpus = _Corpus(made["train"])
+    corpus.save(out / "bigrams.npz")
+    kept = Bigrams.load(out / "bigrams.npz")
+    items = {
+        **_training(made, make, corpus, kept),
+        "held": [make.sample(one, kept, i) for i, one in enumerate(made["held"])],
+        "rated": [make.rated(i, one, kept) for i, one in enumerate(made["rated"])],
+    }
+    place = {(one.source, one.id): i for i, one in enumerate(made["held"])}
+    for name, samples in (("held_broken", made["held_broken"]),
+                          ("held_again", said_again(made["held"]))):  # fmt: skip
+        items[name] = [make.sample(one, kept, place[one.source, one.id]) for one in samples]
+    (out / "prepared.pickle").write_bytes(pickle.dumps(_on_axes(items, make.vectors)))
+
+
+def weighing(made: dict[str, list[Any]]) -> list[Sample]:
+    """Return the conversations that weigh what the networks say, each before its twins."""
+    found = []
+    ways = _by_conversation(made["broken"])
+    for number, one in enumerate(made["train"]):
+        if only_weighs(number):
+            found += [one, *_weighing(one, number, ways)]
+    return found
+
+
+def _training(
+    made: dict[str, list[Any]], make: Maker, corpus: _Corpus, kept: Bigrams
+) -> dict[str, list[Item]]:
+    ways = _by_conversation(made["broken"])
+    found: dict[str, list[Item]] = {"train": [], "weigh": []}
+    without_words = make._replace(words=None, alone=None)
+    for number, one in enumerate(made["train"]):
+        own = corpus.own(one.turns)
+        if only_weighs(number):
+            group, by, twins = found["weigh"], make, _weighing(one, number, ways)
+        else:
+            group, by = found["train"], without_words
+            twins = _drawn(ways.get((one.source, one.id), []), Random(number))
+        group.append(by.sample(one, corpus.without(kept, own), number))
+        for twin in twins:
+            foreign = corpus.own(set(twin.turns).difference(one.turns))
+            group.append(by.sample(twin, corpus.without(kept, own + foreign), number))
+    return found
+
+
+def _by_conversation(samples: Sequence[Sample]) -> dict[tuple[str, str], list[Sample]]:
+    ways: dict[tuple[str, str], list[Sample]] = {}
+    for one in samples:
+        ways.setdefault((one.source, one.id), []).append(one)
+    return ways
+
+
+def _weighing(one: Sample, number: int, ways: dict[tuple[str, str], list[Sample]]) -> list[Sample]:
+    """Return twins of a conversation: those drawn, all others with moved turns, what repeats."""
+    made = ways.get((one.source, one.id), [])
+    drawn = [twin for twin in _drawn(made, Random(number)) if twin.kind in WORDED | {"deam"}]
+    moved = [twin for twin in made if twin.kind not in WORDED | {"deam"}]
+    return [*drawn, *moved, *said_again([one])]
+
+
+def _drawn(twins: list[Sample], draw: Random) -> list[Sample]:
+    worded = [twin for twin in twins if twin.kind in WORDED | {"deam"}]
+    moved = [twin for twin in twins if twin.kind not in WORDED | {"deam"}]
+    return [*draw.sample(worded, min(WORDED_WAYS, len(worded))),
+            *draw.sample(moved, min(MOVED_WAYS, len(moved)))]  # fmt: skip
+
+
+def _on_axes(items: dict[str, list[Item]], vectors: Vectors) -> Prepared:
+    """Keep the rows that are used, on the principal axes of the intact turns that train."""
+    intact = [one.rows for one in items["train"] if not one.kind]
+    sample = vectors.rows[np.unique(np.concatenate(intact))].astype(np.float32)
+    mean = sample.mean(axis=0)
+    centred = sample - mean
+    spread, directions = np.linalg.eigh(centred.T @ centred / len(centred))
+    largest = directions[:, ::-1][:, :AXES]
+    axes = (largest / np.sqrt(spread[::-1][:AXES].mean())).astype(np.float32)
+    used = np.unique(np.concatenate([one.rows for group in items.values() for one in group]))
+    turns = (vectors.rows[used].astype(np.float32) - mean) @ axes
+    placed = {
+        name: [one._replace(rows=np.searchsorted(used, one.rows)) for one in group]
+        for name, group in items.items()
+    }
+    return Prepared(placed, turns.astype(np.float32), mean, axes)

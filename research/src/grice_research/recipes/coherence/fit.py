@@ -1,0 +1,227 @@
+"""Fitting the network: turns that were broken, messages and conversations that people rated."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+from torch import nn
+from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+from torch.nn.functional import softplus
+
+from grice.metrics.coherence.features import NUMBERS
+from grice.metrics.coherence.towers import ORDER
+from grice_research.recipes.coherence.arrays import AXES
+from grice_research.surface import LOWEST
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice_research.recipes.coherence.arrays import Item, Prepared
+
+__all__ = ["Settings", "ThreadNet", "accuracies", "fit", "pooled_of", "quality_rank", "train",
+           "turns_of", "wins"]  # fmt: skip
+
+HIDDEN = 112
+DROPPED_IN, DROPPED = 0.1, 0.3
+RATE, DECAYED, EPOCHS, BATCH = 1.5e-3, 0.02, 7, 24
+WHOLE = 1.5
+"""Weight of the loss on whole conversations, beside one on turns."""
+
+
+class Settings(NamedTuple):
+    """What is varied between trainings.
+
+    Attributes:
+        epochs: How often each conversation is seen.
+        kinds: What conversations are broken with; all if empty.
+        most: How many conversations.
+        people: Whether people's ratings are learned beside.
+        only: Numbers of the conversations that are learned from; all if empty.
+    """
+
+    epochs: int = EPOCHS
+    kinds: Collection[str] = ()
+    most: int = 10**9
+    people: bool = True
+    only: Collection[int] = ()
+
+
+class ThreadNet(nn.Module):
+    """Two numbers a turn: that it was not broken, and that people would call it good."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(6 * AXES + NUMBERS + ORDER, HIDDEN)
+        self.last = nn.Linear(HIDDEN, 2)
+        self.drop_in, self.drop = nn.Dropout(DROPPED_IN), nn.Dropout(DROPPED)
+        self.whole, self.quality = nn.Linear(3, 1), nn.Linear(3, 1)
+        for pool in (self.whole, self.quality):
+            # A random sign would set the outputs of the turns against their own labels.
+            pool.weight.data = torch.tensor([[1.0, 0.4, 0.3]])
+
+    def forward(self, read: torch.Tensor) -> torch.Tensor:
+        return self.last(self.drop(torch.relu(self.first(self.drop_in(read)))))
+
+    def conversations(self, outputs: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+        """Return mean, mean of the lowest quarter and lowest value of both outputs, ``(n, 6)``."""
+        found = []
+        for part in torch.split(outputs, sizes):
+            count = max(1, int(LOWEST * len(part)))
+            ordered = torch.sort(part, dim=0).values
+            values = [part.mean(0), ordered[:count].mean(0), ordered[0]]
+            found.append(torch.stack(values, 1).reshape(-1))
+        return torch.stack(found)
+
+
+def fit(given: Prepared, seed: int, out: Path) -> None:
+    """Fit one network, and keep it with what it reaches on the held-out conversations."""
+    if out.exists():
+        return
+    net = train(given, seed, Settings())
+    torch.save({"net": net.state_dict(), "seed": seed}, out)
+    print(f"seed {seed}:", accuracies(net, given), quality_rank(net, given), flush=True)
+
+
+def train(given: Prepared, seed: int, settings: Settings) -> ThreadNet:
+    """Return a network fitted on conversations and their broken twins, and on rated ones."""
+    torch.manual_seed(seed)
+    draw = np.random.default_rng(seed)
+    pairs = _pairs(given, settings)
+    people = [one for one in given.items["rated"] if not one.held_out]
+    net = ThreadNet()
+    optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
+    steps = settings.epochs * (len(pairs) // BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
+    began = time.monotonic()
+    for epoch in range(settings.epochs):
+        order = draw.permutation(len(pairs))
+        total = 0.0
+        for start in range(0, len(order) - BATCH + 1, BATCH):
+            picked = [pairs[i] for i in order[start : start + BATCH]]
+            twins = [ways[draw.integers(len(ways))] for _, ways in picked]
+            marked = [people[i] for i in draw.integers(len(people), size=BATCH // 2)]
+            loss = _loss(net, given, [one for one, _ in picked], twins,
+                         marked if settings.people else [])  # fmt: skip
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            schedule.step()
+            total += float(loss.detach())
+        print(f"seed {seed}, epoch {epoch + 1}: loss {total / (len(order) // BATCH):.4f}, "
+              f"{time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
+    return net.eval()
+
+
+def _pairs(given: Prepared, settings: Settings) -> list[tuple[Item, list[Item]]]:
+    whole = {one.twin: one for one in given.items["train"] if not one.kind}
+    ways: dict[int, list[Item]] = {}
+    for one in given.items["train"]:
+        wanted = not settings.only or one.twin in settings.only
+        if wanted and one.kind and (not settings.kinds or one.kind in settings.kinds):
+            ways.setdefault(one.twin, []).append(one)
+    return [(whole[twin], found) for twin, found in ways.items()][
+        :: max(1, len(ways) // settings.most)
+    ]
+
+
+def _loss(
+    net: ThreadNet, given: Prepared, good: list[Item], bad: list[Item], marked: list[Item]
+) -> torch.Tensor:
+    chosen = [*good, *bad, *marked]
+    outputs = net(given.read(chosen))
+    sizes = [len(one.rows) for one in chosen]
+    found = net.conversations(outputs, sizes)
+    count = len(good)
+    ends = np.cumsum([0, *sizes])
+    # Which turns were broken; a turn of an intact conversation was not.
+    targets = torch.ones(int(ends[2 * count]))
+    for one, start in zip(bad, ends[count : 2 * count], strict=True):
+        targets[[int(start) + i for i in one.broken]] = 0
+    weight = torch.where(targets == 0, (targets == 1).sum() / (targets == 0).sum().clamp(min=1), 1)
+    by_turn = cross_entropy(outputs[: len(targets), 0], targets, weight.float())
+    # A conversation against its broken twin: the difference counts, not the corpus.
+    logits = net.whole(found[: 2 * count, :3])[:, 0]
+    margins = logits[:count] - logits[count:]
+    labels = torch.cat([torch.ones(count), torch.zeros(count)])
+    by_whole = softplus(-margins).mean() + 0.5 * cross_entropy(logits, labels)
+    total = by_turn + WHOLE * by_whole
+    return total + _ratings(net, outputs, found[2 * count :], ends[2 * count :], marked)
+
+
+def _ratings(
+    net: ThreadNet,
+    outputs: torch.Tensor,
+    found: torch.Tensor,
+    starts: NDArray[np.int64],
+    marked: list[Item],
+) -> torch.Tensor:
+    """Return the loss on messages that were called good or bad, and on rated conversations."""
+    if not marked:
+        return torch.zeros(())
+    quality = net.quality(found[:, 3:])[:, 0]
+    wanted = torch.tensor([(one.quality - 1) / 4 for one in marked], dtype=torch.float32)
+    loss = cross_entropy(quality, wanted)
+    said = [(int(starts[k]) + i, float(mark)) for k, one in enumerate(marked)
+            for i, mark in enumerate(one.good) if mark is not None]  # fmt: skip
+    if said:
+        places, marks = zip(*said, strict=True)
+        loss = loss + cross_entropy(outputs[list(places), 1], torch.tensor(marks))
+    return loss
+
+
+@torch.no_grad()
+def turns_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> list[NDArray[np.float32]]:
+    """Return the outputs of the turns of conversations, ``(turns, 2)`` each."""
+    rows = []
+    for start in range(0, len(chosen), 64):
+        part = chosen[start : start + 64]
+        outputs = net(given.read(part))
+        rows += [one.numpy() for one in torch.split(outputs, [len(one.rows) for one in part])]
+    return rows
+
+
+@torch.no_grad()
+def pooled_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> NDArray[np.float32]:
+    """Return the pooled outputs of conversations, shape (n, 6)."""
+    turns = turns_of(net, given, chosen)
+    found = net.conversations(torch.from_numpy(np.concatenate(turns)), [len(one) for one in turns])
+    return found.numpy()
+
+
+def wins(intact: NDArray, twins: NDArray, items: list[Item]) -> dict[str, list[bool]]:
+    """Return for each kind whether intact conversations score above their broken twins."""
+    found: dict[str, list[bool]] = {}
+    for one, value in zip(items, twins, strict=True):
+        found.setdefault(one.kind, []).append(bool(intact[one.twin] > value))
+    return found
+
+
+def accuracies(net: ThreadNet, given: Prepared) -> dict[str, float]:
+    """Return how often a held-out conversation scores above its broken twin, by kind."""
+    weight = net.whole.weight.detach().numpy()[0]
+    bad = given.items["held_broken"]
+    intact, twins = (pooled_of(net, given, one)[:, :3] @ weight
+                     for one in (given.items["held"], bad))  # fmt: skip
+    return {kind: round(float(np.mean(found)), 3)
+            for kind, found in wins(intact, twins, bad).items()}  # fmt: skip
+
+
+def quality_rank(net: ThreadNet, given: Prepared) -> dict[str, float]:
+    """Return how the outputs rank held-out rated conversations as people do."""
+    held = [one for one in given.items["rated"] if one.held_out]
+    people = [one.quality for one in held]
+    outputs = pooled_of(net, given, held)
+    whole = outputs[:, :3] @ net.whole.weight.detach().numpy()[0]
+    quality = outputs[:, 3:] @ net.quality.weight.detach().numpy()[0]
+    turns = [len(one.rows) for one in held]
+    return {"n": len(held)} | {
+        name: round(float(spearmanr(values, people).statistic), 3)
+        for name, values in (("whole", whole), ("quality", quality), ("turns", turns))
+    }

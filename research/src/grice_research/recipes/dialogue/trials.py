@@ -1,0 +1,150 @@
+"""Replies with a known answer, of held-out conversations: what the likelihoods are weighed by."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import lemminflect
+import numpy as np
+
+from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Trial", "damaged", "messages", "trials"]
+
+TRUE = 2400
+"""True replies that are drawn, of each corpus alike as far as it goes."""
+TURNS = 4
+# fmt: off
+GLUE = frozenset((
+    "a", "an", "the", "is", "are", "was", "were", "am", "be", "been", "to", "of", "in", "on", "at",
+    "for", "with", "and", "but", "or", "not", "do", "does", "did", "have", "has", "had", "will",
+    "would", "can", "could", "it", "he", "she", "they", "we", "i", "you", "my", "your", "that",
+    "this", "there",
+))
+# fmt: on
+PIECES = re.compile(r"\s*\S+")
+
+
+class Trial(NamedTuple):
+    """A reply to a history.
+
+    Attributes:
+        kind: ``true``, ``random``, ``damaged``, ``written`` or ``message``.
+        history: Turns before, oldest first, at most four.
+        reply: The text.
+        label: 1 for a true reply and a message that a person called good.
+        group: The conversation.
+        author: ``person`` or ``bot``, of messages.
+    """
+
+    kind: str
+    history: tuple[str, ...]
+    reply: str
+    label: int
+    group: str
+    author: str = "person"
+
+
+def trials(data: Path, *, research: bool = False, seed: int = 0) -> list[Trial]:
+    """Return true replies of held-out conversations, others in their place, and rated messages."""
+    random = np.random.default_rng(seed)
+    evaluated = evaluated_texts(data)
+    found: dict[str, list[Trial]] = {}
+    held = [one for one in read_dialogues(data, research=research) if one.held_out]
+    for dialogue in held:
+        for place in range(1, len(dialogue.turns)):
+            reply, before = dialogue.turns[place], dialogue.turns[max(0, place - TURNS) : place]
+            usable = not {normalise(text) for text in (reply, *before)} & evaluated
+            if usable and dialogue.by_person[place] and normalise(reply):
+                made = Trial("true", before, reply, 1, dialogue.id)
+                found.setdefault(dialogue.source, []).append(made)
+    each = TRUE // len(found)
+    kept = []
+    for source in sorted(found):
+        rows = random.permutation(len(found[source]))[:each]
+        some = [found[source][i] for i in rows]
+        others = random.permutation(len(some))
+        for one, other in zip(some, others, strict=True):
+            kept.append(one)
+            if normalise(some[other].reply) != normalise(one.reply):
+                kept.append(one._replace(kind="random", reply=some[other].reply, label=0))
+            if (broken := damaged(one.reply, random)) is not None:
+                kept.append(one._replace(kind="damaged", reply=broken, label=0))
+    return [*kept, *messages(data, evaluated, held_out=True)]
+
+
+def messages(data: Path, evaluated: set[str], *, held_out: bool) -> Iterator[Trial]:
+    """Yield the messages of ConvAI 2017 that people called good or bad."""
+    for dialogue in read_dialogues(data):
+        if dialogue.held_out != held_out:
+            continue
+        authors = dict(zip(dialogue.turns, dialogue.by_person, strict=True))
+        for one in dialogue.rated:
+            known = [normalise(text) in evaluated for text in one.history]
+            first = max((i + 1 for i, seen in enumerate(known) if seen), default=0)
+            if first == len(known) or normalise(one.text) in evaluated:
+                continue
+            # A message may be the beginning of a turn.
+            by = next((p for text, p in authors.items() if text.startswith(one.text)), True)
+            yield Trial("message", one.history[first:], one.text, int(one.good), dialogue.id,
+                        "person" if by else "bot")  # fmt: skip
+
+
+def written(file: Path, histories: Sequence[Sequence[str]]) -> Iterator[Trial]:
+    """Yield what the writer of ``recipes/relevance`` answered to held-out histories."""
+    for one in json.loads(file.read_text("utf-8")):
+        if one["part"] == "valid":
+            yield Trial("written", tuple(histories[one["row"]]), one["text"], 0, str(one["row"]))
+
+
+def damaged(text: str, random: np.random.Generator) -> str | None:
+    """Return the text with one or two slips of a learner or of a generator; None if too short."""
+    words = [one.strip() for one in PIECES.findall(text)]
+    if len(words) < 4:
+        return None
+    made = words
+    for _ in range(1 + (len(words) > 12)):
+        made = SLIPS[random.integers(len(SLIPS))](made, random)
+    return None if made == words else " ".join(made)
+
+
+def _dropped(words: list[str], random: np.random.Generator) -> list[str]:
+    places = [i for i, word in enumerate(words) if word.lower() in GLUE]
+    place = places[random.integers(len(places))] if places else int(random.integers(len(words)))
+    return words[:place] + words[place + 1 :]
+
+
+def _swapped(words: list[str], random: np.random.Generator) -> list[str]:
+    place = int(random.integers(len(words) - 1))
+    return [*words[:place], words[place + 1], words[place], *words[place + 2 :]]
+
+
+def _doubled(words: list[str], random: np.random.Generator) -> list[str]:
+    start = int(random.integers(len(words) - 1))
+    end = start + int(random.integers(1, 3))
+    return words[:end] + words[start:end] + words[end:]
+
+
+def _bent(words: list[str], random: np.random.Generator) -> list[str]:
+    for place in random.permutation(len(words)):
+        forms = {form for tag in lemminflect.getAllInflections(words[place]).values()
+                 for form in tag} - {words[place]}  # fmt: skip
+        if words[place].isalpha() and words[place].lower() not in GLUE and forms:
+            bent = sorted(forms)[random.integers(len(forms))]
+            return [*words[:place], bent, *words[place + 1 :]]
+    return _swapped(words, random)
+
+
+def _borrowed(words: list[str], random: np.random.Generator) -> list[str]:
+    """Say a word of the reply in the place of another."""
+    here, there = random.choice(len(words), 2, replace=False)
+    return [words[there] if i == here else word for i, word in enumerate(words)]
+
+
+SLIPS = (_dropped, _dropped, _swapped, _doubled, _bent, _borrowed)

@@ -1,0 +1,213 @@
+"""Make the engagement bundle.
+
+python -m grice_research.recipes.engagement.train compare --data ../shared/data [--research]
+python -m grice_research.recipes.engagement.train bundle  --data ../shared/data [--research]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from grice.evaluation.trained import record_texts
+from grice.runtime.bundle import shipped_bundles
+from grice.text.script import unreadable
+from grice.training.bundle import save_head
+from grice.training.replies import Penalty, Readings, fit_head, read_replies
+from grice_research.places import work_folder
+from grice_research.recipes.engagement.labels import RESEARCH, SOURCES, said, without_evaluated
+from grice_research.recipes.relevance.vectors import (
+    StoredEncoder,
+    VectorStore,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from grice_research.recipes.engagement.labels import Said
+
+WORK = work_folder("engagement")
+RELEVANCE = work_folder("relevance") / "vectors"
+LENGTH = ("words", "letters per word")
+COSINE = "likeness to the turn before"
+WAYS = {
+    "length alone": Penalty(scalars=100.0, vectors=100.0, spared=LENGTH),
+    "length and likeness": Penalty(scalars=100.0, vectors=100.0, spared=(*LENGTH, COSINE)),
+    "what is counted": Penalty(vectors=100.0),
+    "and vectors, 1.0": Penalty(vectors=1.0),
+    "and vectors, 0.1": Penalty(vectors=0.1),
+    "and vectors, 0.03": Penalty(vectors=0.03),
+}
+"""Penalties that were tried; one of 100 leaves its features out."""
+
+OF_PEOPLE = ("topical_chat ratings of replies", "convai2017 ratings of people's messages")
+"""What people said of what people wrote, which engagement is about; a metric of its own,
+relevance, is there for what bots do worst."""
+
+MIXES = {
+    "all": tuple(SOURCES),
+    "replies": (*OF_PEOPLE, "convai2017 ratings of bots' messages"),
+    "people": OF_PEOPLE,
+}
+"""Sets of sources that were tried."""
+
+FACTS = {
+    "name": "engagement",
+    "kind": "reply-head",
+    "version": "1",
+    "summary": "Would a person call this reply engaging?",
+    "licence": "Apache-2.0",
+    "encoder": "encoder",
+    "inputs": "left: the turn before; right: the reply",
+    "outputs": (
+        "probability, 0 to 1, that a person calls the reply, or the conversation it is from, "
+        "engaging; 0.5 is where both are equally likely with the classes weighed alike"
+    ),
+}
+SELECTION = [
+    "sources and penalties: the area under the curve on what people wrote and rated in one corpus "
+    "(topical_chat, convai2017), fitted on the other corpus alone, mean of both ways round"
+]
+RESEARCH_SELECTION = [
+    "sources and penalties: the area under the curve on the DailyDialog pairs of the study, fitted "
+    "on the other sources"
+]
+COMMAND = "python -m grice_research.recipes.engagement.train bundle --data ../shared/data"
+
+
+class Material(NamedTuple):
+    """Labels with what the head reads of them."""
+
+    labels: list[Said]
+    readings: Readings
+    sources: NDArray[np.int64]
+    names: tuple[str, ...]
+    excluded: str
+
+    @property
+    def truth(self) -> NDArray[np.float64]:
+        return np.array([one.label for one in self.labels], np.float64)
+
+
+def material(data: Path, *, research: bool) -> Material:
+    """Read and encode every labelled reply; vectors are kept in the work folder."""
+    found = [
+        one
+        for one in said(data, research=research)
+        if not unreadable(one.pair.right) and not unreadable(one.pair.left[0])
+    ]
+    labels, excluded = without_evaluated(found, data, research=research)
+    names = tuple(dict.fromkeys(one.source for one in labels))
+    WORK.mkdir(exist_ok=True)
+    texts = {text for one in labels for text in (*one.pair.left, one.pair.right)}
+    encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
+    readings = read_replies([one.pair for one in labels], encoder)
+    sources = np.array([names.index(one.source) for one in labels])
+    return Material(labels, readings, sources, names, excluded)
+
+
+def of_sources(stuff: Material, mix: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Return which labels are of some sources."""
+    return np.array([one.source in mix for one in stuff.labels])
+
+
+def carried_over(
+    stuff: Material, mix: tuple[str, ...], penalty: Penalty, judged: tuple[str, ...]
+) -> dict[str, float]:
+    """Return by source the area under the curve, fitted on the sources of the other corpora."""
+    corpora = np.array([one.source.split()[0] for one in stuff.labels])
+    used = of_sources(stuff, mix)
+    areas = {}
+    for source in judged:
+        out = stuff.sources == stuff.names.index(source)
+        kept = np.flatnonzero(used & (corpora != source.split()[0]))
+        head = fit_head(
+            stuff.readings.at(kept),
+            stuff.truth[kept],
+            penalty,
+            sources=np.unique(stuff.sources[kept], return_inverse=True)[1],
+        )
+        areas[source] = _area(head(stuff.readings.at(np.flatnonzero(out))), stuff.truth[out])
+    return areas
+
+
+def _area(odds: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    ranks = rankdata(odds)
+    high = truth > 0.5
+    wins = ranks[high].sum() - high.sum() * (high.sum() + 1) / 2
+    return float(wins / (high.sum() * (~high).sum()))
+
+
+def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
+    """Write what each set of sources and way of penalising carries over, one line each."""
+    with log.open("w") as lines:
+        for (name, mix), (way, penalty) in product(MIXES.items(), WAYS.items()):
+            areas = carried_over(stuff, mix, penalty, judged)
+            mean = sum(areas.values()) / len(areas)
+            row = {"mix": name, "way": way, "mean": mean, **areas}
+            lines.write(json.dumps(row) + "\n")
+            lines.flush()
+            shown = {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}
+            print(shown, flush=True)
+
+
+def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
+    """Fit what carried over best on all labels and write the bundle."""
+    rows: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
+    best = max(rows, key=lambda row: row["mean"])
+    mix, way = best["mix"], best["way"]
+    sources = (*MIXES[mix], *RESEARCH) if research else MIXES[mix]
+    used = np.flatnonzero(of_sources(stuff, sources))
+    head = fit_head(
+        stuff.readings.at(used),
+        stuff.truth[used],
+        WAYS[way],
+        sources=np.unique(stuff.sources[used], return_inverse=True)[1],
+    )
+    licences = {**SOURCES, **RESEARCH}
+    training = {
+        "data": [f"{name} ({licences[name]})" for name in stuff.names if name in sources],
+        "selection": RESEARCH_SELECTION if research else SELECTION,
+        "excluded": stuff.excluded,
+        "command": COMMAND + (" --research" if research else ""),
+        "seeds": [0],
+    }
+    figures = WORK / "figures.jsonl"
+    lines = figures.read_text().splitlines() if figures.exists() and not research else []
+    quality = [json.loads(line) for line in lines]
+    facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {way}."}
+    if research:
+        facts["licence"] = "none: research only, not to be passed on"
+    save_head(folder, head, facts, training, {"reads": way}, quality)
+    # Those that only chose the sources count too.
+    texts = {text for one in stuff.labels for text in (*one.pair.left, one.pair.right)}
+    record_texts(folder, texts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", choices=["compare", "bundle"])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--research", action="store_true", help="add data that may not ship")
+    options = parser.parse_args()
+    stuff = material(options.data, research=options.research)
+    kind = "research" if options.research else "default"
+    log = WORK / f"compare_{kind}.jsonl"
+    print(stuff.excluded, flush=True)
+    if options.step == "compare":
+        compare(stuff, log, tuple(RESEARCH) if options.research else OF_PEOPLE)
+    elif options.research:
+        bundle(stuff, log, WORK / "engagement_research", research=True)
+    else:
+        folder = shipped_bundles()["encoder"].parent / "engagement"
+        bundle(stuff, log, folder, research=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The pairs of events of replies as arrays, made once, so that many weightings can be tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.knowledge.candidates import allowed, candidates, features, worded
+from grice.knowledge.extraction import KINDS, RELATIONS
+from grice.knowledge.extractor import said_in
+from grice.runtime.models import Models
+from grice_research.extraction import as_deco
+from grice_research.recipes.extraction.deco import NOTHING, bleu2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.knowledge.extraction import Exchange
+    from grice_research.recipes.extraction.deco import Reply
+
+
+class Pairs(NamedTuple):
+    """All pairs of events of one reply.
+
+    Attributes:
+        features: Shape ``(pairs, features)``.
+        allowed: Shape ``(pairs, relations)``.
+        likeness: BLEU-2 against people's triples of the relation, 0 where there are none.
+    """
+
+    features: np.ndarray
+    allowed: np.ndarray
+    likeness: np.ndarray
+
+
+def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = ()) -> list[Pairs]:
+    """Read the pairs of events of each reply with the shipped tagger."""
+    tagger = Models(mode="exact", workers=1, cache=None).open("bundle:events")
+    found = []
+    for i, (said, _) in enumerate(said_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
+        pairs = candidates(said, KINDS)
+        own = sum(item.own for item in said)
+        counts = (len(said) - own, own)
+        people = gold[i] if gold else {}
+        found.append(
+            Pairs(
+                features(pairs, counts),
+                allowed(pairs),
+                np.array(
+                    [[_likeness(p, r, people.get(r)) for r in RELATIONS] for p in pairs]
+                ).reshape(len(pairs), len(RELATIONS)),
+            )
+        )
+    return found
+
+
+def _likeness(pair: object, relation: str, people: list[str] | None) -> float:
+    if not people:
+        return 0.0
+    head, tail = worded(pair, relation)  # type: ignore[arg-type]
+    return bleu2([f"{as_deco(head)} <sep> {as_deco(tail)}"], people)
+
+
+def best(found: Sequence[Pairs], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each cell the score and the number of its best pair; -1 where there is none."""
+    scores = np.full((len(found), len(RELATIONS)), NOTHING)
+    chosen = np.full(scores.shape, -1)
+    for i, pairs in enumerate(found):
+        if len(pairs.features):
+            values = np.where(pairs.allowed, pairs.features @ weights, NOTHING)
+            chosen[i] = np.where(pairs.allowed.any(axis=0), values.argmax(axis=0), -1)
+            scores[i] = values.max(axis=0)
+    return scores, chosen
+
+
+def likeness(found: Sequence[Pairs], chosen: np.ndarray, replies: Sequence[Reply]) -> np.ndarray:
+    """Return BLEU-2 of the chosen pairs in the cells where people gave a triple, else NaN."""
+    values = np.full(chosen.shape, np.nan)
+    for i, reply in enumerate(replies):
+        for j, name in enumerate(RELATIONS):
+            if name in reply.gold and chosen[i, j] >= 0:
+                values[i, j] = found[i].likeness[chosen[i, j], j]
+    return values

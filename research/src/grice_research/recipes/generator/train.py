@@ -1,0 +1,393 @@
+"""Trains the generator; ``bundle.py`` then writes and measures the bundle.
+
+    python -m grice_research.recipes.generator.train [--data ../shared/data] [--seed 0]
+
+First the encoder learns to give the sentence vectors of the shipped one, then all of it learns
+tails, and at last goes on alone in small steps whose running mean is kept. A stopped run goes on
+where it was; ``--smoke`` runs through all three in two minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch.nn.functional import cross_entropy
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from grice.knowledge.generative import NOTHING
+from grice_research.places import work_folder
+from grice_research.recipes.generator.batches import Sheet, Step, padded, steps, text_batches
+from grice_research.recipes.generator.model import Shape, TailModel
+from grice_research.recipes.generator.pieces import PERSONS
+from grice_research.recipes.generator.prepared import Prepared, prepare, read_prepared
+from grice_research.recipes.options import parser_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from grice_research.recipes.generator.batches import Coded
+
+WORK = work_folder("generator")
+DROPOUT = 0.0
+WATCHED = 300
+"""Held-out heads that are looked at while it learns."""
+THIRD = 10_000_000
+"""Added to the seed of the third part, so that it draws other batches than the second."""
+TEACHER_WEIGHT = 0.5
+"""Weight of the teacher's vector beside the tails, in the second part."""
+
+
+class Plan(NamedTuple):
+    """How long and how fast the three parts learn.
+
+    The second part was planned for 470 steps and halted at 400, its time being over; the pace of
+    learning had then fallen to 0.43 of its highest. The third keeps one pace, so that it may end
+    at any step: the mean of the weights takes the place of a falling pace.
+    """
+
+    first_steps: int = 1300
+    first_size: int = 96
+    first_rate: float = 1.5e-3
+    second_steps: int = 470
+    halted: int = 400
+    second_size: int = 192
+    second_rate: float = 2e-3
+    warmup: int = 100
+    falling: float = 0.35
+    saved_every: int = 50
+    third_steps: int = 1000
+    third_rate: float = 6e-4
+    kept: float = 0.998
+    """Share of the mean of the weights that stays at each step of the third part."""
+
+
+SMOKE = Plan(first_steps=40, second_steps=60, warmup=10, saved_every=30, third_steps=30)
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1, help="processes that learn together")
+    parser.add_argument("--rank", type=int, default=0, help="which of them this one is")
+    parser.add_argument("--prepare", action="store_true", help="only read the corpora")
+    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--without-teacher", action="store_true", help="leave the first part out")
+    parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
+    parser.add_argument("--out", type=Path, default=WORK / "seed0")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    plan = SMOKE if arguments.smoke else Plan()
+
+    if not (arguments.out / "prepared.npz").exists():
+        prepare(arguments.data, arguments.out)
+    if arguments.prepare:
+        return
+    read = read_prepared(arguments.out)
+    shape = Shape(read.tokenizer.get_vocab_size())
+    torch.manual_seed(arguments.seed)
+    model = TailModel(shape, DROPOUT)
+    team = team_of(arguments)
+    log = Log(arguments.out / "log.jsonl" if team.rank == 0 else None)
+    if not (arguments.out / "first.pt").exists():
+        start_pieces(model, read.tokenizer, arguments.minilm)
+    if not arguments.without_teacher:
+        learn_vectors(model, read, plan, arguments, team, log)
+    learn_tails(model, read, plan, arguments, team, log)
+    if team.rank == 0:
+        averaged = learn_more(model, read, plan, arguments, log)
+        torch.save(averaged.state_dict(), arguments.out / "model.pt")
+
+
+class Log:
+    """Lines of JSON, printed and kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+
+    def __call__(self, **figures: float | str) -> None:
+        line = json.dumps(
+            {k: round(v, 4) if isinstance(v, float) else v for k, v in figures.items()}
+        )
+        if self._path is None:
+            return
+        print(line, flush=True)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def start_pieces(model: TailModel, tokenizer: Tokenizer, minilm: str) -> None:
+    """Start from the teacher's word pieces on their main axes, so that like words are alike."""
+    from transformers import AutoModel, AutoTokenizer
+
+    theirs = AutoTokenizer.from_pretrained(minilm).get_vocab()
+    table = AutoModel.from_pretrained(minilm).embeddings.word_embeddings.weight.detach()
+    names = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+    ours = [theirs.get("person" if name in PERSONS else name, -1) for name in names]
+    known = torch.tensor([i for i, row in enumerate(ours) if row >= 0])
+    rows = table[[row for row in ours if row >= 0]].double()
+    rows = rows - rows.mean(0)
+    _, _, axes = torch.linalg.svd(rows, full_matrices=False)
+    short = (rows @ axes[: model.shape.width].T).float()
+    with torch.no_grad():
+        model.pieces.weight[known] = short * (0.05 / short.std())
+        for name in PERSONS:  # alike, not the same
+            model.pieces.weight[tokenizer.token_to_id(name)] += (
+                torch.randn(model.shape.width) * 0.02
+            )
+
+
+def rate(step: int, total: int, plan: Plan, highest: float) -> float:
+    """Rise, stay, and fall over the last part; the end may be moved while it stays."""
+    rise = (step + 1) / plan.warmup
+    fall = (total - step) / (plan.falling * total)
+    return highest * min(1.0, rise, fall)
+
+
+def optimiser_of(model: TailModel) -> torch.optim.Optimizer:
+    decayed = [p for p in model.parameters() if p.dim() > 1]
+    other = [p for p in model.parameters() if p.dim() == 1]
+    groups = [{"params": decayed, "weight_decay": 0.03}, {"params": other, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.98), fused=True)
+
+
+class Team(NamedTuple):
+    """Processes that each take every n-th batch and share their gradients."""
+
+    rank: int
+    size: int
+
+    def share(self, model: TailModel) -> None:
+        if self.size == 1:
+            return
+        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
+        joined = torch.cat([part.flatten() for part in parts])
+        torch.distributed.all_reduce(joined)
+        joined /= self.size
+        pieces = joined.split([part.numel() for part in parts])
+        for p, piece in zip(model.parameters(), pieces, strict=True):
+            p.grad = piece.view_as(p)
+
+
+def team_of(arguments: argparse.Namespace) -> Team:
+    if arguments.workers > 1:
+        torch.distributed.init_process_group(
+            "gloo",
+            init_method=f"file://{arguments.out.resolve()}/team",
+            rank=arguments.rank,
+            world_size=arguments.workers,
+        )
+    return Team(arguments.rank, arguments.workers)
+
+
+class State:
+    """A run that can be stopped: model, optimiser and place, in one file."""
+
+    def __init__(self, path: Path, model: TailModel, team: Team) -> None:
+        self._path, self.model, self._team = path, model, team
+        self.optimiser = optimiser_of(model)
+        self.step = 0
+        if path.exists():
+            kept: dict[str, Any] = torch.load(path, weights_only=True)
+            model.load_state_dict(kept["model"])
+            self.optimiser.load_state_dict(kept["optimiser"])
+            self.step = int(kept["step"])
+            print(f"goes on at step {self.step} of {path.name}")
+
+    def save(self) -> None:
+        if self._team.rank:
+            return
+        kept = {
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "step": self.step,
+        }
+        torch.save(kept, self._path.with_suffix(".new"))
+        self._path.with_suffix(".new").replace(self._path)
+
+    def update(self, loss: torch.Tensor, pace: float) -> None:
+        for group in self.optimiser.param_groups:
+            group["lr"] = pace
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        self._team.share(self.model)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+        self.step += 1
+
+
+def epochs(
+    make: Callable[[np.random.Generator], Iterable[Any]], seed: int, start: int, team: Team
+) -> Iterator[Any]:
+    """Yield this process's batches, epoch after epoch; the order depends on the seed alone.
+
+    Args:
+        make: Yields one epoch for a source of chance.
+        seed: Of the run.
+        start: Steps that were made already.
+        team: Who shares the batches.
+    """
+    passed, epoch = 0, 0
+    while True:
+        for batch in make(np.random.default_rng([seed, epoch])):
+            if passed >= start * team.size and passed % team.size == team.rank:
+                yield batch
+            passed += 1
+        epoch += 1
+
+
+def learn_vectors(
+    model: TailModel,
+    read: Prepared,
+    plan: Plan,
+    arguments: argparse.Namespace,
+    team: Team,
+    log: Log,
+) -> None:
+    state = State(arguments.out / "first.pt", model, team)
+    model.train()
+    batches = epochs(
+        lambda random: text_batches(read.texts, plan.first_size, random),
+        arguments.seed,
+        state.step,
+        team,
+    )
+    since, losses = time.time(), []
+    while state.step < plan.first_steps:
+        batch = next(batches)
+        torch.manual_seed(arguments.seed * 1_000_003 + state.step * 16 + team.rank)
+        source = padded([read.texts[i] for i in batch], 0)
+        asked = torch.from_numpy(read.table[read.rows[batch]].astype(np.float32))
+        real = source != 0
+        with torch.autocast("cpu", torch.bfloat16):
+            made = model.sentence(model.encode(source, real), real)
+        loss = 1 - (made * asked).sum(-1).mean()
+        state.update(loss, rate(state.step, plan.first_steps, plan, plan.first_rate))
+        losses.append(float(loss.detach()))
+        if state.step % plan.saved_every == 0 or state.step == plan.first_steps:
+            log(part="vectors", step=state.step, loss=float(np.mean(losses)),
+                seconds=time.time() - since)  # fmt: skip
+            since, losses = time.time(), []
+            state.save()
+
+
+def learn_tails(
+    model: TailModel,
+    read: Prepared,
+    plan: Plan,
+    arguments: argparse.Namespace,
+    team: Team,
+    log: Log,
+) -> None:
+    state = State(arguments.out / "second.pt", model, team)
+    nothing = read.tokenizer.token_to_id(NOTHING)
+    batches = epochs(
+        lambda random: steps(read.training, nothing=nothing, size=plan.second_size, random=random),
+        arguments.seed,
+        state.step,
+        team,
+    )
+    since, losses, tails = time.time(), [], 0
+    last = min(plan.second_steps, plan.halted)
+    while state.step < last:
+        step = next(batches)
+        model.train()
+        torch.manual_seed(arguments.seed * 1_000_003 + state.step * 16 + team.rank)
+        loss, told = step_loss(model, step, read.table)
+        state.update(loss, rate(state.step, plan.second_steps, plan, plan.second_rate))
+        losses.append(told)
+        tails += step.tails
+        if state.step % plan.saved_every == 0 or state.step == last:
+            seconds = time.time() - since
+            held = 0.0 if team.rank else held_out_loss(model, read.validation[:WATCHED], nothing)
+            log(part="tails", step=state.step, loss=float(np.mean(losses)), held_out=held,
+                perplexity=math.exp(held), seconds=seconds, tails=tails)  # fmt: skip
+            since, losses, tails = time.time(), [], 0
+            state.save()
+
+
+def learn_more(
+    model: TailModel, read: Prepared, plan: Plan, arguments: argparse.Namespace, log: Log
+) -> TailModel:
+    """Go on with one process, and return the running mean of the weights."""
+    alone, nothing = Team(0, 1), read.tokenizer.token_to_id(NOTHING)
+    state = State(arguments.out / "third.pt", model, alone)
+    mean = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(plan.kept))
+    kept = arguments.out / "mean.pt"
+    if kept.exists():
+        mean.load_state_dict(torch.load(kept, weights_only=True))
+    batches = epochs(
+        lambda random: steps(read.training, nothing=nothing, size=plan.second_size, random=random),
+        arguments.seed + THIRD,
+        state.step,
+        alone,
+    )
+    since, losses, tails = time.time(), [], 0
+    while state.step < plan.third_steps:
+        step = next(batches)
+        model.train()
+        torch.manual_seed(arguments.seed * 1_000_003 + THIRD + state.step)
+        loss, told = step_loss(model, step, read.table)
+        state.update(loss, plan.third_rate * min(1.0, (state.step + 1) / plan.warmup))
+        mean.update_parameters(model)
+        losses.append(told)
+        tails += step.tails
+        if state.step % (5 * plan.saved_every) == 0 or state.step == plan.third_steps:
+            held = held_out_loss(mean.module, read.validation[:WATCHED], nothing)
+            log(part="more tails", step=state.step, loss=float(np.mean(losses)), held_out=held,
+                perplexity=math.exp(held), seconds=time.time() - since, tails=tails)  # fmt: skip
+            since, losses, tails = time.time(), [], 0
+            state.save()
+            torch.save(mean.state_dict(), kept.with_suffix(".new"))
+            kept.with_suffix(".new").replace(kept)
+    return mean.module
+
+
+def step_loss(model: TailModel, step: Step, table: np.ndarray) -> tuple[torch.Tensor, float]:
+    """Return what is minimised, and the mean negative log-likelihood of a piece alone."""
+    pieces = sum(int((sheet.wanted >= 0).sum()) for sheet in step.sheets)
+    with torch.autocast("cpu", torch.bfloat16):
+        states = model.encode(step.source, step.real)
+        memory = model.memory(states)
+        total = torch.zeros(())
+        for sheet in step.sheets:
+            total = total + sheet_loss(model, memory, step.real, sheet)
+        taught = step.vectors >= 0
+        made = model.sentence(states[taught], step.real[taught])
+    asked = torch.from_numpy(table[step.vectors[taught].numpy()].astype(np.float32))
+    apart = (1 - (made * asked).sum(-1)).mean() if len(asked) else torch.zeros(())
+    loss = total / pieces
+    return loss + TEACHER_WEIGHT * apart, float(loss.detach())
+
+
+def sheet_loss(
+    model: TailModel, memory: list[tuple[torch.Tensor, ...]], real: torch.Tensor, sheet: Sheet
+) -> torch.Tensor:
+    asked = sheet.wanted >= 0
+    logits = model.decode(memory, real, sheet.rows, sheet.given, asked)
+    return cross_entropy(logits.float(), sheet.wanted[asked], reduction="sum")
+
+
+@torch.no_grad()
+def held_out_loss(model: TailModel, heads: list[Coded], nothing: int) -> float:
+    model.eval()
+    total, pieces = 0.0, 0
+    for step in steps(heads, nothing=nothing, size=512, random=None):
+        with torch.autocast("cpu", torch.bfloat16):
+            memory = model.memory(model.encode(step.source, step.real))
+            for sheet in step.sheets:
+                total += float(sheet_loss(model, memory, step.real, sheet))
+                pieces += int((sheet.wanted >= 0).sum())
+    return total / pieces
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""Fits what the generator makes graphs by: facts, phrases, patterns, and the judge that chooses.
+
+All of it is taught on the topics of :data:`MAKER` alone, so that ``substance``, taught on others,
+is not what graphs are searched by.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from grice.graphs.candidates import phrase_row
+from grice.graphs.cases import Case, Cases, case_of
+from grice.graphs.features import Features, Reading, texts_of
+from grice.graphs.generate import Maker
+from grice.graphs.graph import Graph
+from grice.graphs.kernel import KernelHead
+from grice.graphs.order import depth_first
+from grice.graphs.wording import phrases
+from grice.knowledge.plausibility import Bilinear
+from grice.records import Triple
+from grice_research.recipes.graphs.data import (
+    Instance,
+    chains,
+    external_concepts,
+    judged_graphs,
+    moved,
+    swapped,
+)
+from grice_research.recipes.graphs.encode import encoder
+from grice_research.recipes.graphs.facts import fit_facts
+from grice_research.recipes.graphs.kernel import fit_kernel
+from grice_research.recipes.graphs.space import WORK, Kept
+
+MAKER, TEACHER, HELD = (1, 2), (3, 4), (0,)
+"""Folds of topics: of the generator, of ``substance``, and of neither."""
+LARGEST, MOST = 5, 7
+"""Most facts and concepts of a pattern."""
+WIDELY = 3
+"""On how many topics people used a word from outside, at least, for the generator to use it too."""
+CHOICE = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1024}
+CLASSES = {"support": 0, "counter": 1}
+Pairs = list[tuple[Instance, Graph]]
+
+
+class Making(NamedTuple):
+    """What the generator ships."""
+
+    links: Bilinear
+    phrases: np.ndarray
+    words: list[tuple[str, float]]
+    cases: Cases
+
+
+def in_folds(found: list[Instance], fold: dict[str, int], folds: tuple[int, ...]) -> list[Instance]:
+    return [one for one in found if fold[one.belief] in folds]
+
+
+def form(name: str, kept: Kept, found: list[Instance], known: list[Triple], seed: int) -> Bilinear:
+    """Return a form of facts, kept in the work folder."""
+    path = WORK / f"{name}.npz"
+    if not path.exists():
+        fit_facts(kept, found, known, seed=seed).save(path)
+        print(f"{name}: fitted on {len(found)} rows", flush=True)
+    return Bilinear.load(path)
+
+
+def chosen_phrases(found: list[Instance], features: Features) -> np.ndarray:
+    """Return weights by which a phrase of a text looks like a concept people choose."""
+    rows, goal = phrase_table(found, features)
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        out = rows @ flat
+        slope = (1 / (1 + np.exp(-out)) - goal) / len(goal)
+        value = (np.logaddexp(0, out) - goal * out).mean() + 1e-4 * (flat**2).sum()
+        return value, rows.T @ slope + 2e-4 * flat
+
+    return minimize(loss, np.zeros(rows.shape[1]), jac=True).x.astype(np.float32)
+
+
+def phrase_table(found: list[Instance], features: Features) -> tuple[np.ndarray, np.ndarray]:
+    """Return a row for each phrase, and whether it is a concept of the gold graph."""
+    rows, goal = [], []
+    for one in found:
+        chosen = set(one.graph.concepts)
+        for text, other in ((one.belief, one.argument), (one.argument, one.belief)):
+            for phrase in phrases(text):
+                rows.append(phrase_row(phrase, text, other, features))
+                goal.append(float(phrase in chosen))
+    return np.array(rows), np.array(goal)
+
+
+def make_cases(found: list[Instance], features: Features) -> tuple[Cases, list[str]]:
+    """Return the patterns of gold graphs, and the belief of each."""
+    cases: list[Case] = []
+    texts, concepts, beliefs = [], [], []
+    for one in found:
+        case = case_of(one.graph, one.belief, one.argument, one.stance)
+        if case is None or len(case.facts) > LARGEST or len(case.slots) > MOST:
+            continue
+        cases.append(case)
+        beliefs.append(one.belief)
+        texts.append([_unit(features.axes(one.belief)), _unit(features.axes(one.argument))])
+        concepts += [_unit(features.axes(concept)) for concept in one.graph.concepts]
+    return Cases(cases, np.array(texts), np.array(concepts)), beliefs
+
+
+def _unit(axes: np.ndarray) -> np.ndarray:
+    return axes / max(float(np.linalg.norm(axes)), 1e-9)
+
+
+def topics_of_words(found: list[Instance], topic: dict[str, int]) -> dict[str, set[int]]:
+    """Return on which topics people used each concept that stands in neither text."""
+    used: dict[str, set[int]] = {}
+    for one in found:
+        for word in external_concepts([one]):
+            used.setdefault(word, set()).add(topic[one.belief])
+    return used
+
+
+def fit_making(kept: Kept, found: list[Instance], known: list[Triple], features: Features,
+               topic: dict[str, int]) -> Making:  # fmt: skip
+    wide = {word for word, on in topics_of_words(found, topic).items() if len(on) >= WIDELY}
+    often = [(w, n) for w, n in external_concepts(found).most_common() if w in wide]
+    return Making(
+        form("links", kept, found, known, 1),
+        chosen_phrases(found, features),
+        [(word, float(np.log(count))) for word, count in often],
+        make_cases(found, features)[0],
+    )
+
+
+def without(cases: Cases, beliefs: list[str], belief: str) -> Cases:
+    """Return the cases that are about another belief."""
+    keep = [place for place, one in enumerate(beliefs) if one != belief]
+    if len(keep) == len(beliefs):
+        return cases
+    concepts = np.concatenate([cases._concepts[place] for place in keep])
+    return Cases([cases.cases[place] for place in keep], cases._texts[keep], concepts)
+
+
+def proposals(
+    making: Making, rows: list[Instance], features: Features, beliefs: list[str]
+) -> list[list[Graph]]:
+    """Return what the generator proposes for each row; no case is about the row's own belief."""
+    made = []
+    for one in rows:
+        cases = without(making.cases, beliefs, one.belief)
+        maker = Maker(features, making.links, making.phrases, making.words, cases)
+        made.append(maker.proposals(one.belief, one.argument, one.stance))  # type: ignore[arg-type]
+    return made
+
+
+def read(kept: Kept, readings: list[Reading], features: Features) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts and vectors of readings; new texts are encoded and kept."""
+    need = [text for text in texts_of(readings) if text not in kept.vectors.index]
+    if need:
+        kept.vectors.add(need, encoder())
+        kept.table = kept.vectors.table()
+    rows = [features.row(reading) for reading in readings]
+    return np.stack([counts for counts, _ in rows]), np.stack([vectors for _, vectors in rows])
+
+
+def refused(found: list[Instance]) -> Pairs:
+    """Return the versions that people did not accept."""
+    return [(one.instance, one.graph) for one in judged_graphs(found) if one.label == "incorrect"]
+
+
+def wrong_graphs(found: list[Instance], made: Pairs) -> dict[str, Pairs]:
+    """Return graphs that say nothing or the wrong thing, by how they came about."""
+    empty = chains(found)
+    return {
+        "failed": refused(found),
+        "perturbed": [(one, graph) for one in found for graph, _ in one.perturbed],
+        "moved": moved(found),
+        "swapped": swapped(found),
+        "chains": [(one, empty[one.id]) for one in found if one.id in empty],
+        "generated": made,
+    }  # fmt: skip
+
+
+SHARES = {"failed": 0.5, "perturbed": 1.0, "moved": 1.0, "swapped": 1.0, "chains": 1.0,
+          "generated": 1.0}  # fmt: skip
+"""How much each kind of wrong graph counts to the judge that chooses, whatever their number. That
+failed ones count half is for their verdicts: a majority of people took them for another stance,
+not for nonsense."""
+
+
+def weighted(kinds: np.ndarray, right: str, shares: dict[str, float]) -> np.ndarray:
+    """Return weights under which right and wrong graphs count alike; the mean is 1.
+
+    Args:
+        kinds: How each graph came about.
+        right: The kind that is right.
+        shares: How much each of the others counts; what is not named has no weight.
+    """
+    total = sum(shares.values())
+    weights = np.zeros(len(kinds))
+    for kind, share in ((right, total), *shares.items()):
+        here = kinds == kind
+        weights[here] = 0.5 * share / total / here.sum()
+    return weights * (weights > 0).sum()
+
+
+def fit_choice(
+    kept: Kept, found: list[Instance], made: Pairs, features: Features, seed: int = 0
+) -> KernelHead:
+    """Return the judge that chooses: support, counter, or made wrong; it sees the argument."""
+    wrong = wrong_graphs(found, made)
+    graphs = {"gold": [(one, one.graph) for one in found], **wrong}
+    kinds = np.array([kind for kind, pairs in graphs.items() for _ in pairs])
+    readings = [Reading(one.belief, one.argument, depth_first(graph))
+                for pairs in graphs.values() for one, graph in pairs]  # fmt: skip
+    counts, vectors = read(kept, readings, features)
+    labels = np.full(len(kinds), 2)
+    labels[kinds == "gold"] = [CLASSES[one.stance] for one in found]
+    weights = weighted(kinds, "gold", SHARES)
+    for side in (0, 1):
+        chosen = labels == side
+        weights[chosen] *= weights[labels < 2].sum() / 2 / weights[chosen].sum()
+    return fit_kernel(counts, vectors, labels, classes=3, weights=weights, seed=seed, **CHOICE)  # type: ignore[arg-type]
+
+
+def some(rows: list[Instance], count: int, seed: int) -> list[Instance]:
+    return random.Random(seed).sample(rows, min(count, len(rows)))

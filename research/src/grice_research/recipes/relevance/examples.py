@@ -1,0 +1,189 @@
+"""Histories with their true replies, and false replies for them, as rows of numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice_research.recipes.relevance.corpora import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice_research.recipes.relevance.corpora import Dialogue
+
+    Ints = NDArray[np.int64]
+
+__all__ = ["Examples", "Mix", "collect", "draw_negatives", "shorten", "texts_of"]
+
+TURNS = 4
+MISSING = -1
+"""Index of a turn that is not there; :meth:`VectorStore.matrix` ends with a row of zeros."""
+
+
+class Mix(NamedTuple):
+    """Which share of the false replies is of which kind; the rest is random, same corpus."""
+
+    other_corpus: float = 0.0
+    same_conversation: float = 0.0
+    near_history: float = 0.0
+    """Of ``candidates`` random replies of the corpus, the one most similar to the last turn."""
+    near_reply: float = 0.0
+    """Of ``candidates`` random replies, the one most similar to the true reply."""
+    candidates: int = 16
+
+
+class Examples(NamedTuple):
+    """Parallel arrays, one entry per reply, conversations in a row.
+
+    Attributes:
+        history: Index of each turn's vector, oldest first, -1 where missing, shape (n, 4).
+        reply: Index of the reply's vector.
+        corpus: Number of the corpus.
+        conversation: Number of the conversation.
+        held_out: Whether the conversation is kept from training.
+        good: Whether a person called the reply good; -1 if nobody was asked.
+    """
+
+    history: Ints
+    reply: Ints
+    corpus: Ints
+    conversation: Ints
+    held_out: NDArray[np.bool_]
+    good: Ints
+
+    def where(self, rows: NDArray[np.bool_]) -> Examples:
+        return Examples(*(column[rows] for column in self))
+
+
+def texts_of(dialogues: Iterable[Dialogue], excluded: set[str]) -> set[str]:
+    """Return every text that may be encoded."""
+    texts: set[str] = set()
+    for dialogue in dialogues:
+        texts.update(dialogue.turns)
+        for message in dialogue.rated:
+            texts.update((*message.history, message.text))
+    return {text for text in texts if normalise(text) not in excluded}
+
+
+def collect(
+    dialogues: Sequence[Dialogue], index: dict[str, int], corpora: Sequence[str]
+) -> tuple[Examples, Examples]:
+    """Return all replies, and the replies that people rated.
+
+    A text without a vector (an evaluated one) is no reply, and a history begins after it.
+    """
+    plain: list[tuple[object, ...]] = []
+    rated: list[tuple[object, ...]] = []
+    for number, dialogue in enumerate(dialogues):
+        common = (corpora.index(dialogue.source), number, dialogue.held_out)
+        for position in range(1, len(dialogue.turns)):
+            before = dialogue.turns[max(0, position - TURNS) : position]
+            row = _row(before, dialogue.turns[position], index)
+            if row and dialogue.by_person[position]:
+                plain.append((*row, *common, -1))
+        for message in dialogue.rated:
+            row = _row(message.history, message.text, index)
+            if row:
+                rated.append((*row, *common, int(message.good)))
+    return _stack(plain), _stack(rated)
+
+
+def _row(before: Sequence[str], reply: str, index: dict[str, int]) -> tuple[list[int], int] | None:
+    history: list[int] = []
+    for text in reversed(before):
+        if text not in index:
+            break
+        history.insert(0, index[text])
+    if not history or reply not in index:
+        return None
+    return [MISSING] * (TURNS - len(history)) + history, index[reply]
+
+
+def _stack(rows: list[tuple[object, ...]]) -> Examples:
+    history, reply, corpus, conversation, held_out, good = zip(*rows, strict=True)
+    return Examples(
+        np.array(history, np.int64),
+        np.array(reply, np.int64),
+        np.array(corpus, np.int64),
+        np.array(conversation, np.int64),
+        np.array(held_out, bool),
+        np.array(good, np.int64),
+    )
+
+
+def shorten(history: Ints, rng: np.random.Generator, *, one: float, two: float) -> Ints:
+    """Cut a share of the histories to their last turn, and a share to the last two."""
+    history = history.copy()
+    chance = rng.random(len(history))
+    history[chance < one, :-1] = MISSING
+    history[(chance >= one) & (chance < one + two), :-2] = MISSING
+    return history
+
+
+def draw_negatives(
+    examples: Examples,
+    rows: Ints,
+    mix: Mix,
+    vectors: NDArray[np.float16],
+    rng: np.random.Generator,
+) -> Ints:
+    """Return for each of the rows the index of a reply that was said somewhere else."""
+    corpus = _Corpora(examples)
+    replies = corpus.draw(examples.corpus[rows], 1, rng)[:, 0]
+    kinds = _kinds(mix, len(rows), rng)
+    chosen = kinds == OTHER_CORPUS
+    replies[chosen] = rng.choice(examples.reply, chosen.sum())
+    chosen = kinds == SAME_CONVERSATION
+    replies[chosen] = _same_conversation(examples, rows[chosen], rng)
+    for kind, anchor in ((NEAR_HISTORY, examples.history[:, -1]), (NEAR_REPLY, examples.reply)):
+        chosen = kinds == kind
+        pool = corpus.draw(examples.corpus[rows[chosen]], mix.candidates, rng)
+        replies[chosen] = _nearest(anchor[rows[chosen]], pool, vectors)
+    same = replies == examples.reply[rows]
+    replies[same] = rng.choice(examples.reply, same.sum())
+    return replies
+
+
+OTHER_CORPUS, SAME_CONVERSATION, NEAR_HISTORY, NEAR_REPLY = range(4)
+NEAR_DUPLICATE = 0.85
+"""A reply this close to its anchor may be as good as the true one, or be the turn itself."""
+
+
+def _kinds(mix: Mix, count: int, rng: np.random.Generator) -> Ints:
+    shares = np.cumsum(mix[:4])
+    return np.searchsorted(shares, rng.random(count), side="right")
+
+
+def _same_conversation(examples: Examples, rows: Ints, rng: np.random.Generator) -> Ints:
+    starts = np.searchsorted(examples.conversation, examples.conversation[rows], "left")
+    ends = np.searchsorted(examples.conversation, examples.conversation[rows], "right")
+    return examples.reply[rng.integers(starts, ends)]
+
+
+def _nearest(anchors: Ints, pool: Ints, vectors: NDArray[np.float16], step: int = 2048) -> Ints:
+    nearest = np.empty(len(anchors), np.int64)
+    for start in range(0, len(anchors), step):
+        part = pool[start : start + step]
+        anchor = vectors[anchors[start : start + step]].astype(np.float32)
+        cosines = np.einsum("nd,nkd->nk", anchor, vectors[part].astype(np.float32))
+        cosines[cosines > NEAR_DUPLICATE] = -1
+        nearest[start : start + step] = part[np.arange(len(part)), cosines.argmax(axis=1)]
+    return nearest
+
+
+class _Corpora:
+    """Draws replies of one corpus."""
+
+    def __init__(self, examples: Examples) -> None:
+        order = np.argsort(examples.corpus, kind="stable")
+        self.replies = examples.reply[order]
+        numbers = np.arange(examples.corpus.max() + 2)
+        self.bounds = np.searchsorted(examples.corpus[order], numbers)
+
+    def draw(self, corpus: Ints, count: int, rng: np.random.Generator) -> Ints:
+        low, high = self.bounds[corpus][:, None], self.bounds[corpus + 1][:, None]
+        return self.replies[rng.integers(low, high, (len(corpus), count))]

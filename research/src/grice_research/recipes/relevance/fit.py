@@ -1,0 +1,344 @@
+"""Fitting one head: the loop, and what is measured on held-out conversations."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+from torch import nn
+
+from grice.metrics.relevance.pairs import history_summary, pair_features
+from grice_research.recipes.relevance.examples import MISSING, Mix, draw_negatives, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from grice_research.recipes.relevance.examples import Examples
+    from grice_research.recipes.relevance.towers import Towers
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float32]
+
+__all__ = [
+    "Fitted",
+    "Material",
+    "Reader",
+    "Settings",
+    "Written",
+    "fit",
+    "fit_together",
+    "held_out_auc",
+]
+
+
+class Settings(NamedTuple):
+    """Everything that was tried in more than one way."""
+
+    mix: Mix = Mix(other_corpus=0.1)
+    hidden: tuple[int, ...] = (512,)
+    dropout: float = 0.3
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.01
+    epochs: int = 3
+    per_epoch: int = 60_000
+    """True replies per epoch; each comes with one false reply."""
+    rated: int = 128
+    """Messages rated by people that are added to every batch of 512 true replies."""
+    written: float = 0.0
+    """Share of the false replies that our own writer gave to the same history (``writer.py``)."""
+    echoed: float = 0.0
+    """Share of the false replies that say the last turn again, or the one before it."""
+    one_turn: float = 0.3
+    two_turns: float = 0.15
+
+
+class Written(NamedTuple):
+    """Replies of the writer.
+
+    Attributes:
+        rows: Which example's history each one answers.
+        reply: Index of its vector.
+        like: An example whose true reply has as many words, so that length tells nothing.
+    """
+
+    rows: Ints
+    reply: Ints
+    like: Ints
+
+
+class Material(NamedTuple):
+    """What heads are fitted on and measured on.
+
+    Attributes:
+        vectors: Half precision, the last row zeros.
+        train: Replies of training conversations; ``weights`` are their chances to be drawn.
+        valid: Replies of held-out conversations.
+        rated_train: Rated messages of training conversations.
+        rated_valid: Rated messages of held-out conversations.
+        written_train: What the writer answered to histories of training conversations.
+        written_valid: The same, held-out conversations.
+    """
+
+    vectors: NDArray[np.float16]
+    train: Examples
+    weights: NDArray[np.float64]
+    valid: Examples
+    rated_train: Examples
+    rated_valid: Examples
+    written_train: Written
+    written_valid: Written
+
+
+class Reader:
+    """Features of examples by the indices of their texts, as the runtime computes them."""
+
+    def __init__(self, vectors: NDArray[np.float16], towers: Towers) -> None:
+        self.vectors = vectors
+        self.towers = towers
+        scale = np.float32(np.sqrt(vectors.shape[1]))
+        with torch.no_grad():
+            self.replies = np.concatenate(
+                [
+                    towers.answer(torch.from_numpy(part.astype(np.float32) * scale)).numpy()
+                    for (part,) in _slices(8192, vectors)
+                ]
+            )
+
+    def __call__(self, history: Ints, reply: Ints) -> torch.Tensor:
+        """Return features of shape (n, features)."""
+        left = self.vectors[history].astype(np.float32)
+        summary = history_summary(left, decay=self.towers.decay)
+        with torch.no_grad():
+            asked = self.towers.ask(torch.from_numpy(summary)).numpy()
+        features = pair_features(
+            left,
+            self.vectors[reply].astype(np.float32),
+            (asked, self.replies[reply]),
+            decay=self.towers.decay,
+        )
+        return torch.from_numpy(features)
+
+
+class Fitted(NamedTuple):
+    """A calibrated head: weights and biases per layer, with what it reached."""
+
+    layers: list[tuple[Floats, Floats]]
+    measured: dict[str, float]
+
+
+BATCH = 512
+
+
+def fit(material: Material, towers: Towers, settings: Settings, seed: int) -> Fitted:
+    """Fit a head, calibrate it on held-out conversations and measure it there."""
+    read = Reader(material.vectors, towers)
+    net, measured = _learned(material, read, settings, seed)
+    return Fitted(_calibrated(material, read, net), measured)
+
+
+def fit_together(
+    material: Material, towers: Towers, settings: Settings, seeds: tuple[int, ...]
+) -> Fitted:
+    """Fit a head with every seed; the result is one network whose log odds are their mean."""
+    read = Reader(material.vectors, towers)
+    nets = [_learned(material, read, settings, seed)[0] for seed in seeds]
+    net = _side_by_side(nets)
+    return Fitted(_calibrated(material, read, net), held_out_auc(material, read, net))
+
+
+def _side_by_side(nets: list[nn.Sequential]) -> nn.Sequential:
+    """Return a network of one wide hidden layer, that of every network in a row."""
+    firsts = [net[0] for net in nets]
+    lasts = [net[-1] for net in nets]
+    wide = nn.Linear(firsts[0].in_features, sum(first.out_features for first in firsts))
+    last = nn.Linear(wide.out_features, 1)
+    with torch.no_grad():
+        wide.weight.copy_(torch.cat([first.weight for first in firsts]))
+        wide.bias.copy_(torch.cat([first.bias for first in firsts]))
+        last.weight.copy_(torch.cat([one.weight for one in lasts], 1) / len(nets))
+        last.bias.copy_(sum(one.bias for one in lasts) / len(nets))
+    return nn.Sequential(wide, nn.ReLU(), last)
+
+
+def _learned(
+    material: Material, read: Reader, settings: Settings, seed: int
+) -> tuple[nn.Sequential, dict[str, float]]:
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    net = _network(read(material.valid.history[:1], material.valid.reply[:1]).shape[1], settings)
+    optimiser = torch.optim.AdamW(net.parameters(), weight_decay=settings.weight_decay)
+    steps = settings.epochs * (settings.per_epoch // BATCH)
+    step, began = 0, time.monotonic()
+    for epoch in range(settings.epochs):
+        net.train()
+        loss = torch.zeros(())
+        for features, labels in _batches(material, read, settings, rng):
+            rate = settings.learning_rate * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
+            optimiser.param_groups[0]["lr"] = rate
+            loss = nn.functional.binary_cross_entropy_with_logits(net(features)[:, 0], labels)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            step += 1
+        measured = held_out_auc(material, read, net)
+        shown = "  ".join(f"{name} {value:.4f}" for name, value in measured.items())
+        print(f"seed {seed} epoch {epoch} {time.monotonic() - began:.0f} s  {shown}", flush=True)
+    return net, measured
+
+
+def _network(inputs: int, settings: Settings) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for width in settings.hidden:
+        layers += [nn.Linear(inputs, width), nn.ReLU(), nn.Dropout(settings.dropout)]
+        inputs = width
+    return nn.Sequential(*layers, nn.Linear(inputs, 1))
+
+
+def _batches(
+    material: Material, read: Reader, settings: Settings, rng: np.random.Generator
+) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    train, rated = material.train, material.rated_train
+    rows = rng.choice(len(train.reply), settings.per_epoch, p=material.weights)
+    false = draw_negatives(train, rows, settings.mix, material.vectors, rng)
+    asked = rows
+    if settings.written or settings.echoed:  # else the draws are those of the shipped model
+        rows, asked, false = _machine_made(material, rows, false, settings, rng)
+    for start in range(0, len(rows) - BATCH + 1, BATCH):
+        part = rows[start : start + BATCH]
+        people = rng.integers(0, len(rated.reply), settings.rated)
+        before = _shorten(train.history[part], settings, rng)
+        others = asked[start : start + BATCH]
+        before_false = np.where((others == part)[:, None], before, train.history[others])
+        rated_before = _shorten(rated.history[people], settings, rng)
+        history = np.concatenate([before, before_false, rated_before])
+        reply = np.concatenate(
+            [train.reply[part], false[start : start + BATCH], rated.reply[people]]
+        )
+        labels = np.concatenate([np.ones(BATCH), np.zeros(BATCH), rated.good[people]])
+        yield (
+            read(history, reply),
+            torch.from_numpy(labels.astype(np.float32)),
+        )
+
+
+def _machine_made(
+    material: Material, rows: Ints, false: Ints, settings: Settings, rng: np.random.Generator
+) -> tuple[Ints, Ints, Ints]:
+    """Put written and echoed replies among the false ones.
+
+    Returned are the examples with the true replies, those with the histories of the false ones,
+    and the false replies.
+    """
+    rows, asked, false = rows.copy(), rows.copy(), false.copy()
+    chance = rng.random(len(rows))
+    made = chance < settings.written
+    written = material.written_train
+    chosen = rng.integers(0, len(written.rows), made.sum())
+    asked[made], false[made], rows[made] = (column[chosen] for column in written)
+    again = (chance >= settings.written) & (chance < settings.written + settings.echoed)
+    false[again] = _echo(material.train.history[rows[again]], rng)
+    return rows, asked, false
+
+
+def _echo(history: Ints, rng: np.random.Generator) -> Ints:
+    """Return for each history its last turn, or the one before it if there is one."""
+    own = (rng.random(len(history)) < 0.5) & (history[:, -2] != MISSING)
+    return np.where(own, history[:, -2], history[:, -1])
+
+
+def _shorten(history: Ints, settings: Settings, rng: np.random.Generator) -> Ints:
+    return shorten(history, rng, one=settings.one_turn, two=settings.two_turns)
+
+
+def _logits(read: Reader, net: nn.Module, history: Ints, reply: Ints) -> Floats:
+    net.eval()
+    with torch.no_grad():
+        parts = [net(read(*part))[:, 0] for part in _slices(2048, history, reply)]
+    return torch.cat(parts).numpy()
+
+
+def _slices(size: int, *columns: Ints) -> Iterator[tuple[Ints, ...]]:
+    for start in range(0, len(columns[0]), size):
+        yield tuple(column[start : start + size] for column in columns)
+
+
+KINDS = {
+    "random": Mix(),
+    "same_conversation": Mix(same_conversation=1.0),
+    "near_history": Mix(near_history=1.0),
+}
+
+
+def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, float]:
+    """Return how often a true reply beats a false one, and a good message a bad one."""
+    valid, rated = material.valid, material.rated_valid
+    true = _logits(read, net, valid.history, valid.reply)
+    rows = np.arange(len(valid.reply))
+    measured = {}
+    for name, mix in KINDS.items():
+        false = draw_negatives(valid, rows, mix, material.vectors, np.random.default_rng(7))
+        measured[name] = auc(true, _logits(read, net, valid.history, false))
+    made = material.written_valid
+    if len(made.rows):
+        lost = _logits(read, net, valid.history[made.rows], made.reply)
+        measured["written"] = auc(true[made.like], lost)
+    echo = _echo(valid.history, np.random.default_rng(7))
+    measured["echoed"] = auc(true, _logits(read, net, valid.history, echo))
+    people = _logits(read, net, rated.history, rated.reply)
+    measured["people"] = auc(people[rated.good == 1], people[rated.good == 0])
+    return measured
+
+
+def auc(high: Floats, low: Floats) -> float:
+    """Return the chance that a value of the first group exceeds one of the second."""
+    ranks = rankdata(np.concatenate([high, low]))
+    wins = ranks[: len(high)].sum() - len(high) * (len(high) + 1) / 2
+    return float(wins / (len(high) * len(low)))
+
+
+def _calibrated(
+    material: Material, read: Reader, net: nn.Sequential
+) -> list[tuple[Floats, Floats]]:
+    """Return the layers, the last one scaled and shifted by what held-out replies say.
+
+    Scale and shift are those of a logistic regression on true replies and as many random replies
+    of the same corpus: afterwards 0.5 is the point where both are equally likely.
+    """
+    valid = material.valid
+    rows = np.arange(len(valid.reply))
+    false = draw_negatives(valid, rows, Mix(), material.vectors, np.random.default_rng(8))
+    logits = np.concatenate(
+        [
+            _logits(read, net, valid.history, valid.reply),
+            _logits(read, net, valid.history, false),
+        ]
+    )
+    labels = np.repeat([1.0, 0.0], len(rows))
+    scale, shift = _logistic_regression(logits.astype(np.float64), labels)
+    layers = [
+        (layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy().copy())
+        for layer in net
+        if isinstance(layer, nn.Linear)
+    ]
+    weight, bias = layers[-1]
+    layers[-1] = (weight * np.float32(scale), bias * np.float32(scale) + np.float32(shift))
+    return layers
+
+
+def _logistic_regression(
+    logits: NDArray[np.float64], labels: NDArray[np.float64], steps: int = 25
+) -> tuple[float, float]:
+    """Return scale and shift that maximise the likelihood, by Newton's method."""
+    inputs = np.stack([logits, np.ones_like(logits)])
+    solution = np.array([1.0, 0.0])
+    for _ in range(steps):
+        chance = 1 / (1 + np.exp(-solution @ inputs))
+        gradient = inputs @ (labels - chance)
+        curvature = (inputs * (chance * (1 - chance))) @ inputs.T
+        solution += np.linalg.solve(curvature, gradient)
+    return float(solution[0]), float(solution[1])

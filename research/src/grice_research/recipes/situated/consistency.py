@@ -1,0 +1,114 @@
+"""Measure how far the released entities agree with themselves: a bound for any tagger by phrase.
+
+    python -m grice_research.recipes.situated.consistency --data ../shared/data
+
+A phrase that the release marks as a place, date, time or event somewhere is looked for in all
+released statements, as whole words in any case. Where it stands outside of every released entity
+the release has left out what it marks elsewhere. A reader that knows for each phrase what the
+release does most often, and does that everywhere, is scored as the tagger is: no tagger that takes
+the same phrase for the same thing can be nearer. Phrases that stand once agree with themselves, and
+where a span begins and ends is taken as released, so that the bound is kind. The second figure is
+of the phrases that stand in other statements too, each read as those other statements do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from grice.situated.records import CONTEXTS
+from grice.stats.estimate import Estimate
+from grice_research.benches._situatedgen import ARTICLE, named_entities, ratio
+from grice_research.recipes.situated.corpora import SOURCES, rows
+
+WORD = re.compile(r"\w+|[^\w\s]")
+
+
+class Said(NamedTuple):
+    """The phrases of a statement: those marked as context, and those left out here."""
+
+    marked: frozenset[str]
+    left: frozenset[str]
+
+
+def bare(name: str) -> str:
+    return ARTICLE.sub("", name.lower()).strip()
+
+
+def read(data: Path) -> dict[str, list[Said]]:
+    """Return what the release says of every phrase in every statement, by source."""
+    lines = {
+        source: [
+            (str(row["statement"]).lower(), named_entities(row))
+            for row in rows(data / f"situatedgen/statements_{source}.jsonl.gz")
+        ]
+        for source in SOURCES
+    }
+    first: dict[str, set[str]] = {}
+    for text, found in (line for part in lines.values() for line in part):
+        for name, label in found:
+            if label in CONTEXTS and bare(name) in text:
+                first.setdefault(WORD.findall(bare(name))[0], set()).add(bare(name))
+    return {source: [_said(*line, first) for line in part] for source, part in lines.items()}
+
+
+def _said(text: str, found: list[tuple[str, str]], first: dict[str, set[str]]) -> Said:
+    covered = [
+        one.span() for name, _ in found for one in re.finditer(re.escape(name.lower()), text)
+    ]
+    marked = {bare(name) for name, label in found if label in CONTEXTS}
+    left = set()
+    for phrase in {name for word in WORD.findall(text) for name in first.get(word, ())} - marked:
+        for one in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
+            if all(one.end() <= start or end <= one.start() for start, end in covered):
+                left.add(phrase)
+    return Said(frozenset(marked), frozenset(left))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    said = read(parser.parse_args().data)
+    every = [one for part in said.values() for one in part]
+    marked = Counter(phrase for one in every for phrase in one.marked)
+    left = Counter(phrase for one in every for phrase in one.left)
+    often = {phrase for phrase, count in marked.items() if count > left[phrase]}
+    rare = marked.keys() - often
+    print(f"{len(marked):,} phrases, marked {sum(marked.values()):,} times")
+    print(f"those mostly marked are left out {sum(left[phrase] for phrase in often):,} times")
+    print(f"{len(rare):,} are mostly left out, marked {sum(marked[one] for one in rare):,} times")
+    print("| source | F1 of the reader by phrase | by other statements | n |\n|---|---|---|---|")
+    for source, part in (*said.items(), ("all", every)):
+        whole = f1([(one.marked, (one.marked | one.left) & often) for one in part])
+        others = f1([elsewhere(one, marked, left) for one in part])
+        print(f"| {source} | {shown(whole)} | {shown(others)} | {whole.n:,} |")
+
+
+def elsewhere(
+    one: Said, marked: Counter[str], left: Counter[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the marked phrases that stand in other statements too, and what those would mark."""
+    counts = {
+        phrase: (marked[phrase] - (phrase in one.marked), left[phrase] - (phrase in one.left))
+        for phrase in one.marked | one.left
+    }
+    known = frozenset(phrase for phrase, both in counts.items() if sum(both))
+    return one.marked & known, frozenset(p for p in known if counts[p][0] > counts[p][1])
+
+
+def f1(pairs: Iterable[tuple[frozenset[str], frozenset[str]]]) -> Estimate:
+    both = list(pairs)
+    right = [2.0 * len(a & b) for a, b in both]
+    return ratio(right, [float(len(a) + len(b)) for a, b in both])
+
+
+def shown(found: Estimate) -> str:
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+if __name__ == "__main__":
+    main()

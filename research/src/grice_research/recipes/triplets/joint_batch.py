@@ -1,0 +1,129 @@
+"""Some dialogues as tensors, read by the joint network: links and answers by head span."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from grice.triplets.structure import layout_of, structure
+from grice_research.recipes.triplets.joint_network import Joint, Spans
+from grice_research.recipes.triplets.joint_rows import Dialogue, Question, Rows
+from grice_research.surface import EDGES
+from grice_research.triplets.answers import BINS, LONGEST
+
+
+class Batch:
+    """Some dialogues as tensors; gathers the head spans that are asked about as it is used."""
+
+    def __init__(self, net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> None:
+        self.net, self.rows, self.dialogues = net, rows, dialogues
+        longest = max(len(one.ids) for one in dialogues)
+        self.mask = torch.zeros(len(dialogues), longest)
+        self.low = torch.zeros(len(dialogues), longest, net.size)
+        for i, one in enumerate(dialogues):
+            self.mask[i, : len(one.ids)] = 1
+            self.low[i, : len(one.ids)] = low[one.name]
+        self.text: dict[int, int] = {}
+        self.heads: dict[int, int] = {}
+
+    def head(self, span: int, text: int) -> int:
+        """Return the number of a head span among those of the batch."""
+        self.text.setdefault(span, text)
+        return self.heads.setdefault(span, len(self.heads))
+
+    def run(self) -> None:
+        """Read the dialogues, once, and again for each head."""
+        spans = list(self.heads)
+        texts = torch.tensor([self.text[span] for span in spans])
+        first, end = torch.tensor(self.rows.tokens[spans]).unbind(1)
+        at = torch.arange(self.mask.shape[1])
+        marks = ((at >= first[:, None]) & (at < end[:, None])).float()
+        below = self.net.read(self.low, self.mask)
+        if self.net.encoder is not None:
+            self.states = self.net.reread(below[texts], self.mask[texts], marks)
+            self.row_of = torch.arange(len(spans))
+        else:
+            self.states, self.row_of = below, texts
+        self.sums = self.net.sums(self.states)
+        self.vectors = self.net.spans(self.states, self.sums, Spans(self.row_of, first, end))
+
+    def links(self, pairs: np.ndarray) -> torch.Tensor:
+        """Return the numbers of pairs by their numbers in ``rows``."""
+        sides = self.rows.pairs[pairs]
+        heads = torch.tensor([self.heads[span] for span in sides[:, 0]])
+        first, end = torch.tensor(self.rows.tokens[sides[:, 1]]).unbind(1)
+        tails = self.net.spans(self.states, self.sums, Spans(self.row_of[heads], first, end))
+        return self.net.links(self.vectors[heads], tails, torch.tensor(self.rows.structure[pairs]))
+
+    def answers(self, asked: list[tuple[int, Question]]) -> torch.Tensor:
+        """Return the log scores of all spans for questions, each with the place of its dialogue."""
+        heads = torch.tensor([self.heads[one.span] for _, one in asked])
+        held = self.mask.clone()
+        held[:, 0] = 0
+        for i, one in enumerate(self.dialogues):
+            held[i, len(one.ids) - 1] = 0
+        texts = torch.tensor([self.text[span] for span in self.heads])
+        held = held if self.net.encoder is None else held[texts]
+        bins = np.full((len(asked), self.mask.shape[1]), BINS - 1)
+        for row, (i, one) in enumerate(asked):
+            dialogue = self.dialogues[i]
+            bins[row, : len(dialogue.ids)] = _bins(dialogue, self.rows.places[one.span])
+        relation = torch.tensor([one.relation for _, one in asked])
+        return self.net.answers(self.states, held, self.row_of[heads], self.vectors[heads],
+                                relation, torch.tensor(bins))  # fmt: skip
+
+    def candidates(self, listed: list[tuple[int, Question, list[tuple[int, int]]]]) -> torch.Tensor:
+        """Return the numbers of token spans as tails of questions, ``(spans, 3)``, all in a row."""
+        heads, spans, relations, numbers = [], [], [], []
+        for i, one, wanted in listed:
+            dialogue = self.dialogues[i]
+            place = tuple(int(x) for x in self.rows.places[one.span])
+            head, layout = dialogue.text[slice(*place)], layout_of(dialogue.text)
+            heads += [self.heads[one.span]] * len(wanted)
+            relations += [one.relation] * len(wanted)
+            spans += wanted
+            for first, end in wanted:
+                at = int(dialogue.starts[first]), int(dialogue.ends[end - 1])
+                numbers.append(structure(layout, head, dialogue.text[slice(*at)], place, at))
+        first, end = torch.tensor(spans).unbind(1)
+        row = torch.tensor(heads)
+        tails = self.net.spans(self.states, self.sums, Spans(self.row_of[row], first, end))
+        found = self.net.links(self.vectors[row], tails, torch.tensor(np.stack(numbers)))
+        return found[torch.arange(len(row)), :, torch.tensor(relations)]
+
+
+def _bins(dialogue: Dialogue, place: np.ndarray) -> np.ndarray:
+    """Return the bin of each token's distance to the head, as :func:`distance_bins` has it."""
+    after, before = dialogue.starts - place[1], place[0] - dialogue.ends
+    gap = np.maximum(np.maximum(after, before), 0)
+    found = np.searchsorted(EDGES, gap, side="right") - 1 + np.where(before >= 0, len(EDGES), 0)
+    return np.where((after < 0) & (before < 0), BINS - 2, found)
+
+
+def best(scores: torch.Tensor, count: int) -> list[tuple[float, int, int]]:
+    """Return the best answers as log probability, first token, and the one behind the last."""
+    log = scores.flatten() - scores.logsumexp((0, 1))
+    found, at = log.topk(min(count, len(log)))
+    return [(float(x), int(i) // LONGEST, int(i) // LONGEST + int(i) % LONGEST + 1)
+            for x, i in zip(found, at, strict=True)]  # fmt: skip
+
+
+def prepare(batch: Batch, *, negatives: bool) -> tuple[np.ndarray, np.ndarray, list]:
+    """Gather the rows of a batch: NLI, choice, questions."""
+    rows = batch.rows
+    nli, choice, asked = [], [], []
+    for i, one in enumerate(batch.dialogues):
+        mine = {q.span for q in one.questions}
+        for row in one.nli:
+            head = rows.pairs[rows.nli[row, 0], 0]
+            # A head that nothing else is asked about costs a pass of its own.
+            if negatives or rows.nli[row, 2] or head in mine:
+                batch.head(head, i)
+                nli.append(row)
+        for row in one.choice:
+            batch.head(rows.pairs[rows.choice[row, 0], 0], i)
+            choice.append(row)
+        for question in one.questions:
+            batch.head(question.span, i)
+            asked.append((i, question))
+    return np.array(nli, int), np.array(choice, int), asked

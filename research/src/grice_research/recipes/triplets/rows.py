@@ -1,0 +1,80 @@
+"""Spans, pairs of spans and rows of the tasks as arrays, kept in ``work/rows.npz``.
+
+python -m grice_research.recipes.triplets.rows [--data ../shared/data]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grice.knowledge.schema import load_schema
+from grice.triplets.files import read_negatives
+from grice.triplets.structure import locate, structure
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.triplets.data import WORK, load
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    data = parser.parse_args().data
+    cider = load(data)
+    relations = {name: i for i, name in enumerate(load_schema("cider").relations)}
+    spans: dict[tuple[str, str], int] = {}
+    pairs: dict[tuple[int, int], int] = {}
+    features: list[np.ndarray] = []
+
+    def pair(dialogue: str, head: str, tail: str) -> int:
+        sides = [one.strip() for one in (head, tail)]
+        key = tuple(spans.setdefault((dialogue, side), len(spans)) for side in sides)
+        if key not in pairs:
+            pairs[key] = len(pairs)
+            layout = cider.layouts[dialogue]
+            places = [locate(layout.text, side) for side in sides]
+            features.append(structure(layout, *sides, *places))
+        return pairs[key]
+
+    nli, choice, more = [], [], []
+    for one in cider.items:
+        fold, relation = cider.folds[one.dialogue], relations[one.relation]
+        nli.append((pair(one.dialogue, one.head, one.tail), relation, 1, fold, 1))
+        if one.options is not None:
+            four = [pair(one.dialogue, one.head, option) for option in one.options]
+            choice.append((*four, relation, one.label, fold))
+            # The options before filtering are wrong too: more to learn from, never tested on.
+            others = [
+                option
+                for option in one.first_options
+                if option not in one.options and option.strip() in cider.alone
+            ]
+            extra = [pair(one.dialogue, one.head, option) for option in others]
+            more.append((*extra, *[four[0]] * (3 - len(extra)), len(extra)))
+    for one in read_negatives(data / "cider" / "nli_frozen_negatives.tsv.gz"):
+        fold, relation = cider.folds[one.dialogue], relations[one.relation]
+        nli.append((pair(one.dialogue, one.head, one.tail), relation, 0, fold, int(one.train)))
+    context, found = [], []
+    for dialogue, span in spans:
+        place = locate(cider.layouts[dialogue].text, span)
+        found.append(place or (-1, -1))
+        context.append(
+            cider.alone[span] if place is None else cider.readings[dialogue].vector(place)
+        )
+    names = sorted({dialogue for dialogue, _ in spans})
+    number = {name: i for i, name in enumerate(names)}
+    np.savez(
+        WORK / "rows.npz",
+        context=np.stack(context).astype(np.float16),
+        alone=np.stack([cider.alone[span] for _, span in spans]).astype(np.float16),
+        places=np.array(found),
+        names=np.array(names),
+        dialogue=np.array([number[dialogue] for dialogue, _ in spans]),
+        pairs=np.array(list(pairs)),
+        structure=np.stack(features).astype(np.float16),
+        nli=np.array(nli),
+        choice=np.array(choice),
+        more=np.array(more),
+    )
+    print(len(spans), "spans", len(pairs), "pairs", len(nli), "nli", len(choice), "choice")
+
+
+if __name__ == "__main__":
+    main()

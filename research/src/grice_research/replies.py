@@ -1,0 +1,308 @@
+"""Replies whose event commonsense people rated, as the benches of ACCENT's sets measure them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.metrics.commonsense import combined, commonsense
+from grice.metrics.commonsense.scorers import (
+    Sources,
+    as_knowledge_base,
+    cautious_score,
+    find_scorer,
+    mean_score,
+    nearest_known,
+)
+from grice.records import Triple, TripleEvidence
+from grice.runtime.protocols import Pair
+from grice.scoring.items import responses
+from grice.scoring.loaded import load_metric
+from grice.stats import compare_correlations, correlation, partial_correlation, system_level
+from grice_research.published import load_bench
+from grice_research.rows import Row
+from grice_research.surface import TURNS
+from grice_research.triples import knowledge_of
+from grice_research.workshop import Left
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.evaluation.datasets import Rated
+    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.plausibility import TripleHead
+    from grice.records import Judgement, Response
+    from grice.runtime.protocols import Encoder, PairClassifier
+    from grice.stats.estimate import Estimate
+    from grice_research.rows import Kind
+    from grice_research.workshop import Workshop
+
+__all__ = [
+    "Column",
+    "Replies",
+    "baseline",
+    "by_language_models",
+    "correlations",
+    "differences",
+    "floors",
+    "gold_columns",
+    "judged",
+    "printed",
+    "read_replies",
+    "systems",
+]
+
+ASPECT = "events"
+CHOSEN_SHARE = 0.8
+"""Of the fit by a language model; ``grice_research.recipes.plausibility.share`` chose it."""
+PERSON = "Human"
+
+
+class Replies(NamedTuple):
+    """The replies of a set.
+
+    Attributes:
+        responses: With the turns before them.
+        human: Mean rating of each.
+        system: Who wrote each; None if not stated.
+        triples: What people drew from each; empty where the set has none.
+        stamp: Name and hash of the set.
+    """
+
+    responses: tuple[Response, ...]
+    human: tuple[float, ...]
+    system: tuple[str | None, ...]
+    triples: tuple[tuple[Triple, ...], ...]
+    stamp: str
+
+    @property
+    def machine(self) -> list[bool]:
+        """Whether a machine wrote each reply."""
+        return [name is not None and name != PERSON for name in self.system]
+
+
+class Column(NamedTuple):
+    """One value per reply.
+
+    Attributes:
+        row: Whose values they are.
+        values: As many as replies.
+        counts: How many triples each rests on; empty if it rests on none.
+        signature: What exactly was computed.
+        why: What to keep in mind.
+    """
+
+    row: str
+    values: Sequence[float]
+    counts: Sequence[int] = ()
+    signature: str = ""
+    why: str = ""
+
+
+def read_replies(shop: Workshop, name: str) -> Replies:
+    """Return the replies of a rated set."""
+    rated: Rated = shop.rated(name)
+    human = [item.human(ASPECT) for item in rated.items]
+    if None in human:
+        raise InputError(f"{name}: a reply has no rating of its events")
+    return Replies(
+        tuple(responses(item.conversation)[-1] for item in rated.items),
+        tuple(float(value) for value in human if value is not None),
+        tuple(item.system for item in rated.items),
+        tuple(_drawn(item.conversation.meta.get("tuples")) for item in rated.items),
+        rated.stamp,
+    )
+
+
+def _drawn(tuples: object) -> tuple[Triple, ...]:
+    groups = tuples.values() if isinstance(tuples, dict) else ()
+    return tuple(Triple(*one[:3]) for group in groups for one in group)
+
+
+def judged(shop: Workshop, replies: Replies, row: str, **options: object) -> Column:
+    """Return what the metric ``commonsense`` gives with some of its options set."""
+    loaded = load_metric(commonsense, shop.models(), options)
+    found = loaded.judge(replies.responses)
+    abstained = sum(one.status == "abstained" for one in found)
+    counts = [len(_triples(one)) for one in found]
+    why = f"{np.mean(counts):.1f} triples per reply, {abstained} replies not judged"
+    values = [_value(one) for one in found]
+    return Column(row, values, counts, f"{loaded.signature}|on:{replies.stamp}:{ASPECT}", why)
+
+
+def by_language_models(shop: Workshop, replies: Replies) -> Iterator[Column]:
+    """Yield the metric ``commonsense`` with language models as judges of fit, and these alone.
+
+    None ships: each folder that the recipe ``language_model`` has made is one. Beside the
+    share that ships stands the one that DECO's training part chose for them.
+    """
+    try:
+        cards = sorted(shop.weights("language_model").glob("*/card.toml"))
+    except Left:
+        return
+    for card in cards:
+        name, reference = card.parent.name, f"file:{card.parent}"
+        yield judged(shop, replies, f"commonsense, fit by {name}", relevance=reference)
+        yield judged(shop, replies, f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
+                     relevance=reference, share=CHOSEN_SHARE)  # fmt: skip
+        yield judged(shop, replies, f"fit by {name} alone", relevance=reference, share=1.0)
+
+
+def baseline(shop: Workshop, replies: Replies, name: str, metric: str) -> Column:
+    """Return what another metric gives for the replies of a set, 0 where it gives nothing."""
+    values = [0.0 if value is None else value for value in shop.metric_values(metric, name)]
+    signature = f"{shop.grader(metric)[1][metric]}|on:{replies.stamp}:{ASPECT}"
+    return Column(metric, values, signature=signature)
+
+
+def _value(judgement: Judgement) -> float:
+    if judgement.value is None:
+        raise InputError(f"commonsense failed: {judgement.reason}")
+    return judgement.value
+
+
+def _triples(judgement: Judgement) -> list[TripleEvidence]:
+    return [one for one in judgement.evidence if isinstance(one, TripleEvidence)]
+
+
+def gold_columns(
+    shop: Workshop, replies: Replies, row: str, scorer: str, *, share: float
+) -> Iterator[Column]:
+    """Yield the metric with the triples that people drew in place of its own, and these alone.
+
+    At last the triples alone with ACCENT's mean, where a reply without any has 0.5.
+    """
+    references = commonsense.models
+    models = shop.models()
+    references = references | {"knowledge": knowledge_of(scorer)}
+    head = cast("TripleHead", models.open(references["plausibility"]))
+    encoder = cast("Encoder", models.open(references["encoder"]))
+    store = cast("Shelf", models.open(references["knowledge"]))
+    fit = cast("PairClassifier", models.open(references["relevance"]))
+    distinct = list(dict.fromkeys(triple for each in replies.triples for triple in each))
+    nearest = nearest_known(distinct, store, encoder)
+    sources = Sources(head, as_knowledge_base(store, encoder), encoder, nearest=nearest)
+    scores = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
+    pairs = [Pair(tuple(t.text for t in r.history[-TURNS:]), r.text) for r in replies.responses]
+    fits = fit.classify(pairs)
+    counts = [len(each) for each in replies.triples]
+    stamps = "|".join(f"{name}:{models.fingerprint(ref)}" for name, ref in references.items())
+    for title, weight, pool in (
+        (row, share, cautious_score),
+        (f"{row}, triples alone", 0.0, cautious_score),
+        (f"{row}, triples alone, mean", 0.0, mean_score),
+    ):
+        values = [
+            combined(pool([scores[triple] for triple in each]), one, weight)
+            for each, one in zip(replies.triples, fits, strict=True)
+        ]
+        signature = (
+            f"{title}|scorer:{scorer}|pool:{pool.__name__}|share:{weight}|{stamps}"
+            f"|on:{replies.stamp}"
+        )
+        yield Column(title, values, counts, signature, f"{np.mean(counts):.1f} triples per reply")
+
+
+def correlations(
+    column: Column,
+    replies: Replies,
+    kind: Kind,
+    published: Mapping[str, float] | None = None,
+    beside: str = "",
+) -> Iterator[Row]:
+    """Yield correlations with the ratings: of all, of machines' replies, given the triples' number.
+
+    Args:
+        column: The values.
+        replies: The replies.
+        kind: ``ours`` or ``floor``.
+        published: Printed figures by measure.
+        beside: The printed row they stand in.
+    """
+    for measure in ("pearson", "spearman"):
+        yield Row(
+            row=column.row,
+            measure=measure,
+            found=correlation(column.values, replies.human, kind=measure, interval="bca"),
+            kind=kind,
+            published=(published or {}).get(measure),
+            beside=beside if (published or {}).get(measure) is not None else "",
+            why=column.why,
+            signature=column.signature,
+        )
+    machine = np.flatnonzero(replies.machine)
+    values, human = np.asarray(column.values), np.asarray(replies.human)
+    if 0 < len(machine) < len(values) and np.ptp(values[machine]) > 0:
+        for measure in ("pearson", "spearman"):
+            found = correlation(values[machine], human[machine], kind=measure, interval="bca")  # type: ignore[arg-type]
+            yield Row(row=f"{column.row}, machine replies", measure=measure, found=found,
+                      kind=kind, why=column.why, signature=column.signature)  # fmt: skip
+    if len(column.counts) and np.ptp(column.counts) > 0:
+        given = [float(count) for count in column.counts]
+        found = partial_correlation(column.values, replies.human, [given], interval="bca")
+        yield Row(row=f"{column.row}, given the number of triples", measure="spearman",
+                  found=found, kind=kind, why=column.why, signature=column.signature)  # fmt: skip
+
+
+def floors(shop: Workshop, replies: Replies, name: str) -> list[Column]:
+    """Return the values that read little or nothing: length, cosine, who wrote the reply."""
+    found = [baseline(shop, replies, name, metric) for metric in ("log_length", "cosine_last_turn")]
+    lengths = [float(np.log(max(1, len(response.text)))) for response in replies.responses]
+    found.append(Column("log_characters", lengths))
+    if any(replies.machine) and not all(replies.machine):
+        people = [float(name == PERSON) for name in replies.system]
+        found.append(Column("oracle: a person wrote it", people))
+    return found
+
+
+def differences(first: Column, others: Sequence[Column], replies: Replies) -> Iterator[Row]:
+    """Yield how far a column's rank correlation is above each other one's, paired bootstrap."""
+    columns = {column.row: column.values for column in (first, *others)}
+    compared = compare_correlations(
+        columns, replies.human, kind="spearman", baseline=first.row, interval="percentile"
+    )
+    for one in compared.comparisons:
+        # The comparison names the baseline on either side; here it is always the first.
+        sign = 1.0 if one.first == first.row else -1.0
+        other = one.second if one.first == first.row else one.first
+        yield Row(
+            row=f"{first.row} less {other}",
+            measure="difference of spearman",
+            found=_turned(one.difference, sign),
+            kind="ours",
+            why=f"{one.test}, p {one.p_value:.3f}",
+            signature=first.signature,
+        )
+
+
+def _turned(found: Estimate, sign: float) -> Estimate:
+    if sign > 0:
+        return found
+    low = None if found.high is None else -found.high
+    high = None if found.low is None else -found.low
+    return msgspec.structs.replace(found, value=-found.value, low=low, high=high)
+
+
+def systems(column: Column, replies: Replies) -> Iterator[Row]:
+    """Yield how the means of the systems correlate with their mean ratings."""
+    names = [name or "" for name in replies.system]
+    for measure in ("pearson", "spearman"):
+        found = system_level(column.values, replies.human, names, kind=measure)
+        means = sorted(found.metric.items(), key=lambda entry: entry[1])
+        order = " < ".join(f"{name} {value:.3f}" for name, value in means)
+        yield Row(row=column.row, measure=f"system {measure}", found=found.correlation,
+                  kind="ours", why=order, signature=column.signature)  # fmt: skip
+
+
+def printed(table: str, on: str) -> Iterator[Row]:
+    """Yield the printed figures of a set in one of the paper's tables."""
+    found = next(one for one in load_bench("accent").tables if one.id == table)
+    heads = found.heads()
+    for name, cells in found.body().items():
+        for column, cell in zip(heads, cells, strict=True):
+            if column.on == on and cell is not None:
+                yield Row(row=f"{name} ({table})", measure=column.measure, found=None,
+                          kind="printed", published=cell.value, why=found.why)  # fmt: skip

@@ -1,0 +1,110 @@
+"""What the bench of a task gives: rows of figures, ours, printed ones and floors alike."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from grice.stats.estimate import Estimate
+from grice_research.replication import Computation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from grice_research.workshop import Workshop
+
+__all__ = [
+    "DIFFERENCE",
+    "LIKENESS",
+    "Kind",
+    "Row",
+    "Task",
+    "computation_of",
+    "find_task",
+    "task_names",
+]
+
+Kind: TypeAlias = Literal["printed", "ours", "floor"]
+DIFFERENCE, LIKENESS = "difference of ", "spearman with "
+"""How measures begin that compare two scores of the same items, and not one with people."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure that the bench of a task has measured.
+
+    Attributes:
+        row: Whose figure it is, such as ``embedded`` or ``halved keywords``.
+        measure: What is measured, such as ``macro_f1``; shares are 0 to 1.
+        found: The figure with its interval and n; None for a printed one that nobody can check.
+        kind: ``ours``, a trivial ``floor``, or ``printed``: a published system, whose released
+            output, if there is any, is measured here.
+        on: The data, if a bench has several, with what was done to them.
+        published: The printed figure; of ours, that of the row it is set beside.
+        beside: The printed row that ours is set beside.
+        rounding: How far a value may be from the printed figure to count as the same.
+        lower: Whether lower is better.
+        why: What the figure rests on, or why there is none.
+        signature: What exactly was computed: models, settings, data.
+        computed: How the value was computed, where that is not what the kind says: of a printed
+            system from released files, of anything else by another method.
+        difference: The value less that of the released scores of ``beside`` on the same items.
+        metric: The metric of this package whose limits the row shows, with its default settings.
+        baseline: The trivial baseline that the metric is compared with on the same items: the
+            measure begins with :data:`DIFFERENCE` (metric less baseline) or :data:`LIKENESS`.
+    """
+
+    row: str
+    measure: str
+    found: Estimate | None
+    kind: Kind
+    on: str = ""
+    published: float | None = None
+    beside: str = ""
+    rounding: float = 0.005
+    lower: bool = False
+    why: str = ""
+    signature: str = ""
+    computed: Computation | None = None
+    difference: Estimate | None = None
+    metric: str = ""
+    baseline: str = ""
+
+
+def computation_of(kind: Kind, stated: Computation | None) -> Computation:
+    """Return how the figures of a row are computed: as stated, or as its kind says."""
+    return stated or ("released files" if kind == "printed" else "another method")
+
+
+class Task(NamedTuple):
+    """The bench of a task: one module of ``benches/``.
+
+    Attributes:
+        title: What it is about; ``TITLE`` of the module.
+        paper: Where the task was published; ``PAPER``.
+        measure: Yields the rows; its function ``measure``.
+    """
+
+    title: str
+    paper: str
+    measure: Callable[[Workshop], Iterator[Row]]
+
+
+PACKAGE = "grice_research.benches"
+
+
+def task_names() -> list[str]:
+    """Return the names of all benches of tasks: the modules of ``benches/``, ``-`` for ``_``."""
+    package = import_module(PACKAGE)
+    names = (found.name for found in iter_modules(package.__path__))
+    return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
+
+
+def find_task(name: str) -> Task | None:
+    """Return the bench of a task; None if there is none of that name."""
+    if name not in task_names():
+        return None
+    module = import_module(f"{PACKAGE}.{name.replace('-', '_')}")
+    return Task(module.TITLE, module.PAPER, module.measure)

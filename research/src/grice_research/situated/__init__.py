@@ -1,0 +1,1 @@
+"""Contrastive statements by any generator of text."""

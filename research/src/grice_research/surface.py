@@ -1,0 +1,45 @@
+"""The private names of grice that benches and recipes stand on, each imported here alone.
+
+What a module of grice declares in ``__all__`` is imported from there. The rest may be renamed at
+any time: then this file breaks and no other, and a test says so. Helpers of the command line are
+imported by :mod:`grice_research.command` and :mod:`grice_research.terminal` alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.graphs.baselines import STOP_WORDS
+from grice.graphs.kernel import projections, random_features
+from grice.knowledge.extractor import Scale
+from grice.metrics.coherence.aggregation import LOWEST
+from grice.metrics.commonsense import TURNS
+from grice.metrics.engagement.replies import WIDTH
+from grice.perturb.irrelevancy import base, exchanged, placeholder
+from grice.situated.contrast import sample_contexts
+from grice.stats.correlations import complete
+from grice.triplets.files import Negative
+from grice.triplets.statistics import TABLE_9
+from grice.triplets.structure import EDGES
+
+if TYPE_CHECKING:
+    from grice.evaluation.domain import Encode
+
+__all__ = [
+    "EDGES",
+    "LOWEST",
+    "STOP_WORDS",
+    "TABLE_9",
+    "TURNS",
+    "WIDTH",
+    "Encode",
+    "Negative",
+    "Scale",
+    "base",
+    "complete",
+    "exchanged",
+    "placeholder",
+    "projections",
+    "random_features",
+    "sample_contexts",
+]

@@ -1,0 +1,104 @@
+"""Published tables on the terminal, 80 columns wide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from grice.cli.terminal import console
+from grice_research.runs import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from grice_research.figures import Figure
+    from grice_research.published import Bench
+    from grice_research.wins import Win
+
+__all__ = ["print_bench"]
+
+STYLES = {"floor": "dim", "ours": "bold", "printed": ""}
+
+
+def print_bench(bench: Bench, found: Sequence[Figure], won: Sequence[Win]) -> None:
+    """Print what was measured, which wins survive, and how much was not measured."""
+    out = console()
+    out.print(Text(bench.title, style="bold"))
+    out.print(Text(bench.paper, style="dim"))
+    for table in bench.tables:
+        measured = [one for one in found if one.table == table.id and one.value is not None]
+        if measured:
+            _print_table(out, table.id, table.note, measured)
+    _print_task(out, [one for one in found if not one.table])
+    _print_wins(out, won)
+    counts = counted(found)
+    counts.pop("none", None)
+    out.print("; ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    out.print()
+
+
+def _print_table(out: Console, name: str, note: str, found: Sequence[Figure]) -> None:
+    out.print()
+    out.print(Text(name + (f" ({note})" if note else ""), style="italic"))
+    for column in dict.fromkeys((one.measure, one.on) for one in found):
+        of_column = [one for one in found if (one.measure, one.on) == column]
+        out.print(_figures(f"{column[0]} on {column[1]}", of_column))
+
+
+def _figures(title: str, found: Sequence[Figure]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
+    table.add_column(Text(title), overflow="fold", ratio=1)
+    for head in ("value", "95 %", "n", "printed", "verdict"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in found:
+        table.add_row(
+            Text(one.row), _number(one.value), _bounds(one), str(one.n or ""),
+            "" if one.published is None else f"{one.published:g}", one.verdict or "",
+            style=STYLES[one.kind],
+        )  # fmt: skip
+    return table
+
+
+def _print_task(out: Console, found: Sequence[Figure]) -> None:
+    """Print what the bench of a task gave, a table for each measure and data set."""
+    measured = [one for one in found if one.value is not None or one.published is not None]
+    for column in dict.fromkeys((one.measure, one.on) for one in measured):
+        out.print()
+        title = f"{column[0]} on {column[1]}" if column[1] else column[0]
+        out.print(_figures(title, [one for one in measured if (one.measure, one.on) == column]))
+
+
+def _print_wins(out: Console, won: Sequence[Win]) -> None:
+    if not won:
+        return
+    out.print()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
+    table.add_column("which printed wins survive", overflow="fold", ratio=1)
+    for title in ("best", "over 2nd", "the rest", "floor"):
+        table.add_column(title, justify="right", no_wrap=title != "best", overflow="fold")
+    for win in won:
+        table.add_row(
+            Text(f"{win.table}: {win.measure} on {win.on}"),
+            Text(f"{win.best} {win.published:g}"),
+            win.over_second,
+            f"{win.survives}/{win.rows}",
+            win.over_floor or "",
+        )
+    out.print(table)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _bounds(figure: Figure) -> str:
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"[{figure.low:.2f}, {figure.high:.2f}]"

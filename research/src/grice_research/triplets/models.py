@@ -1,0 +1,129 @@
+"""Research weights of CIDER's tasks: what a recipe left in a folder, which may not ship."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grice.errors import BundleError, InputError
+from grice.triplets.heads import LinkHead, LinkHeads
+from grice.triplets.models import TripletEncoder, TripletModels
+from grice_research.triplets.decoder import Decoder
+from grice_research.triplets.layers import Tower
+from grice_research.triplets.rereaders import Rereaders
+from grice_research.triplets.rereading import Rereader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from grice.runtime.embedded import Hidden
+
+__all__ = ["TaskModels", "open_folder", "open_lower"]
+
+
+class TaskModels(NamedTuple):
+    """Heads, and what answers CIDER's tasks beside them.
+
+    Attributes:
+        heads: Which spans are linked, with their encoder.
+        rerank: What the numbers of a link count beside those of an answer's ends.
+        rereader: Fine-tuned encoders that read a text again for each head; None if there is none.
+        shares: What its numbers count beside those of ``heads``: sure, good tail, which relation.
+        counted: What a good tail, and a sure link, count beside the log probability of an answer.
+        heard: What it counts for a sure link, and for a good tail, that answers have its words.
+        expected: How answers are chosen for the F1 expected of them, see
+            :func:`~grice_research.triplets.tasks.rerank_spans`; zeros for the likeliest answer.
+        alone: Which relation two spans stand in, read without their conversation; None if unknown.
+    """
+
+    heads: TripletModels
+    rerank: float = 0.0
+    rereader: Rereaders | None = None
+    shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    counted: tuple[float, float] = (0.0, 0.0)
+    heard: tuple[float, float] = (0.0, 0.0)
+    expected: tuple[float, float] = (0.0, 0.0)
+    alone: LinkHead | None = None
+
+
+class _Settings(msgspec.Struct):
+    level: float
+    rerank: float = 0.0
+    shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    counted: tuple[float, float] = (0.0, 0.0)
+    heard: tuple[float, float] = (0.0, 0.0)
+    expected: tuple[float, float] = (0.0, 0.0)
+    weights: tuple[float, ...] = ()
+
+
+def open_folder(folder: Path, encoder: TripletEncoder) -> TaskModels:
+    """Return the models a recipe left in a folder: arrays, and ``settings.json``.
+
+    Every ``links*.npz`` is a head; their numbers are averaged. Every folder ``rereader*`` has
+    ``rereader.npz`` and its lower layers: the bundle ``encoder``, or the folder ``lower`` for
+    :func:`open_lower`, read once where several lead to the same. They are averaged too, by the
+    ``weights`` of the settings, in the order of their names.
+
+    Raises:
+        BundleError: If something is missing.
+    """
+    try:
+        settings = msgspec.json.decode((folder / "settings.json").read_bytes(), type=_Settings)
+        links = LinkHeads([LinkHead(path) for path in sorted(folder.glob("links*.npz"))])
+        alone = folder / "alone.npz"
+        apart = LinkHead(alone) if alone.exists() else None
+        readers = _open_rereaders(folder)
+        again = Rereaders(readers, settings.weights) if readers else None
+    except (OSError, IndexError, InputError, msgspec.MsgspecError) as error:
+        raise BundleError(f"{folder}: no heads of triplets: {error}") from None
+    return TaskModels(
+        TripletModels(links, settings.level, encoder),
+        rerank=settings.rerank,
+        rereader=again,
+        shares=settings.shares,
+        counted=settings.counted,
+        heard=settings.heard,
+        expected=settings.expected,
+        alone=apart,
+    )
+
+
+def open_lower(folder: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
+    """Return what gives token states, of a folder that holds layers of an encoder or a decoder.
+
+    Raises:
+        BundleError: If something is missing.
+    """
+    return Decoder(folder) if (folder / "pieces.json").exists() else Tower(folder)
+
+
+def _open_rereaders(folder: Path) -> list[Rereader]:
+    from grice.runtime.bundle import open_bundle
+    from grice.runtime.embedded import EmbeddedEncoder
+
+    def own(place: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
+        lower = EmbeddedEncoder(open_bundle(place), mode="fast", threads=1)
+        return lambda texts: [states for states, _ in lower.hidden(texts)]
+
+    @cache
+    def shared(place: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
+        lower = open_lower(place)
+
+        @lru_cache(maxsize=1)
+        def read(text: str) -> Hidden:
+            return lower([text])[0]
+
+        return lambda texts: [read(text) for text in texts]
+
+    return [
+        Rereader(
+            one / "rereader.npz",
+            own(one / "encoder")
+            if (one / "encoder").exists()
+            else shared((one / "lower").resolve()),
+        )
+        for one in sorted(folder.glob("rereader*"))
+    ]

@@ -1,0 +1,111 @@
+"""Several networks that read a text again for each head, as one: the mean of what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.errors import InputError
+from grice_research.triplets.answers import LONGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.triplets.heads import Sides
+    from grice.triplets.records import Place
+    from grice_research.triplets.rereading import Rereader, Rereading
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["Answer", "Rereaders", "Rereadings"]
+
+
+class Answer(NamedTuple):
+    """A stretch that may be the tail.
+
+    Attributes:
+        score: Log probability among all short stretches of the text, a mean over networks.
+        place: Where it stands.
+        numbers: How sure the link is, how good the tail is among several, and which relation it
+            is, of the relation asked for.
+    """
+
+    score: float
+    place: Place
+    numbers: Array
+
+
+class Rereaders:
+    """Several networks as one: the mean of what they say.
+
+    Args:
+        readers: One or more, on encoders that part a text into the same tokens.
+        weights: What each counts in the mean, positive; all alike if there are none.
+
+    Raises:
+        InputError: If there are not as many weights as readers.
+    """
+
+    def __init__(self, readers: Sequence[Rereader], weights: Sequence[float] = ()) -> None:
+        self._readers = tuple(readers)
+        self._weights = tuple(weights or [1.0] * len(readers))
+        if len(self._weights) != len(self._readers):
+            raise InputError(f"{len(weights)} weights for {len(readers)} networks")
+
+    def read(self, text: str, sides: Sides) -> Rereadings:
+        """Return a text with its spans, read by each."""
+        return Rereadings([one.read(text, sides) for one in self._readers], self._weights)
+
+
+class Rereadings:
+    """One text, read by several networks."""
+
+    def __init__(self, readings: Sequence[Rereading], weights: Sequence[float]) -> None:
+        self._readings, self._weights = tuple(readings), tuple(weights)
+
+    def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
+        """Return the mean numbers of pairs of spans, as :class:`LinkHead` does."""
+        return self._mean([one.links(pairs) for one in self._readings])
+
+    def heard(self, triples: Sequence[tuple[int, str, int]]) -> list[float]:
+        """Return how much of each tail the answers to its head and relation have, as a log share.
+
+        Args:
+            triples: Number of the head among the spans, the relation, and number of the tail.
+        """
+        found = []
+        chances: dict[tuple[int, str], Array] = {}
+        for head, relation, tail in triples:
+            if (head, relation) not in chances:
+                chances[head, relation] = self._chances(head, relation)
+            found.append(self._readings[0].shared(chances[head, relation], tail))
+        return found
+
+    def _chances(self, head: int, relation: str) -> Array:
+        return self._mean([one.chances(head, relation) for one in self._readings])
+
+    def _mean(self, said: Sequence[Array]) -> Array:
+        return np.asarray(np.average(said, axis=0, weights=self._weights), np.float32)
+
+    def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
+        """Return the best answers to a head span and a relation, best first.
+
+        Args:
+            head: Number of the head among the spans.
+            relation: One of the 31 relations.
+            count: How many.
+        """
+        first = self._readings[0]
+        name = first.relations.index(relation)
+        flat = self._chances(head, relation).ravel()
+        listed = [int(at) for at in np.argsort(-flat, kind="stable")[:count]]
+        listed = [at for at in listed if np.isfinite(flat[at])]
+        taken = [(at // LONGEST, at // LONGEST + at % LONGEST + 1) for at in listed]
+        said = self._mean([one.tails(head, taken) for one in self._readings])[:, :, name]
+        return [
+            Answer(float(flat[at]), first.place(tokens), row)
+            for at, tokens, row in zip(listed, taken, said, strict=True)
+        ]

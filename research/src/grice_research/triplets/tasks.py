@@ -1,0 +1,269 @@
+"""The four tasks of CIDER, answered by the heads of this room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from grice.records import Triple
+from grice.triplets.heads import Sides, span_vectors
+from grice.triplets.reading import read_texts
+from grice.triplets.structure import layout_of
+from grice_research.triplets.scores import score_span
+from grice_research.triplets.tails import best_tails
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.triplets.reading import TextReading
+    from grice.triplets.records import Item, Place
+    from grice.triplets.structure import Layout
+    from grice_research.surface import Negative
+    from grice_research.triplets.choices import Choice
+    from grice_research.triplets.cider import Cider, Question
+    from grice_research.triplets.models import TaskModels
+    from grice_research.triplets.rereaders import Rereadings
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = ["TaskAnswers", "answer_tasks", "rerank_spans"]
+
+ENTAILED, OPTION, RELATION = range(3)
+CANDIDATES = 40
+"""Answers that are looked at as tails of a link."""
+BLOCK = 32
+"""Dialogues whose token states are held at once."""
+
+
+class TaskAnswers(NamedTuple):
+    """What the heads say, keyed so that gold can be put beside it.
+
+    Attributes:
+        entailed: Log odds that a dialogue entails a triplet (spans without blanks around them).
+        options: Index of the chosen option of each item of task 3, by its id.
+        relations: Relation of head and tail in a dialogue.
+        apart: The same by models that do not see the dialogue; empty without such.
+        spans: Answer to each head and relation in a dialogue; empty without a rereader and without
+            a tagger.
+    """
+
+    entailed: dict[tuple[str, Triple], float]
+    options: dict[str, int]
+    relations: dict[tuple[str, str, str], str]
+    apart: dict[tuple[str, str, str], str]
+    spans: dict[tuple[str, str, str], str]
+
+
+def answer_tasks(cider: Cider, dialogues: Collection[str], models: TaskModels) -> TaskAnswers:
+    """Return the answers to all four tasks on some dialogues, each read once.
+
+    Args:
+        cider: The released experiments.
+        dialogues: Ids of those to answer.
+        models: The heads, and what answers beside them.
+    """
+    names = [name for name in cider.dialogues if name in dialogues]
+    triples: dict[str, dict[Triple, None]] = {name: {} for name in names}
+    told: list[Item | Negative] = [*cider.items, *cider.negatives]
+    for one in told:
+        if one.dialogue in triples:
+            triple = Triple(one.head.strip(), one.relation, one.tail.strip())
+            triples[one.dialogue][triple] = None
+    gold = {(one.dialogue, one.head.strip(), one.tail.strip()) for one in cider.items}
+    choices: dict[str, list[Choice]] = {name: [] for name in names}
+    for choice in cider.choices():
+        name = choice.id.rpartition("-triplet-")[0]
+        if name in choices:
+            choices[name].append(choice)
+    questions: dict[str, list[Question]] = {name: [] for name in names}
+    for question in cider.questions():
+        if question.item.dialogue in questions:
+            questions[question.item.dialogue].append(question)
+    found = TaskAnswers({}, {}, {}, {}, {})
+    for start in range(0, len(names), BLOCK):
+        block = names[start : start + BLOCK]
+        readings = read_texts([cider.text(name) for name in block], models.heads.encoder.hidden)
+        for name, reading in zip(block, readings, strict=True):
+            _answer(name, reading, list(triples[name]), choices[name], questions[name], models,
+                    gold, found)  # fmt: skip
+    return found
+
+
+def _answer(
+    name: str,
+    reading: TextReading,
+    triples: Sequence[Triple],
+    choices: Sequence[Choice],
+    questions: Sequence[Question],
+    models: TaskModels,
+    gold: Collection[tuple[str, str, str]],
+    found: TaskAnswers,
+) -> None:
+    spans: dict[str, int] = {}
+    pairs: dict[tuple[int, int], int] = {}
+
+    def pair(head: str, tail: str) -> int:
+        key = (spans.setdefault(head, len(spans)), spans.setdefault(tail.strip(), len(spans)))
+        return pairs.setdefault(key, len(pairs))
+
+    of_triples = [pair(one.head, one.tail) for one in triples]
+    of_choices = [[pair(one.head, option) for option in one.options] for one in choices]
+    if not pairs:
+        return
+    sides = span_vectors(
+        reading, layout_of(reading.text), list(spans), alone=models.heads.encoder.encode,
+        both=models.heads.links.both,
+    )  # fmt: skip
+    numbers = models.heads.links(sides, list(pairs))
+    again = None if models.rereader is None else models.rereader.read(reading.text, sides)
+    if again is not None:
+        share = np.asarray(models.shares, np.float32)[:, None]
+        numbers = (1 - share) * numbers + share * again.links(list(pairs))
+        asked = {(row, one.relation) for one, row in zip(triples, of_triples, strict=True)}
+        asked |= {
+            (row, one.relation) for one, rows in zip(choices, of_choices, strict=True)
+            for row in rows
+        }  # fmt: skip
+        _add_heard(numbers, list(pairs), sorted(asked), again, models)
+    relations = models.heads.links.relations
+    apart = {}
+    if models.alone is not None:
+        apart = _relations_apart({(one.head, one.tail) for one in triples} & {
+            (head, tail) for dialogue, head, tail in gold if dialogue == name}, models)  # fmt: skip
+    found.apart.update({(name, *sides_of): said for sides_of, said in apart.items()})
+    for one, row in zip(triples, of_triples, strict=True):
+        place = models.heads.links.index(one.relation)
+        found.entailed[name, one] = float(numbers[row, ENTAILED, place])
+        if (name, one.head, one.tail) in gold:
+            best = int(numbers[row, RELATION].argmax())
+            found.relations[name, one.head, one.tail] = relations[best]
+    for choice, rows in zip(choices, of_choices, strict=True):
+        place = models.heads.links.index(choice.relation)
+        found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
+    if again is not None:
+        _answer_questions(name, reading, again, sides, questions, models, found)
+    elif models.heads.tagger is not None:
+        asked_of = [(one.item.head.strip(), one.item.relation) for one in questions]
+        said = best_tails(reading, asked_of, models.heads)
+        found.spans.update({(name, *key): one for key, one in zip(asked_of, said, strict=True)})
+
+
+def _add_heard(
+    numbers: Array,
+    pairs: Sequence[tuple[int, int]],
+    asked: Sequence[tuple[int, str]],
+    again: Rereadings,
+    models: TaskModels,
+) -> None:
+    """Add to the numbers of pairs what the answers to head and relation have of the tail."""
+    if not any(models.heard):
+        return
+    shares = again.heard([(pairs[row][0], relation, pairs[row][1]) for row, relation in asked])
+    for (row, relation), share in zip(asked, shares, strict=True):
+        place = models.heads.links.index(relation)
+        numbers[row, ENTAILED, place] += models.heard[0] * share
+        numbers[row, OPTION, place] += models.heard[1] * share
+
+
+def _relations_apart(
+    pairs: Collection[tuple[str, str]], models: TaskModels
+) -> dict[tuple[str, str], str]:
+    """Return the relation of each head and tail by what they say on their own."""
+    listed = list(dict.fromkeys(side for pair in sorted(pairs) for side in pair))
+    if models.alone is None or not listed:
+        return {}
+    sides = Sides(
+        layout_of(""), listed, [None] * len(listed), np.asarray(models.heads.encoder.encode(listed))
+    )
+    places = [(listed.index(head), listed.index(tail)) for head, tail in pairs]
+    best = models.alone(sides, places)[:, RELATION].argmax(axis=1)
+    return {
+        pair: models.alone.relations[one] for pair, one in zip(pairs, best.tolist(), strict=True)
+    }
+
+
+def _answer_questions(
+    name: str,
+    reading: TextReading,
+    again: Rereadings,
+    sides: Sides,
+    questions: Sequence[Question],
+    models: TaskModels,
+    found: TaskAnswers,
+) -> None:
+    good, sure = models.counted
+    for one in questions:
+        key = name, one.item.head.strip(), one.item.relation
+        if key in found.spans:
+            continue
+        head = list(sides.spans).index(key[1])
+        weighed = [
+            (x.score + float(good * x.numbers[OPTION] + sure * x.numbers[ENTAILED]), x.place)
+            for x in again.answers(head, key[2], count=CANDIDATES)
+        ]
+        best = sorted(weighed, reverse=True)
+        at = sides.places[head]
+        place = rerank_spans(reading, sides.layout, key[1], at, key[2], best, models)
+        found.spans[key] = reading.text[slice(*place)]
+
+
+def rerank_spans(
+    reading: TextReading,
+    layout: Layout,
+    head: str,
+    head_at: Place | None,
+    relation: str,
+    best: Sequence[tuple[float, Place]],
+    models: TaskModels,
+) -> Place:
+    """Return the answer whose ends are good and which is a good tail of the head.
+
+    If the models say so, it is the one from which most F1 is expected, were each answer right as
+    often as its score says; the likeliest answer is often a part of several others.
+
+    Args:
+        reading: The text.
+        layout: Its layout.
+        head: The head span.
+        head_at: Where it stands; None if it does not.
+        relation: The relation asked for.
+        best: Answers with their log scores, best first.
+        models: The heads; those that read spans on their own take no part.
+    """
+    links = models.heads.links.in_context()
+    if not models.rerank or links is None:
+        return best[0][1]
+    spans = [head, *(reading.text[place[0] : place[1]] for _, place in best)]
+    sides = span_vectors(
+        reading, layout, spans, alone=models.heads.encoder.encode, both=False,
+        places=[head_at, *(place for _, place in best)],
+    )  # fmt: skip
+    numbers = links(sides, [(0, i) for i in range(1, len(spans))])[:, :, links.index(relation)]
+    total = np.array(
+        [
+            score + models.rerank * float(row[ENTAILED] + row[OPTION])
+            for (score, _), row in zip(best, numbers, strict=True)
+        ]
+    )
+    return best[_chosen(total, spans[1:], models.expected)][1]
+
+
+def _chosen(total: Array, answers: Sequence[str], expected: tuple[float, float]) -> int:
+    """Return which answer to give: the likeliest, or the one from which most F1 is expected.
+
+    Args:
+        total: Log scores of the answers.
+        answers: The answers.
+        expected: What log scores are multiplied by before they are chances, and what the chance
+            of an answer counts beside the F1 expected of it; 0 and 0 give the likeliest.
+    """
+    sharp, likely = expected
+    if not sharp:
+        return int(total.argmax())
+    chances = np.exp(sharp * (total - total.max()))
+    chances /= chances.sum()
+    alike = np.array([[score_span(one, other).f1 for other in answers] for one in answers])
+    return int((chances @ alike + likely * chances).argmax())

@@ -1,0 +1,168 @@
+"""Which printed wins survive an interval, when only the figures were printed.
+
+Two correlations with the same ratings differ more or less surely as the two metrics correlate with
+each other, which tables do not print. So the difference is bounded from both sides: with metrics
+that have nothing in common (the widest interval) and with metrics that largely agree.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from grice.errors import InputError
+from grice.stats import zou_interval
+from grice.stats.estimate import FEW
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grice_research.figures import Figure
+    from grice_research.published import Bench, Column, Table
+    from grice_research.workshop import Workshop
+
+__all__ = ["Survives", "Win", "survives", "wins"]
+
+Survives: TypeAlias = Literal["yes", "no", "open"]
+"""``yes``: whatever the two have in common. ``no``: not even if they largely agree. ``open``: it
+depends on what they have in common, which only their scores would tell."""
+
+ALIKE = 0.8
+"""How far two metrics are taken to agree at most."""
+
+CORRELATIONS = ("pearson", "spearman", "system pearson", "system spearman")
+
+
+class Win(msgspec.Struct, frozen=True):
+    """Whether the best printed figure of a column is surely above the others.
+
+    Attributes:
+        table: The table.
+        on: The set and aspect.
+        measure: The measure.
+        n: The printed number of items.
+        best: The row with the best figure.
+        published: Its figure.
+        second: The row with the second best.
+        over_second: Whether the win over that one survives.
+        survives: Rows over which it does.
+        open: Rows over which it depends on scores that were not released.
+        rows: Rows below the best.
+        floor: The best floor that was measured, if any.
+        floor_value: Its figure.
+        over_floor: Whether the best printed figure is surely above it.
+    """
+
+    table: str
+    on: str
+    measure: str
+    n: int
+    best: str
+    published: float
+    second: str
+    over_second: Survives
+    survives: int
+    open: int
+    rows: int
+    floor: str = ""
+    floor_value: float | None = None
+    over_floor: Survives | None = None
+
+
+def survives(best: float, other: float, n: int, between: float | None = None) -> Survives:
+    """Return whether a correlation is surely above another one with the same ratings.
+
+    By the interval of Zou (2007) at 95 %, which is no guide below ten items: those say ``no``.
+
+    Args:
+        best: The higher correlation.
+        other: The lower one.
+        n: Number of items.
+        between: Correlation of the two metrics, if their scores are at hand.
+    """
+    if n < FEW:
+        return "no"
+    if between is not None:
+        return "yes" if _apart(best, other, between, n) else "no"
+    if _apart(best, other, max(0.0, _feasible(best, other)[0]), n):
+        return "yes"
+    return "open" if _apart(best, other, min(ALIKE, _feasible(best, other)[1]), n) else "no"
+
+
+def _feasible(one: float, other: float) -> tuple[float, float]:
+    """Return the least and greatest correlation that two such metrics can have."""
+    room = math.sqrt(max(0.0, (1 - one**2) * (1 - other**2)))
+    return one * other - room, one * other + room
+
+
+def _apart(best: float, other: float, between: float, n: int) -> bool:
+    try:
+        low = zou_interval(best, other, between, n).low
+    except InputError:
+        return False  # too few systems, or a correlation of 1 of two of them
+    return low is not None and low > 0
+
+
+def wins(bench: Bench, found: list[Figure], workshop: Workshop) -> Iterator[Win]:
+    """Yield for each column of correlations whether its best printed figure is surely the best.
+
+    Args:
+        bench: The bench.
+        found: Its figures.
+        workshop: Where released scores are.
+    """
+    for table in bench.tables:
+        for place, column in enumerate(table.heads()):
+            rows = [
+                (name, cells[place].value)  # type: ignore[union-attr]
+                for name, cells in table.body().items()
+                if cells[place] is not None and "judge" not in name
+            ]
+            if column.measure in CORRELATIONS and column.n and len(rows) > 1:
+                yield _win(table, place, column, rows, found, workshop)
+
+
+def _win(
+    table: Table,
+    place: int,
+    column: Column,
+    rows: list[tuple[str, float]],
+    found: list[Figure],
+    workshop: Workshop,
+) -> Win:
+    assert column.n is not None
+    (best, top), *others = sorted(rows, key=lambda row: -row[1])
+    outcomes = []
+    for name, printed in others:
+        sources = table.source_of(best, place), table.source_of(name, place)
+        between = None
+        if all(sources) and workshop.knows(column.on):
+            between = workshop.between(*sources, column.on, column.measure)
+        outcomes.append(survives(top, printed, column.n, between))
+    floors = [
+        figure
+        for figure in found
+        if figure.kind == "floor"
+        and (figure.on, figure.measure) == (column.on, column.measure)
+        and figure.value is not None
+    ]
+    floor = max(floors, key=lambda figure: figure.value or 0.0, default=None)
+    value = None if floor is None else floor.value
+    return Win(
+        table.id,
+        column.on,
+        column.measure,
+        column.n,
+        best,
+        top,
+        others[0][0],
+        outcomes[0],
+        outcomes.count("yes"),
+        outcomes.count("open"),
+        len(outcomes),
+        "" if floor is None else floor.row,
+        value,
+        None if value is None else survives(top, value, column.n),
+    )

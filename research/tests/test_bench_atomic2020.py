@@ -1,0 +1,149 @@
+"""The bench of ATOMIC-2020's queries, on a few queries written here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from grice.errors import InputError
+from grice.knowledge.generative import Likelihood
+from grice.records import KnownTail
+from grice_research.benches import atomic2020
+
+QUERIES = [
+    {
+        "head": "PersonX runs",
+        "relation": "xReact",
+        "tails": ["tired", "none", "very tired"],
+        "comet_bart_greedy": "none",
+        "comet_bart_beam": ["none", "Tired.", "happy"],
+    },
+    {
+        "head": "PersonX runs",
+        "relation": "xWant",
+        "tails": ["to drink water"],
+        "comet_bart_greedy": "to rest",
+        "comet_bart_beam": ["to rest", "to drink water"],
+    },
+    {
+        "head": "chain",
+        "relation": "ObjectUse",
+        "tails": ["lock the bike"],
+        "comet_bart_greedy": "lock the door",
+        "comet_bart_beam": ["lock the door"],
+    },
+    {
+        "head": "PersonX sits",
+        "relation": "oReact",
+        "tails": ["none"],
+        "comet_bart_greedy": "happy",
+        "comet_bart_beam": ["happy"],
+    },
+]
+SAMPLE = """head\trelation\ttail\tsource\tsplit
+PersonX eats\txReact\thappy\tF\ttrain
+PersonX sleeps\txReact\thappy\tF\ttrain
+PersonX sings\txReact\ttired\tF\ttrain
+PersonX sings\txReact\tnone\tF\ttrain
+PersonX sings\txWant\tto rest\tF\tdev
+"""
+
+
+class Knowing:
+    identity = "knowing"
+
+    def tails(self, heads, relations, k):
+        said = {"xReact": ["very tired", "tired"], "xWant": ["to drink water"]}
+        return [
+            [KnownTail(head, tail, 1.0, 0.0, "-") for tail in said.get(relation, [])[:k]]
+            for head, relation in zip(heads, relations, strict=True)
+        ]
+
+    def likelihoods(self, triples):
+        return [Likelihood(-1.0, -2.0) for _ in triples]
+
+
+class Shop:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def models(self):
+        return self
+
+    def open(self, reference):
+        return Knowing()
+
+    def stamp(self, reference):
+        return f"{reference}@0"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "atomic").mkdir()
+    lines = "\n".join(json.dumps(one) for one in QUERIES)
+    (folder / atomic2020.QUERIES).write_bytes(gzip.compress(lines.encode()))
+    (folder / atomic2020.TRAINING).write_bytes(gzip.compress(SAMPLE.encode()))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    return {(row.row, row.measure): row for row in atomic2020.measure(Shop(folder))}
+
+
+def value(found, row, measure):
+    return found[row, measure].found.value
+
+
+def test_none_is_no_reference_and_no_answer(folder):
+    asked = atomic2020.read_queries(folder)
+    assert len(asked) == 3
+    assert asked[0].references == ("tired", "very tired")
+    assert asked[0].greedy == ("Tired.", "happy")
+
+
+def test_a_tail_is_right_whatever_its_letters_and_marks(found):
+    assert value(found, "COMET-BART, greedy", "exact_match") == pytest.approx(1 / 3)
+    assert value(found, "COMET-BART, beam", "match_in_9") == pytest.approx(2 / 3)
+    assert value(found, "generated", "exact_match") == pytest.approx(2 / 3)
+    assert value(found, "most frequent tail", "exact_match") == 0
+    assert value(found, "most frequent tail", "match_in_9") == pytest.approx(1 / 3)
+
+
+def test_a_system_without_a_tail_has_no_likeness(found):
+    assert value(found, "generated", "rouge_l") == pytest.approx(2 / 3)
+    assert value(found, "generated, ACCENT's 12 relations", "rouge_l") == pytest.approx(1)
+    assert value(found, "generated, ACCENT's 12 relations", "bleu2") == pytest.approx(1)
+
+
+def test_every_row_says_what_it_is(found):
+    kinds = {row: one.kind for (row, _), one in found.items()}
+    assert kinds["COMET-BART, beam"] == "printed"
+    assert kinds["most frequent tail"] == kinds["generated, head hidden"] == "floor"
+    assert kinds["retrieved and generated"] == "ours"
+    assert all(one.found.n in (2, 3, 4) for one in found.values())
+    assert "bundle:comet@0" in found["generated", "bleu2"].signature
+
+
+def test_perplexity_is_of_what_people_wrote(found):
+    row = found["generated", "perplexity"]
+    assert (row.lower, row.found.n) == (True, 4)
+    assert row.found.value == pytest.approx(np.e)
+    assert value(found, "generated, head hidden", "perplexity") == pytest.approx(np.e**2)
+
+
+def test_bleu_2_is_the_mean_of_two_orders_with_a_penalty_for_short_texts():
+    # one text of 2 words, both right, the pair wrong half of the time; reference of 4 words
+    sums = np.array([[4.0, 2, 0, 0, 3, 1, 0, 0, 4, 8], [4, 2, 0, 0, 0, 0, 0, 0, 4, 8]])
+    first, second = atomic2020.bleu_2(sums)
+    assert first == pytest.approx(np.exp(1 - 8 / 4) * np.sqrt(3 / 4 * 1 / 2))
+    assert second == 0
+
+
+def test_a_missing_file_is_named_with_its_source(tmp_path):
+    with pytest.raises(InputError, match="comet-atomic-2020"):
+        atomic2020.read_queries(tmp_path)

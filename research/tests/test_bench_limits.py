@@ -1,0 +1,212 @@
+"""The benches that show what metrics do not see: marked flaws, and trivial baselines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+
+import numpy as np
+import pytest
+
+import made_sets
+from grice.errors import InputError
+from grice.evaluation.datasets import known_sets
+from grice.metrics.registry import find_metrics
+from grice.records import Score, TurnEvidence
+from grice.stats.roc import roc_areas
+from grice_research.benches import abc_eval, trivial_baselines
+from grice_research.figures import figures
+from grice_research.limits import limits_of
+from grice_research.published import load_bench
+from grice_research.rows import find_task
+from grice_research.runs import Run
+from grice_research.workshop import Workshop
+
+DEFAULT = [one for one in find_metrics().metrics.values() if one.default]
+
+
+def write(folder, talks=12):
+    """Write talks in which a reply that ignores holds the word, and whose chatbot repeats."""
+    draw = random.Random(3)
+    lines = []
+    for i in range(talks):
+        turns, labels, votes = [{"speaker": "user", "text": "Hi!"}], [], []
+        for k in range(4):
+            flawed = draw.random() < 0.4
+            text = f"{'ignoring' if flawed else 'good'} reply {k}"
+            turns += [{"speaker": "system", "text": text}, {"speaker": "user", "text": "Go on."}]
+            marks = {name: [0, 0] for name in abc_eval.BEHAVIOURS}
+            marks["ignore"] = [int(flawed), int(flawed and draw.random() < 0.7)]
+            marks["redundant"] = [int(k == 3), 0]
+            for name in ("self contradiction", "partner contradiction", "commonsense contradiction",
+                         "irrelevant", "incorrect fact", "lack of empathy"):  # fmt: skip
+                marks[name] = [int(draw.random() < 0.3), int(draw.random() < 0.3)]
+            labels.append({"turn": 1 + 2 * k, **marks})
+            votes.append({"ignore": int(flawed)})
+        lines.append({"id": f"t{i}", "group": str(i // 2), "system": "ab"[i % 2], "turns": turns,
+                      "labels": labels, "released_gpt35": votes,
+                      "released_specialized": [{} for _ in votes]})  # fmt: skip
+    path = folder / abc_eval.FILE
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+
+
+class Grader:
+    """Scores a reply low that ignores; of a conversation it points at such a turn."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def score(self, talks):
+        found = []
+        for talk in talks:
+            bad = [i for i in talk.targets or () if "ignoring" in talk.turns[i].text]
+            if self.name == "coherence":
+                evidence = tuple(TurnEvidence(i, -0.5) for i in bad[:1])
+                found.append(
+                    Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
+                )
+                continue
+            found += [
+                Score(talk.id, i, self.name, float(i not in bad), "ok", None, (), (), self.name)
+                for i in talk.targets or ()
+            ]
+        return found
+
+
+class Letters:
+    def encode(self, texts):
+        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
+
+
+class Shop:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def grader(self, name):
+        return Grader(name), {name: f"{name}:1|mode:exact"}
+
+    def models(self):
+        return self
+
+    def open(self, reference):
+        return Letters()
+
+
+@pytest.fixture
+def rows(tmp_path):
+    write(tmp_path)
+    return list(abc_eval.measure(Shop(tmp_path)))
+
+
+def one(rows, row, measure, on):
+    return next(r for r in rows if (r.row, r.measure, r.on) == (row, measure, on))
+
+
+def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
+    assert one(rows, "relevance", "AUC", "ignore").found.value == 1.0
+    assert one(rows, "relevance", "AUC within chatbots", "ignore").found.value == 1.0
+    blind = one(rows, "relevance", "AUC", "self contradiction")
+    assert 0.3 < blind.found.value < 0.7
+    assert blind.metric == "relevance"
+    assert "of 48 turns are marked" in blind.why
+    assert one(rows, "GPT-3.5", "AUC", "ignore").found.value == 1.0
+
+
+def test_a_metric_of_conversations_is_judged_by_the_turns_it_points_at(rows):
+    pointed = one(rows, "coherence", "AUC", "ignore").found.value
+    assert 0.5 < pointed < 1.0
+
+
+def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
+    assert one(rows, "position", "AUC", "redundant").found.value == 1.0
+    gap = one(rows, "relevance less position", "difference of AUC", "redundant")
+    value = one(rows, "relevance", "AUC", "redundant").found.value
+    assert gap.found.value == pytest.approx(value - 1.0)
+    assert (gap.metric, gap.baseline) == ("relevance", "position")
+    oracle = one(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
+    assert (oracle.found.value, oracle.kind) == (0.5, "floor")
+    assert one(rows, "relevance", "AUC", abc_eval.ANY).found.n == 48
+
+
+def test_every_default_metric_stands_beside_every_baseline(rows):
+    pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
+    assert pairs == {(m.name, b) for m in DEFAULT for b in abc_eval.TRIVIAL}
+    assert {r.metric for r in rows if r.kind == "floor"} == {""}
+
+
+@pytest.mark.data
+def test_trivial_scores_on_the_open_half_are_those_of_its_description(data_folder):
+    marked = abc_eval.read_marked(data_folder)
+    votes = marked.votes["self contradiction"]
+    labels = [float(n > 0) for n in votes]
+    assert (len(marked.talks), len(labels), sum(n == 2 for n in votes), sum(labels)) == (
+        54, 818, 27, 89,
+    )  # fmt: skip
+    columns = {
+        "position": [float(i) for talk in marked.talks for i in talk.targets],
+        "GPT-3.5": marked.released["GPT-3.5"]["self contradiction"],
+        "classifier": marked.released["trained classifiers"]["self contradiction"],
+    }
+    found = roc_areas(columns, labels).areas
+    assert found["position"].value == pytest.approx(0.602, abs=5e-4)
+    assert found["GPT-3.5"].value == pytest.approx(0.617, abs=5e-4)
+    assert found["classifier"].value == pytest.approx(0.682, abs=5e-4)
+
+
+def test_without_the_data_the_source_is_named(tmp_path):
+    with pytest.raises(InputError, match="GPT-ABCEval"):
+        list(abc_eval.measure(Shop(tmp_path)))
+
+
+def test_of_sets_with_the_same_conversations_the_first_is_taken():
+    names = [one.name for one in trivial_baselines.independent(known_sets().values())]
+    assert "conture_turn" in names
+    assert "conture_events" not in names
+    assert {"fed_turn", "fed_dialogue"} <= set(names), "replies and conversations are apart"
+
+
+def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
+    made_sets.fed_turn(tmp_path)
+
+    class Lengths:
+        def __init__(self, names):
+            self.names = names
+
+        def score(self, talks):
+            return [
+                Score(t.id, t.targets[0], name, self.value(name, t), "ok", None, (), (), name)
+                for t in talks for name in self.names
+            ]  # fmt: skip
+
+        def value(self, name, talk):
+            words = len(talk.turns[talk.targets[0]].text.split())
+            return float(
+                words
+                if name in ("engagement", "log_length")
+                else len(talk.turns[0].text) + words % 3
+            )
+
+    def loaded(names):
+        return Lengths(names), {name: f"{name}:1" for name in names}
+
+    room = Workshop(tmp_path, loaded, [m.name for m in DEFAULT])
+    rows = list(trivial_baselines.measure(room))
+    on = "fed_turn:overall"
+    assert {row.on for row in rows} == {on}
+    assert one(rows, "engagement", "spearman", on).found.value > 0.9
+    assert one(rows, "engagement less log_length", "difference of spearman", on).found.value == 0
+    assert one(rows, "engagement", "spearman with log_length", on).found.value == pytest.approx(1)
+    assert "fed_dialogue" in room.missing
+
+
+def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
+    write(tmp_path)
+    assert find_task("trivial-baselines").title == trivial_baselines.TITLE
+    found = list(figures(load_bench("abc-eval"), Shop(tmp_path)))
+    run = Run(bench="abc-eval", title="T", paper="P", date="2026-01-02", version="1", counts={},
+              command="grice bench abc-eval", figures=tuple(found), wins=(), notes={})  # fmt: skip
+    limits = limits_of([run])
+    assert set(limits.metrics) == {m.name for m in DEFAULT}
+    assert limits.baselines == tuple(sorted(abc_eval.TRIVIAL))

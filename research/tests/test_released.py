@@ -1,0 +1,181 @@
+"""Scores that other authors released, figures on ratings alone, and measures of a column."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import made_sets
+from grice.errors import InputError
+from grice.evaluation.datasets import Item, Rated, known_sets, load_rated
+from grice.records import Conversation, Turn
+from grice.stats import correlation
+from grice_research.measures import MEASURES, measured
+from grice_research.people import of_people
+from grice_research.released import released
+from grice_research.workshop import Left, Workshop
+
+
+@pytest.fixture
+def turns(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    return load_rated(known_sets()["fed_turn"], tmp_path)
+
+
+@pytest.fixture
+def dialogues(tmp_path):
+    made_sets.fed_dialogue(tmp_path)
+    return load_rated(known_sets()["fed_dialogue"], tmp_path)
+
+
+def pack(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content.encode()))
+
+
+def ids(rated):
+    return [item.conversation.id for item in rated.items]
+
+
+def test_scores_of_a_name_are_found_by_id_and_turned_by_a_minus(turns, tmp_path):
+    given = {name: float(i) for i, name in enumerate(ids(turns)[:-1])}
+    pack(tmp_path / "rated/released_scores.json.gz", json.dumps({"fed_turn": {"flow": given}}))
+    found = released("scores:flow", turns, tmp_path)
+    assert found == [*map(float, range(39)), None]
+    assert released("-scores:flow", turns, tmp_path)[1:] == [
+        *(-float(i) for i in range(1, 39)),
+        None,
+    ]
+    with pytest.raises(InputError, match="no scores 'flwo' of fed_turn; did you mean 'flow'"):
+        released("scores:flwo", turns, tmp_path)
+    with pytest.raises(InputError, match="no released scores are named 'dream'"):
+        released("dream", turns, tmp_path)
+
+
+def test_samples_of_a_language_model_are_averaged_or_the_first_is_taken(turns, tmp_path):
+    entries = [{"id": name, "relevance": [1, 2, 6], "fluency": []} for name in ids(turns)[:3]]
+    path = tmp_path / "rated/gpt4_dialogue_annotations.json.gz"
+    pack(path, json.dumps({"fed_turn": entries}))
+    assert released("gpt4:relevance", turns, tmp_path)[:4] == [3, 3, 3, None]
+    assert released("gpt4_first:relevance", turns, tmp_path)[:4] == [1, 1, 1, None]
+    with pytest.raises(InputError, match="nothing on 'fluency' of fed_turn"):
+        released("gpt4:fluency", turns, tmp_path)
+
+
+def test_scores_of_deam_are_of_the_sets_its_authors_scored(dialogues, turns, tmp_path):
+    lines = [{"rated_id": name, "deam_score": 0.5} for name in ids(dialogues)[:2]]
+    lines.append({"rated_id": None, "deam_score": 0.9})
+    pack(tmp_path / "deam/deam_fed.jsonl.gz", "\n".join(map(json.dumps, lines)))
+    assert released("deam", dialogues, tmp_path)[:3] == [0.5, 0.5, None]
+    with pytest.raises(InputError, match="released no scores of fed_turn"):
+        released("deam", turns, tmp_path)
+
+
+def test_a_file_of_scores_that_is_missing_is_named_with_its_source(turns, tmp_path):
+    with pytest.raises(InputError, match=r"gpt4_dialogue_annotations.* is not there.*github"):
+        released("gpt4:relevance", turns, tmp_path)
+
+
+def rated_with(metas):
+    items = tuple(
+        Item(Conversation(str(i), (Turn("A", "Hi"),), meta=meta), {"overall": (1.0,)}, None, str(i))
+        for i, meta in enumerate(metas)
+    )
+    return Rated(known_sets()["fed_turn"], items, (), grouped=False, stamp="made")
+
+
+def test_fields_of_the_records_are_scores_too():
+    rated = rated_with([{"a": {"x": 1, "y": 3}}, {"a": {"x": 2}}, {"a": {"x": True}}, {"a": 4}])
+    assert released("record:a.x", rated, None) == [1, 2, None, None]
+    assert released("record:a.x+a.y", rated, None) == [2, None, None, None]
+
+
+def judged(ratings, **more):
+    """Return a set of items by what judges gave, aspect by aspect."""
+    columns = {"overall": ratings, **more}
+    items = tuple(
+        Item(
+            Conversation(str(i), (Turn("A", "Hi"), Turn("B", "word " * (i + 1)))),
+            {name: tuple(map(float, given[i])) for name, given in columns.items()},
+            "xyz"[i % 3], str(i // 2),
+        )
+        for i in range(len(ratings))
+    )  # fmt: skip
+    return Rated(known_sets()["fed_turn"], items, (), grouped=True, stamp="made")
+
+
+RATINGS = [(1, 2), (2, 2), (3, 5), (4, 3), (5, 4), (2, 1), (3, 3), (1, 1)]
+
+
+def test_figures_on_people_need_no_scores():
+    rated = judged(RATINGS, other=[(a + 1, b + 1) for a, b in RATINGS])
+    assert of_people("ratings", "mean", rated, "overall").value == pytest.approx(np.mean(RATINGS))
+    assert of_people("reply words", "mean", rated, "overall").value == pytest.approx(4.5)
+    assert of_people("judges", "spearman", rated, "overall and other").value == pytest.approx(1)
+    one = of_people("one judge", "spearman", rated, "overall").value
+    pooled = of_people("judges", "spearman against the others", rated, "overall").value
+    first, second = (column for column in zip(*RATINGS, strict=True))
+    between = correlation(first, second, kind="spearman").value
+    # Of two judges each is set against the other: both ways are the same.
+    assert one == pytest.approx(between)
+    assert 0.5 < pooled < 1
+    with pytest.raises(InputError, match="agreement: not computed from the ratings of judges"):
+        of_people("judges", "agreement", rated, "overall")
+
+
+def test_every_measure_of_a_column_is_that_of_its_definition():
+    rated = judged(RATINGS)
+    human = np.mean(RATINGS, axis=1)
+    values = list(human**2)
+    found = {name: measured(name, values, rated, "overall").value for name in MEASURES}
+    assert found["pearson"] == pytest.approx(np.corrcoef(values, human)[0, 1])
+    assert found["spearman"] == pytest.approx(1)
+    systems = np.arange(8) % 3
+    means = [[np.mean(column[systems == k]) for k in range(3)]
+             for column in (np.array(values), human)]  # fmt: skip
+    assert measured("system pearson", values, rated, "overall").value == pytest.approx(
+        np.corrcoef(means)[0, 1]
+    )
+    scaled = (human - human.min()) / np.ptp(human)
+    cosine = (values @ scaled) / np.linalg.norm(values) / np.linalg.norm(scaled)
+    assert found["cosine"] == pytest.approx(cosine)
+    with pytest.raises(InputError, match="cannot be computed from one score per item"):
+        measured("accuracy", values, rated, "overall")
+    with pytest.raises(InputError, match="ratings that differ"):
+        measured("cosine", values, judged([(2, 2)] * 8), "overall")
+
+
+def test_a_workshop_sets_released_columns_beside_each_other(turns, tmp_path):
+    rising = {name: float(i) for i, name in enumerate(ids(turns))}
+    constant = dict.fromkeys(ids(turns), 1.0)
+    noise = {name: float(i * 17 % 40) for i, name in enumerate(ids(turns))}
+    scores = {"fed_turn": {"a": rising, "b": noise, "flat": constant}}
+    pack(tmp_path / "rated/released_scores.json.gz", json.dumps(scores))
+    shop = Workshop(tmp_path, lambda names: None, ())
+    both = shop.between("scores:a", "scores:b", "fed_turn:overall", "pearson")
+    assert both == pytest.approx(np.corrcoef(list(rising.values()), list(noise.values()))[0, 1])
+    for first, measure in (("scores:flat", "pearson"), ("scores:no", "pearson"),
+                           ("judges", "pearson"), ("scores:b", "kendall")):  # fmt: skip
+        assert shop.between("scores:a", first, "fed_turn:overall", measure) is None
+    found, signature = shop.by_release("scores:a", "fed_turn:overall", "spearman")
+    assert found.n == 40
+    assert signature.startswith("released:scores:a|on:fed_turn@")
+    assert signature.endswith(":overall|measure:spearman")
+    assert shop.by_release("ratings", "fed_turn:overall", "mean")[0].value == pytest.approx(
+        np.mean([x for x in turns.human("overall") if x is not None])
+    )
+
+
+def test_a_workshop_without_data_or_models_says_so(tmp_path):
+    shop = Workshop(None, lambda names: None, (), without=["fed_turn"])
+    with pytest.raises(InputError, match="no data folder is named"):
+        _ = shop.folder
+    with pytest.raises(InputError, match="opens no models"):
+        shop.models()
+    with pytest.raises(Left, match="fed_turn was left out"):
+        shop.rated("fed_turn")
+    with pytest.raises(Left, match="was left out of this run"):
+        shop.by_triples("cosine_head_tail", "cskb_population:12 relations", "AUC")

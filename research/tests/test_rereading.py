@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import grice_research.triplets.models
+from grice.errors import BundleError, InputError
+from grice.knowledge.schema import load_schema
+from grice.records import Triple
+from grice.runtime.embedded import Hidden
+from grice.triplets.files import Negative
+from grice.triplets.heads import LinkHead, LinkHeads, Sides
+from grice.triplets.models import TripletModels
+from grice.triplets.reading import read_texts
+from grice.triplets.records import Dialogue, Item
+from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
+from grice_research.triplets.answers import BINS, LONGEST, distance_bins, question
+from grice_research.triplets.cider import Cider
+from grice_research.triplets.models import TaskModels
+from grice_research.triplets.rereaders import Rereaders
+from grice_research.triplets.rereading import UNHEARD, Rereader
+from grice_research.triplets.tasks import answer_tasks, rerank_spans
+
+SIZE, WIDE, WIDTH, HIDDEN, READER, RANK = 24, 48, 6, 10, 8, 4
+TEXT = "I missed the bus . Now I am late for work ."
+
+
+def arrays():
+    draw = np.random.default_rng(0)
+    shapes = {
+        **dict.fromkeys(("query", "key", "value", "seen"), (SIZE, SIZE)),
+        "wide": (SIZE, WIDE), "narrow": (WIDE, SIZE), "head": (3 * SIZE, WIDTH),
+        "tail": (3 * SIZE, WIDTH), "hidden": (3 * WIDTH + STRUCTURE, HIDDEN), "out": (HIDDEN, 93),
+        "token": (SIZE, READER), "factor": (SIZE, READER), "asked": (3 * SIZE, READER),
+        "askedfactor": (3 * SIZE, READER), "ends": (2 * READER, 2), "left": (SIZE, RANK),
+        "right": (SIZE, RANK),
+    }  # fmt: skip
+    found = {}
+    for name, shape in shapes.items():
+        found[f"{name}_weight"] = draw.normal(size=shape) / shape[0] ** 0.5
+        found[f"{name}_bias"] = draw.normal(size=shape[1]) / 10
+    for name in ("relation", "relationfactor"):
+        found[f"{name}_weight"] = draw.normal(size=(31, READER))
+    found["distance_weight"] = draw.normal(size=(BINS, READER))
+    for name in ("seen", "narrow"):
+        found[f"{name}_scale"], found[f"{name}_shift"] = np.ones(SIZE), np.zeros(SIZE)
+    return found | {"marker": np.ones(SIZE), "length": np.zeros(LONGEST)}
+
+
+def hidden(texts):
+    draw = np.random.default_rng(1)
+    found = []
+    for text in texts:
+        offsets, at = [(0, 0)], 0
+        for word in text.split(" "):
+            offsets.append((at, at + len(word)))
+            at += len(word) + 1
+        offsets.append((0, 0))
+        found.append(Hidden(draw.normal(size=(len(offsets), SIZE)).astype(np.float32), offsets))
+    return found
+
+
+@pytest.fixture
+def rereader(tmp_path):
+    np.savez(tmp_path / "rereader.npz", **arrays())
+    return Rereader(tmp_path / "rereader.npz", hidden)
+
+
+@pytest.fixture
+def reading(rereader):
+    spans = ["missed the bus", "late", "tired"]
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((3, 1)))
+    return Rereaders([rereader]).read(TEXT, sides)
+
+
+def test_distances_and_questions():
+    text = "You missed the bus . You are late ."
+    (found,) = read_texts([text], hidden)
+    bins = distance_bins(found, locate(text, "the bus"))
+    assert set(bins[2:4]) == {BINS - 2}
+    assert set(distance_bins(found, None)) == {BINS - 1}
+    assert question("missed the bus", "Causes") == "What does 'missed the bus' cause?"
+    assert question("x", "NotCauses") == ""
+
+
+def test_answers_are_stretches_of_the_text_best_first(reading):
+    found = reading.answers(0, "Causes", count=500)
+    scores = [one.score for one in found]
+    assert scores == sorted(scores, reverse=True)
+    assert np.exp(scores).sum() == pytest.approx(1, abs=1e-4)
+    words = len(TEXT.split())
+    assert len({one.place for one in found}) == len(found) == words * (words + 1) // 2
+    for one in found:
+        said = TEXT[slice(*one.place)]
+        assert said
+        assert said == said.strip()
+    assert scores != [one.score for one in reading.answers(0, "IsA", count=500)]
+    assert found[:3] != reading.answers(1, "Causes", count=3)
+
+
+def test_a_pair_is_judged_alike_among_others(reading):
+    several = reading.links([(0, 1), (1, 0), (0, 2), (2, 1)])
+    assert several.shape == (4, 3, 31)
+    assert several[0] == pytest.approx(reading.links([(0, 1)])[0], abs=1e-5)
+    assert not np.allclose(several[0], several[1])
+    answer = next(one for one in reading.answers(0, "Causes", count=500)
+                  if one.place == locate(TEXT, "late"))  # fmt: skip
+    place = list(load_schema("cider").relations).index("Causes")
+    assert several[0][:, place] == pytest.approx(answer.numbers, abs=1e-5)
+
+
+def test_a_tail_is_heard_as_far_as_answers_have_its_words(reading):
+    answers = reading.answers(0, "Causes", count=500)
+    first = TEXT.split().index("late")
+    mean = 0.0
+    for one in answers:  # "late" is one word: it is half of an answer of it and two others
+        words = TEXT[: one.place[0]].count(" "), TEXT[: one.place[1]].count(" ") + 1
+        shared = words[0] <= first < words[1]
+        mean += np.exp(one.score) * 2 * shared / (1 + words[1] - words[0])
+    late, tired = reading.heard([(0, "Causes", 1), (0, "Causes", 2)])
+    assert late == pytest.approx(np.log(mean), abs=1e-4)
+    assert tired == UNHEARD < late
+    assert reading.heard([(0, "IsA", 1)]) != [late]
+
+
+def test_several_say_the_mean(rereader, tmp_path):
+    other = {name: value * 0.5 for name, value in arrays().items()}
+    np.savez(tmp_path / "other.npz", **other)
+    second = Rereader(tmp_path / "other.npz", hidden)
+    spans = ["missed the bus", "late"]
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    one, two, both = (Rereaders(r).read(TEXT, sides)
+                      for r in ([rereader], [second], [rereader, second]))  # fmt: skip
+    weighed = Rereaders([rereader, second], (1, 3)).read(TEXT, sides).links([(0, 1)])
+    wanted = (one.links([(0, 1)]) + 3 * two.links([(0, 1)])) / 4
+    assert weighed == pytest.approx(wanted, abs=1e-6)
+    with pytest.raises(InputError, match="1 weights for 2 networks"):
+        Rereaders([rereader, second], (1,))
+    mean = (one.links([(0, 1)]) + two.links([(0, 1)])) / 2
+    assert both.links([(0, 1)]) == pytest.approx(mean, abs=1e-6)
+    scores = [{x.place: x.score for x in r.answers(0, "Causes", count=500)}
+              for r in (one, two, both)]  # fmt: skip
+    for place, score in scores[2].items():
+        assert score == pytest.approx((scores[0][place] + scores[1][place]) / 2, abs=1e-4)
+
+
+def test_the_layer_is_that_of_bert(rereader):
+    torch = pytest.importorskip("torch")
+    bert = pytest.importorskip("transformers.models.bert.modeling_bert")
+    from transformers import BertConfig
+
+    config = BertConfig(
+        hidden_size=SIZE, num_attention_heads=12, intermediate_size=WIDE,
+        attn_implementation="eager",
+    )  # fmt: skip
+    layer = bert.BertLayer(config).eval()
+    names = {
+        "query": layer.attention.self.query, "key": layer.attention.self.key,
+        "value": layer.attention.self.value, "seen": layer.attention.output.dense,
+        "wide": layer.intermediate.dense, "narrow": layer.output.dense,
+    }  # fmt: skip
+    for name, part in names.items():
+        part.weight.data = torch.tensor(rereader.weights[f"{name}_weight"].T.copy())
+        part.bias.data = torch.tensor(rereader.weights[f"{name}_bias"])
+    states = hidden([TEXT])[0].states
+    with torch.no_grad():
+        wanted = layer(torch.tensor(states)[None])
+    wanted = wanted[0] if isinstance(wanted, tuple) else wanted
+    assert rereader.layer(states) == pytest.approx(wanted.numpy().reshape(states.shape), abs=2e-5)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_networks_without_a_layer_read_the_states_as_they_are(tmp_path, whole):
+    layer = ("query", "key", "value", "seen", "wide", "narrow")
+    kept = {name: value for name, value in arrays().items() if not name.startswith(layer)}
+    if whole:  # fitted on spans that are read by their mean alone
+        for name in ("head", "tail", "asked", "askedfactor"):
+            kept[f"{name}_weight"] = kept[f"{name}_weight"][:SIZE]
+    np.savez(tmp_path / "apart.npz", **kept)
+    spans = ["missed the bus", "late"]
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    reading = Rereaders([Rereader(tmp_path / "apart.npz", hidden)]).read(TEXT, sides)
+    states = hidden([TEXT])[0].states
+    first, second = (
+        (lambda mean: mean / np.linalg.norm(mean) * SIZE**0.5 / 4)(states[a:b].mean(axis=0))
+        if whole
+        else np.concatenate([states[a], states[b - 1], states[a:b].mean(axis=0)])
+        for a, b in ((2, 5), (9, 10))
+    )
+    head = first @ kept["head_weight"] + kept["head_bias"]
+    late = second @ kept["tail_weight"] + kept["tail_bias"]
+    numbers = structure(sides.layout, *spans, *sides.places)
+    joined = np.concatenate([head, late, head * late, numbers])
+    hid = np.maximum(joined @ kept["hidden_weight"] + kept["hidden_bias"], 0)
+    wanted = (hid @ kept["out_weight"] + kept["out_bias"]).reshape(3, 31)
+    assert reading.links([(0, 1)])[0] == pytest.approx(wanted, abs=1e-4)
+    assert len(reading.answers(0, "Causes", count=5)) == 5
+
+
+def test_networks_on_the_same_lower_layers_have_a_text_read_once(tmp_path, monkeypatch):
+    opened, read = [], []
+
+    class Lower:
+        def __init__(self, folder):
+            opened.append(folder)
+
+        def __call__(self, texts):
+            read.extend(texts)
+            return hidden(texts)
+
+    monkeypatch.setattr(grice_research.triplets.models, "Tower", Lower)
+    (tmp_path / "lower").mkdir()
+    fold = tmp_path / "fold"
+    for name in ("rereader_a", "rereader_b"):
+        (fold / name).mkdir(parents=True)
+        np.savez(fold / name / "rereader.npz", **arrays())
+        (fold / name / "lower").symlink_to(tmp_path / "lower")
+    link_head(fold / "links.npz")
+    (fold / "settings.json").write_text('{"level": 0.0, "weights": [1.0, 3.0]}')
+    models = grice_research.triplets.models.open_folder(fold, WordStates())
+    sides = Sides(layout_of(TEXT), ["late"], [locate(TEXT, "late")], np.zeros((1, 1)))
+    models.rereader.read(TEXT, sides)
+    assert (opened, read) == ([tmp_path / "lower"], [TEXT])
+    (fold / "settings.json").write_text('{"level": 0.0, "weights": [1.0]}')
+    with pytest.raises(BundleError, match="1 weights for 2 networks"):
+        grice_research.triplets.models.open_folder(fold, WordStates())
+
+
+def test_arrays_that_are_missing_or_do_not_fit_are_refused(tmp_path):
+    kept = arrays()
+    np.savez(tmp_path / "a.npz", **(kept | {"length": np.zeros(3)}))
+    with pytest.raises(BundleError, match="do not fit"):
+        Rereader(tmp_path / "a.npz", hidden)
+    del kept["marker"]
+    np.savez(tmp_path / "b.npz", **kept)
+    with pytest.raises(BundleError, match="no array 'marker'"):
+        Rereader(tmp_path / "b.npz", hidden)
+
+
+class WordStates:
+    """States of each text's words, without marks around them; and a vector of a text."""
+
+    identity = "words"
+
+    def hidden(self, texts):
+        return [Hidden(one.states[1:-1], one.offsets[1:-1]) for one in hidden(texts)]
+
+    def encode(self, texts):
+        return [one.states.sum(axis=0) for one in hidden(texts)]
+
+
+def link_head(path):
+    draw = np.random.default_rng(2)
+    shapes = {"head": (SIZE, WIDTH), "tail": (SIZE, WIDTH),
+              "hidden": (3 * WIDTH + STRUCTURE, HIDDEN), "out": (HIDDEN, 93)}  # fmt: skip
+    kept = {f"{name}_weight": draw.normal(size=shape) for name, shape in shapes.items()}
+    kept |= {f"{name}_bias": draw.normal(size=shape[1]) for name, shape in shapes.items()}
+    np.savez(path, **kept)
+    return LinkHead(path)
+
+
+def test_a_folder_of_a_recipe_is_opened_with_its_settings(tmp_path):
+    link_head(tmp_path / "links.npz")
+    (tmp_path / "settings.json").write_text('{"level": 0.5}')
+    assert grice_research.triplets.models.open_folder(tmp_path, WordStates()).heads.level == 0.5
+    with pytest.raises(BundleError, match="no heads of triplets"):
+        grice_research.triplets.models.open_folder(tmp_path / "nowhere", WordStates())
+
+
+def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, tmp_path):
+    options = ("late", "work", "the bus", "Now")
+    item = Item("d", 0, "missed the bus ", "Causes", "late", "", "", (0, TEXT.index("late")),
+                options, options, 0)  # fmt: skip
+    reverse = Negative("d", 0, "reverse", "late", "Causes", "missed the bus", True)
+    dialogue = Dialogue("d", "", 1, TEXT, (), TEXT, "")
+    cider = Cider({"d": dialogue}, [item], {"d": 1}, [reverse])
+    head = link_head(tmp_path / "links.npz")
+    heads = TripletModels(LinkHeads([head]), 0.0, WordStates())
+    models = TaskModels(heads, rereader=Rereaders([rereader]))
+    found = answer_tasks(cider, ["d"], models)
+    triple = Triple("missed the bus", "Causes", "late")
+    assert set(found.entailed) == {("d", triple), ("d", Triple("late", "Causes", "missed the bus"))}
+    assert found.spans.keys() == {("d", "missed the bus", "Causes")}
+    assert all(said in TEXT for said in found.spans.values())
+    assert found.apart == {}
+
+    def entailed(share):
+        shared = models._replace(shares=(share, share, share), alone=head)
+        said = answer_tasks(cider, ["d"], shared)
+        assert said.apart.keys() == {("d", "missed the bus", "late")}
+        return said.entailed["d", triple]
+
+    assert entailed(0.5) == pytest.approx((entailed(0.0) + entailed(1.0)) / 2, rel=1e-4)
+    assert entailed(0.0) != entailed(1.0)
+    first = answer_tasks(cider, ["d"], models._replace(counted=(100.0, 0.0))).spans
+    assert first != answer_tasks(cider, ["d"], models._replace(counted=(-100.0, 0.0))).spans
+    heard = answer_tasks(cider, ["d"], models._replace(heard=(0.5, 0.0))).entailed["d", triple]
+    spans = ["missed the bus", "late"]
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    (share,) = Rereaders([rereader]).read(TEXT, sides).heard([(0, "Causes", 1)])
+    assert heard == pytest.approx(found.entailed["d", triple] + 0.5 * share, abs=1e-4)
+
+
+def test_an_answer_that_others_are_like_may_be_given_for_the_f1_expected_of_it(tmp_path):
+    heads = TripletModels(LinkHeads([link_head(tmp_path / "links.npz")]), 0.0, WordStates())
+    models = TaskModels(heads, rerank=1e-9)
+    (reading,) = read_texts([TEXT], heads.encoder.hidden)
+    answers = {"for work": -1.0, "missed the bus": -1.2, "missed the bus .": -1.2}
+    best = [(score, locate(TEXT, one)) for one, score in answers.items()]
+
+    def given(expected):
+        place = rerank_spans(
+            reading, layout_of(TEXT), "late", locate(TEXT, "late"), "Causes", best,
+            models._replace(expected=expected),
+        )  # fmt: skip
+        return TEXT[slice(*place)]
+
+    assert given((0.0, 0.0)) == "for work"
+    assert given((1.0, 0.0)) in {"missed the bus", "missed the bus ."}
+    assert given((1.0, 100.0)) == "for work"

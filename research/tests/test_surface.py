@@ -1,0 +1,53 @@
+"""What grice_research takes from grice is there, and private names come through one file."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import grice_research
+from grice_research import surface
+
+ROOT = Path(grice_research.__file__).parent
+COMMAND_LINE = {"command.py", "terminal.py"}
+"""The modules that may use helpers of the command line."""
+
+
+def imported():
+    """Every name that a file takes from a module of grice, those for type checkers too."""
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "grice":
+                for alias in node.names:
+                    yield str(path.relative_to(ROOT)), node.module, alias.name
+
+
+def declares(module, name):
+    found = import_module(module)
+    return name in getattr(found, "__all__", ()) or not hasattr(found, "__all__")
+
+
+def test_every_private_name_is_there():
+    assert surface.__all__ == sorted(surface.__all__, key=lambda name: (not name.isupper(), name))
+    kept = [name for name in surface.__all__ if name != "Encode"]  # a type, for checkers alone
+    assert all(hasattr(surface, name) for name in kept)
+
+
+def test_other_files_take_declared_names_alone():
+    private = [
+        f"{path}: {module}.{name}"
+        for path, module, name in imported()
+        if path != "surface.py" and not (path in COMMAND_LINE and module.startswith("grice.cli"))
+        if not (declares(module, name) and not module.rpartition(".")[2].startswith("_"))
+    ]
+    assert private == []
+
+
+@pytest.mark.parametrize("module", sorted({module for _, module, _ in imported()}))
+def test_every_name_of_a_module_is_there(module):
+    source = Path(import_module(module).__file__).read_text("utf-8")
+    names = {name for _, of, name in imported() if of == module}
+    assert {name for name in names if name not in source} == set()

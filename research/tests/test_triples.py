@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from grice.errors import InputError
+from grice.records import Triple
+from grice_research.triples import DEV, SCORERS, TEST, TripleRows, area, read_triples
+
+
+def rows(labels, relations=None, heads=None):
+    count = len(labels)
+    triples = tuple(
+        Triple(head, relation, "PersonX rests")
+        for head, relation in zip(
+            heads or [f"PersonX works {i}" for i in range(count)],
+            relations or ["xWant"] * count,
+            strict=True,
+        )
+    )
+    return TripleRows(triples, tuple(bool(label) for label in labels))
+
+
+def write(folder, split, lines):
+    path = folder / split
+    path.parent.mkdir(exist_ok=True)
+    text = "head\trelation\ttail\tlabel\tclass\n" + "".join(f"{line}\ttest_set\n" for line in lines)
+    path.write_bytes(gzip.compress(text.encode()))
+
+
+def test_the_area_is_the_share_of_pairs_in_order_ties_half():
+    assert area("AUC", [0.1, 0.4, 0.35, 0.8], rows([0, 0, 1, 1])).value == 0.75
+    assert area("AUC", [0.5, 0.5, 0.5, 0.5], rows([0, 0, 1, 1])).value == 0.5
+    assert area("AUC", [0.1, 0.3, 0.3, 0.8], rows([0, 0, 1, 1])).value == 0.875
+
+
+def test_knowing_the_relation_alone_is_worth_nothing_over_relations():
+    relations = ["xWant"] * 10 + ["HinderedBy"] * 10
+    labels = [1] * 9 + [0] + [0] * 9 + [1]
+    rates = [0.9] * 10 + [0.1] * 10
+    table = rows(labels, relations)
+    assert area("AUC", rates, table).value == 0.9
+    assert area("AUC, mean over relations", rates, table).value == 0.5
+
+
+def test_relations_weigh_by_their_size_and_those_of_one_label_do_not_count():
+    relations = ["xWant"] * 4 + ["xNeed"] * 2 + ["xAttr"] * 3
+    labels = [0, 0, 1, 1, 1, 0, 1, 1, 1]
+    scores = [0.1, 0.2, 0.3, 0.4, 0.1, 0.2, 0.9, 0.9, 0.9]
+    found = area("AUC, mean over relations", scores, rows(labels, relations))
+    assert found.value == pytest.approx((4 * 1 + 2 * 0) / 6)
+
+
+def test_the_interval_is_over_heads():
+    heads = [f"PersonX works {i // 4}" for i in range(40)]
+    labels = [i % 2 for i in range(40)]
+    scores = [(i * 7) % 40 + 20 * (i % 2) for i in range(40)]
+    found = area("AUC", scores, rows(labels, heads=heads))
+    assert found.groups == 10
+    assert found.low < found.value < found.high
+
+
+def test_one_label_alone_has_no_area():
+    with pytest.raises(InputError, match="both labels"):
+        area("AUC", [0.1, 0.2], rows([1, 1]))
+
+
+def test_long_triples_and_other_relations_are_dropped(tmp_path):
+    long = "PersonX " + "very " * 10 + "slowly walks"
+    lines = [
+        "PersonX eats\txWant\tto rest\t1",
+        f"{long}\txWant\tto rest\t0",
+        "it rains\tgeneral Effect\tit is wet\t1",
+        'a "b\txNeed\tc\t0',
+    ]
+    write(tmp_path, TEST, lines)
+    assert len(read_triples(tmp_path, "18 relations").triples) == 3
+    found = read_triples(tmp_path, "12 relations")
+    assert [triple.head for triple in found.triples] == ["PersonX eats", 'a "b']
+    assert found.plausible == (True, False)
+    with pytest.raises(InputError, match="CSKB-Population"):
+        read_triples(tmp_path, "12 relations", split=DEV)
+
+
+@pytest.mark.data
+def test_the_relation_alone_gives_the_known_areas(data_folder):
+    # Golden: 0.8430 pooled over the 12 relations, without the long triples being dropped.
+    table = read_triples(data_folder, "12 relations")
+    scores = SCORERS["relation_rate"](table, None, data_folder)
+    assert area("AUC", scores, table).value == pytest.approx(0.8430, abs=5e-4)
+    assert area("AUC, mean over relations", scores, table).value == pytest.approx(0.5)

@@ -1,5 +1,0 @@
-"""Benches of tasks, a module each: ``TITLE``, ``PAPER`` and ``measure(shop)``.
-
-``measure`` takes the :class:`~grice.evaluation.workshop.Workshop` (the data folder, opened models,
-rated sets) and yields :class:`~grice.evaluation.rows.Row`: ours, floors and published systems.
-"""
