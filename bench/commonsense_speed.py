@@ -73,8 +73,8 @@ class Figure(msgspec.Struct):
 def ours(count: int, scorer: str, knowledge: str, mode: Mode) -> Measured:
     from grice.metrics.commonsense import commonsense
     from grice.records import Conversation, TripleEvidence, Turn
+    from grice.runtime.models import Models, default_workers
     from grice.scoring.loaded import load_metric
-    from grice.scoring.models import Models, default_workers
 
     models = Models(mode=mode, workers=default_workers(), cache=None)
     loaded = load_metric(commonsense, models, {"scorer": scorer, "knowledge": knowledge})

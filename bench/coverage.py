@@ -376,7 +376,7 @@ def judge_rows() -> Iterator[Row]:
 
     made: dict[str, tuple[float, Callable[[Generator, int], Estimate]]] = {
         "one judge and the rest": (
-            exact(half, "spearman"), lambda rng, n: stats.leave_one_judge_out(judged(rng, n, 0))
+            exact(half, "spearman"), lambda rng, n: stats.leave_one_annotator_out(judged(rng, n, 0))
         ),
         "pairs of judges": (
             exact(0.5, "spearman"), lambda rng, n: stats.pairwise_agreement(judged(rng, n, 0))

@@ -26,8 +26,8 @@ from stand_ins import StandIns
 
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Score
+from grice.runtime.models import Models
 from grice.scoring.loaded import load_metric
-from grice.scoring.models import Models
 from grice.scoring.run import WINDOW_TURNS, Scorer
 
 SHOWN = 5

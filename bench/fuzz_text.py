@@ -24,18 +24,20 @@ import corpora
 
 from grice.knowledge.candidates import candidates, worded
 from grice.knowledge.extraction import KINDS, RELATIONS, Exchange
-from grice.knowledge.extractor import CueExtractor, not_english, said_in
+from grice.knowledge.extractor import CueExtractor, CueSettings, not_english, said_in
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
 from grice.knowledge.search import concepts
+from grice.metrics.coherence.features import verbatim_features
+from grice.metrics.coherence.turn_text import read_turn
+from grice.metrics.engagement.features import surface
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
-from grice.runtime.thread_numbers import again_numbers, said
-from grice.text.anew import read_anew
+from grice.runtime.registry import read_settings
 from grice.text.events import event_text, reaction
+from grice.text.repetition import novelty
 from grice.text.script import unreadable
-from grice.text.surface import surface
 
 SHOWN = 3
 """Failures of a kind that are printed; further ones are counted."""
@@ -70,15 +72,16 @@ class Reader:
 
     def __init__(self) -> None:
         self._tagger = RandomTagger()
-        self._cues = CueExtractor(open_bundle("extraction"), self._tagger)
+        bundle = open_bundle("extraction")
+        self._cues = CueExtractor(bundle, read_settings(bundle, CueSettings), self._tagger)
         self._patterns = PatternExtractor(self._tagger)
 
     def read(self, before: str, text: str) -> None:
         """Raise whatever a rule raises, or AssertionError for what cannot be."""
-        share = read_anew(text, [before]).share
+        share = novelty(text, [before]).novel_fraction
         assert 0 <= share <= 1, f"the share of new words is {share}"
-        unreadable(text), not_english(text), concepts(text), said(text)
-        surface(before, text), again_numbers("AB", [before, text])
+        unreadable(text), not_english(text), concepts(text), read_turn(text)
+        surface(before, text), verbatim_features("AB", [before, text])
         event_text(text), reaction(text, said_by="previous")
         exchange = Exchange((before,), text)
         self._patterns.extract([exchange])

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grice
+from grice.runtime.models import Models
 from grice.runtime.protocols import Pair
-from grice.scoring.models import Models
 
 if TYPE_CHECKING:
     from grice.runtime.protocols import PairClassifier

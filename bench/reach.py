@@ -11,8 +11,10 @@ functions, those for type checkers left out:
     nothing    no command: what the documentation, recipes, benches and tests import directly
 
 What is found while the program runs counts as well: modules of a package that a registry goes
-through, and names that a package hands on when they are first used. A registry that is not known
-here ends the script, so that none is overlooked. Imports say what can be reached, which is more
+through, names that a package hands on when they are first used, and kinds of models: to `score`
+those of the references that a metric opens by default or the pages name as a value of one of its
+options, with what they stand on; the others to `commands`. A registry that is not known here ends
+the script, so that none is overlooked. Imports say what can be reached, which is more
 than a run loads: the column `loaded` counts the modules that are in memory after `grice score`
 and `grice explain` with the default metrics.
 """
@@ -33,6 +35,9 @@ from typing import TYPE_CHECKING
 import grimp
 
 import grice
+from grice.metrics.registry import find_metrics
+from grice.runtime.models import Models
+from grice.runtime.registry import KINDS, SCHEMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,7 +53,7 @@ REGISTRIES = {
     "grice.formats._registry": r"grice\.formats\.[^_]\w+",
     "grice.perturb.registry": r"grice\.perturb\.[^_]\w+",
     "grice.evaluation.rows": r"grice\.evaluation\.benches\.\w+",
-    "grice.knowledge.compatibility": r"grice\.knowledge\.compatibility_\w+",
+    "grice.metrics.commonsense.scorers": r"grice\.knowledge\.compatibility_\w+",
 }
 """Which modules each registry finds by going through a package; the commands are roots."""
 NO_REGISTRIES = ("grice.cli", "grice.metrics.registry")
@@ -81,7 +86,27 @@ def imports() -> dict[str, set[str]]:
             found[name].add(parent)
     # The commands are roots of their own.
     found["grice.cli"] -= {name for name in found if name.startswith(f"{COMMANDS}.")}
+    # Every model is opened by the same class; which kinds a run opens is a question of its command.
+    found["grice.runtime.registry"] |= {module_of(SCHEMES[name]) for name in SCHEMES}
     return found
+
+
+def module_of(place: str) -> str:
+    """Return the module of ``module:name``."""
+    return place.partition(":")[0]
+
+
+def scored_kinds() -> set[str]:
+    """Return the modules of the kinds that metrics open by default or by a documented option."""
+    metrics = find_metrics().metrics.values()
+    references = {one for metric in metrics for one in metric.models.values()}
+    flags = [metric.flag(name) for metric in metrics for name in metric.models]
+    named = re.compile(rf"(?:{'|'.join(map(re.escape, flags))})[ =](bundle:[\w-]+)")
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        references.update(named.findall(page.read_text("utf-8")))
+    with Models(mode="fast", workers=1, cache=None) as models:
+        parts = {part for one in references for part in models.dependencies(one)}
+        return {module_of(KINDS[models.bundle(part).card.kind]) for part in parts}
 
 
 def check_registries(modules: Iterable[str]) -> None:
@@ -135,8 +160,12 @@ def classes(edges: Mapping[str, set[str]]) -> dict[str, str]:
     scoring = {f"{COMMANDS}.score", f"{COMMANDS}.explain"}
     public = {str(home) for home in grice._HOMES.values()}
     ways = {
-        "score": {"grice", "grice.__main__", *scoring, *public},
-        "commands": {*commands - {f"{COMMANDS}.bench"}, *OTHER_DOORS},
+        "score": {"grice", "grice.__main__", *scoring, *public, *scored_kinds()},
+        "commands": {
+            *commands - {f"{COMMANDS}.bench"},
+            *OTHER_DOORS,
+            *map(module_of, KINDS.values()),
+        },
         "bench": {f"{COMMANDS}.bench"},
     }
     found = dict.fromkeys(edges, "nothing")

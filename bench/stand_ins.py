@@ -24,8 +24,8 @@ from grice.knowledge.store import KnowledgeStore
 from grice.runtime.bundle import Bundle
 from grice.runtime.embedded import Hidden
 from grice.runtime.memo import MemoEncoder
+from grice.runtime.models import Models
 from grice.runtime.protocols import Generated
-from grice.scoring.models import Models
 
 Vector: TypeAlias = NDArray[np.float32]
 
@@ -104,7 +104,7 @@ class StandIns(Models):
         bundle = self.bundle(reference)
         if reference not in self._opened:
             if bundle.card.kind == "encoder":
-                self._opened[reference] = MemoEncoder(TableEncoder(bundle), self._memo)
+                self._opened[reference] = MemoEncoder(TableEncoder(bundle), self.memo)
             elif bundle.card.kind == "generator":
                 self._opened[reference] = TableGenerator(bundle)
             elif bundle.card.kind == "search-extractor":

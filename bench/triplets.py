@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from grice.formats import read
 from grice.records import Conversation
-from grice.scoring.models import Models, default_workers
+from grice.runtime.models import Models, default_workers
 from grice.triplets.find import find_links
 
 if TYPE_CHECKING:

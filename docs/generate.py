@@ -7,6 +7,7 @@ command may differ by.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import console
@@ -15,8 +16,9 @@ import msgspec
 from grice.evaluation.limits import limits_of
 from grice.evaluation.runs import read_runs
 from grice.formats import document
+from grice.metrics.declaration import Metric
 from grice.metrics.limits import FILE, Recorded
-from grice.metrics.page import metric_page
+from grice.metrics.page import metric_page, model_cards
 from grice.metrics.registry import find_metrics
 
 HERE = Path(__file__).parent
@@ -29,10 +31,24 @@ def pages() -> dict[Path, str]:
     built_in = (name for name, origin in registry.origins.items() if origin == "grice")
     known = limits_of(read_runs(HERE / "results"))
     metrics = {
-        HERE / "metrics" / f"{name}.md": metric_page(registry.named(name), known)
+        HERE / "metrics" / f"{name}.md": _with_cards(registry.named(name), known)
         for name in built_in
     }
     return {**metrics, HERE / "formats.md": document(), LIMITS: _lines(known)}
+
+
+def _with_cards(metric: Metric, known: Recorded) -> str:
+    """Return the page of a metric with the cards of its models folded below."""
+    folded = (
+        f"\n<details>\n<summary>{_html(title)}</summary>\n\n{card}\n</details>\n"
+        for title, card in model_cards(metric)
+    )
+    return metric_page(metric, known) + "".join(folded)
+
+
+def _html(title: str) -> str:
+    """Return a title whose code is marked as HTML, which Markdown leaves alone in a summary."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", title)
 
 
 def _lines(known: Recorded) -> str:

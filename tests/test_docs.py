@@ -18,6 +18,8 @@ import grice.stats.clusters
 import grice.text.script
 from grice.cli import main
 from grice.metrics.registry import find_metrics
+from grice.runtime.models import Models
+from grice.runtime.protocols import Pair, PairClassifier
 from grice.testing import check_metric
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -131,7 +133,19 @@ def test_the_plugin_of_the_documentation_is_a_metric(tmp_path):
     check_metric(find_metrics([file]).named("calm"))
 
 
-def test_the_snippet_of_the_readme_runs():
+def test_the_kind_and_the_scheme_of_the_documentation_work():
+    names = {}
+    exec(compile(python_blocks(DOCS / "plugins.md")[-1], "plugins.md", "exec"), names)
+    with Models(mode="exact", workers=1, cache=None) as models:
+        bundle = names["length"].find("4")
+        model = names["length_head"].open(bundle, models)
+    assert isinstance(model, PairClassifier)
+    assert model.classify([Pair((), "I do"), Pair((), "I do not like it")]) == [0.5, 1.0]
+
+
+def test_the_snippets_of_the_readme_run(tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(DOCS.parent / "examples")
+    monkeypatch.chdir(tmp_path)
     for block in python_blocks(DOCS.parent / "README.md"):
         exec(compile(block, "README.md", "exec"), {})
 

@@ -29,9 +29,9 @@ from train import RELEVANCE, WORK, prepared, towers
 from vectors import VectorStore
 
 from grice.evaluation.datasets import known_sets, load_rated
+from grice.runtime.models import Models
 from grice.runtime.thread_numbers import Bigrams, turn_numbers
 from grice.runtime.threads import order_numbers, own_turns, turn_blocks
-from grice.scoring.models import Models
 
 if TYPE_CHECKING:
     from arrays import Prepared

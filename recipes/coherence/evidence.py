@@ -24,7 +24,8 @@ from vectors import VectorStore
 from grice.metrics.coherence import coherence
 from grice.records import Conversation, Turn, TurnEvidence
 from grice.runtime.bundle import open_bundle
-from grice.runtime.threads import ThreadHead
+from grice.runtime.registry import read_settings
+from grice.runtime.threads import ThreadHead, ThreadSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +63,8 @@ def main() -> None:
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
     stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
     kept = Kept(Vectors.of(stores), pickle.loads((WORK / "misfits.pickle").read_bytes()))
-    head = ThreadHead(open_bundle("coherence"), kept, kept)
+    bundle = open_bundle("coherence")
+    head = ThreadHead(bundle, read_settings(bundle, ThreadSettings), kept, kept)
     table = {}
     for kind in POINTED:
         chosen = [one for one in made["held_broken"] if one.kind == kind][: arguments.most]

@@ -7,8 +7,8 @@ from difflib import SequenceMatcher
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.perturb.irrelevancy import base, exchanged, slot
-from grice.perturb.wording import fit, put, words
+from grice.perturb.irrelevancy import base, exchanged, placeholder
+from grice.perturb.wording import agreeing, replace, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,7 +108,7 @@ def _pool(samples: Sequence[Sample]) -> _Pool:
     for text in (text for sample in samples for text in sample.turns):
         for word in words(text):
             if word.kind:
-                by_slot.setdefault(slot(word), []).append(base(word))
+                by_slot.setdefault(placeholder(word), []).append(base(word))
             if word.text.isalpha():
                 every.append(word.lower)
     return _Pool(by_slot, every)
@@ -117,16 +117,16 @@ def _pool(samples: Sequence[Sample]) -> _Pool:
 def _strangers(said: str, draw: Random, pool: _Pool) -> str | None:
     """Put words of the same kind from other conversations into a turn."""
     read = words(said)
-    able = [i for i, word in enumerate(read) if word.kind and slot(word) in pool.by_slot]
+    able = [i for i, word in enumerate(read) if word.kind and placeholder(word) in pool.by_slot]
     if not able:
         return None
     own = {base(word) for word in read if word.kind}
     edits = {}
     for i in draw.sample(able, max(1, int(draw.choice((FEW, HALF)) * len(able)))):
-        new = draw.choice(pool.by_slot[slot(read[i])])
+        new = draw.choice(pool.by_slot[placeholder(read[i])])
         if new not in own:
-            edits[read[i].start, read[i].end] = fit(new, read, i)
-    return put(said, edits) if edits else None
+            edits[read[i].start, read[i].end] = agreeing(new, read, i)
+    return replace(said, edits) if edits else None
 
 
 def _any(said: str, draw: Random, pool: _Pool) -> str | None:

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 import torch
 from recipes.dialogue.train import WORK
@@ -25,9 +26,10 @@ from recipes.relevance.vectors import StoredEncoder, VectorStore
 
 from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.embedded import EmbeddedGenerator
-from grice.runtime.oddness import Oddness, Weights
-from grice.runtime.pairs import PairHead
+from grice.runtime.oddness import FluentSettings, Oddness
+from grice.runtime.pairs import PairHead, PairSettings
 from grice.runtime.protocols import Pair
+from grice.runtime.registry import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +179,8 @@ def main() -> None:
     found = gathered(options.data)
     texts = {text for one in found for text in (*one.history, one.reply)}
     encoder = StoredEncoder(texts, VectorStore(VECTORS), VectorStore(WORK / "vectors"))
-    head = PairHead(open_bundle(options.head), encoder)
+    opened = open_bundle(options.head)
+    head = PairHead(opened, read_settings(opened, PairSettings), encoder)
     fitting = np.array(head.classify([Pair(one.history, one.reply) for one in found]))
     fitting = np.clip(fitting, 1e-6, 1 - 1e-6)
     model = open_bundle(options.model)
@@ -211,7 +214,7 @@ SUMMARY = (
 )
 
 
-def write(head: Path, out: Path, weights: Weights, reference: str) -> None:
+def write(head: Path, out: Path, weights: FluentSettings, reference: str) -> None:
     """Write the bundle of both: the head's files, and in its card the weights and the model."""
     card = open_bundle(head).card
     out.mkdir(parents=True, exist_ok=True)
@@ -223,12 +226,12 @@ def write(head: Path, out: Path, weights: Weights, reference: str) -> None:
     training = {name: getattr(card.training, name) for name in ("data", "selection", "excluded",
                 "command", "seeds")}  # fmt: skip
     settings = {**card.settings, "parts": [f"bundle:{card.encoder}", reference]}
-    settings |= {f"weight_{name}": value for name, value in weights._asdict().items()}
+    settings |= msgspec.structs.asdict(weights)
     facts["kind"] = "fluent-pair-head"
     write_card(out, facts, training, settings, files=card.files)
 
 
-def calibrated(both: Floats, weight: float, task: Task) -> Weights:
+def calibrated(both: Floats, weight: float, task: Task) -> FluentSettings:
     """Scale and shift, so that 0.5 lies between true and random replies."""
     inputs = torch.from_numpy(both[task.rows])
     solution = torch.zeros(2, dtype=torch.double, requires_grad=True)
@@ -244,7 +247,7 @@ def calibrated(both: Floats, weight: float, task: Task) -> Weights:
 
     optimiser.step(loss)
     scale, shift = solution.detach().tolist()
-    return Weights(round(scale, 4), round(scale * weight, 4), round(shift, 4))
+    return FluentSettings(round(scale, 4), round(scale * weight, 4), round(shift, 4))
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.runtime.bundle import shipped_bundles
+from grice.runtime.models import Models
 from grice.runtime.protocols import Pair
-from grice.scoring.models import Models
 from grice.stats import correlation, partial_correlation
 
 if TYPE_CHECKING:

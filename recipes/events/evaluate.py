@@ -24,7 +24,8 @@ from states import WORK, Labelled, bare, read, split_of
 
 from grice.runtime.bundle import Bundle, open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.spans import SpanHead
+from grice.runtime.registry import read_settings
+from grice.runtime.spans import SpanHead, SpanSettings
 from grice.text.events import Event, read_events, triple_texts
 
 COMMAND = "python recipes/events/evaluate.py --data ../shared/data"
@@ -37,7 +38,7 @@ def opened(head: Path | str) -> SpanHead:
     bundle: Bundle = open_bundle(head)
     encoder = EmbeddedEncoder(open_bundle(bundle.card.encoder), mode="exact", threads=1)
     return SpanHead(
-        bundle.card.settings,
+        read_settings(bundle, SpanSettings),
         bundle.folder,
         lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
         f"{bundle.card.name}@{bundle.digest}",

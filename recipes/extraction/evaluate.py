@@ -15,7 +15,7 @@ from recipes.options import parser_of
 from grice.evaluation.extraction import MEASURES, Cells, as_deco, extraction_measures
 from grice.knowledge.extraction import RELATIONS
 from grice.knowledge.extractor import CueExtractor
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 SHIPPED = Path("src/grice/data/bundles/extraction")
 COMMAND = "PYTHONPATH=src python -m recipes.extraction.evaluate --data ../shared/data"

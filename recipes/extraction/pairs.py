@@ -11,7 +11,7 @@ from grice.evaluation.extraction import as_deco
 from grice.knowledge.candidates import allowed, candidates, features, worded
 from grice.knowledge.extraction import KINDS, RELATIONS
 from grice.knowledge.extractor import said_in
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from recipes.options import parser_of
 
 from grice.knowledge.extractor import CueExtractor
 from grice.metrics.commonsense import surest
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 
 def main() -> None:

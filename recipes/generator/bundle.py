@@ -26,9 +26,10 @@ from recipes.plausibility.texts import learned
 from tokenizers import Tokenizer
 
 from grice.evaluation.trained import record_selection, record_texts
-from grice.knowledge.generative import GenerativeKnowledge
+from grice.knowledge.generative import GenerativeKnowledge, GenerativeSettings
 from grice.runtime.bundle import file_sha256, open_bundle
 from grice.runtime.embedded import EmbeddedGenerator
+from grice.runtime.registry import read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,8 @@ def main() -> None:
 
 def open_knowledge(folder: Path) -> GenerativeKnowledge:
     bundle = open_bundle(folder)
-    return GenerativeKnowledge(bundle, EmbeddedGenerator(bundle, mode="exact", threads=1))
+    generator = EmbeddedGenerator(bundle, mode="exact", threads=1)
+    return GenerativeKnowledge(bundle, read_settings(bundle, GenerativeSettings), generator)
 
 
 def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:

@@ -23,7 +23,7 @@ from grice.evaluation.benches import atomic2020
 from grice.evaluation.workshop import Workshop
 from grice.knowledge.generative import GenerativeKnowledge
 from grice.records import Triple
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 COMMAND = "PYTHONPATH=src:. python -m recipes.generator.evaluate --data ../shared/data"
 KEPT = WORK / "quality"

@@ -44,8 +44,8 @@ from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
 from grice.graphs.substance import fact_logits, substance_parts
 from grice.knowledge.plausibility import Bilinear
+from grice.numeric import sigmoid
 from grice.records import Triple
-from grice.runtime.heads import sigmoid
 
 SETTINGS = {"width": 0.35, "ridge": 1.0, "features": 1536}
 

@@ -40,8 +40,8 @@ from recipes.options import parser_of
 from grice.graphs.features import Features, Reading
 from grice.graphs.graph import Graph
 from grice.graphs.wording import fact_text, relation_names
+from grice.numeric import sigmoid
 from grice.records import Triple
-from grice.runtime.heads import sigmoid
 
 SEEN = ("accepted", "failed", "gold", "chosen", "nonsense")
 FORMER = Part("former", "gold", SHARES, tuple(SHARES), 0.7)

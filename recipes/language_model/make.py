@@ -26,8 +26,9 @@ from scipy.optimize import minimize
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from grice.runtime.bundle import open_bundle, write_card
-from grice.runtime.language import LanguageModel
+from grice.runtime.language import LanguageModel, LanguageSettings
 from grice.runtime.protocols import Pair
+from grice.runtime.registry import read_settings
 
 WORK = Path(__file__).parent / "work"
 FILES = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
@@ -129,7 +130,8 @@ def main() -> None:
     settings = {"max_tokens": LONGEST, "weight_after": 1.0, "weight_gain": 1.0, "weight_shift": 0.0}
     write_card(out, facts, training, settings, files=FILES)
     found = sample(trials(given.data))
-    model = LanguageModel(open_bundle(out), threads=given.threads)
+    bundle = open_bundle(out)
+    model = LanguageModel(bundle, read_settings(bundle, LanguageSettings), threads=given.threads)
     numbers = np.array(model.likely([Pair(one.history, one.reply) for one in found]))
     fitted = fits(found)
     chosen = weights(numbers[fitted], [one for one, fit in zip(found, fitted, strict=True) if fit])

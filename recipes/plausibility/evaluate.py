@@ -21,10 +21,12 @@ from recipes.plausibility.data import ACCENT, POPULATION_NAMES
 from recipes.plausibility.measure import auc, interval, partial, pearson, spearman, weighted
 from recipes.plausibility.vectors import KeptEncoder, Vectors
 
-from grice.knowledge import open_plausibility, open_store
+from grice.knowledge.plausibility import TripleHead, TripleSettings
+from grice.knowledge.store import KnowledgeStore
 from grice.records import Triple
-from grice.runtime.bundle import open_bundle
+from grice.runtime.bundle import Bundle, open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
+from grice.runtime.registry import read_settings
 
 WORK = Path("recipes/plausibility/work")
 COMMAND = "PYTHONPATH=src python -m recipes.plausibility.evaluate --data ../shared/data"
@@ -48,22 +50,26 @@ def main() -> None:
     write_quality(arguments.bundle, figures, COMMAND)
 
 
+def head_of(bundle: Bundle, encoder: KeptEncoder) -> TripleHead:
+    return TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
+
+
 def population(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
     dev, test = (read_population(data, part) for part in ("dev", "tst"))
     triples, labels, names = test
-    store = open_store(open_bundle("atomic"))
+    store = KnowledgeStore(open_bundle("atomic"))
     known = store.best_known(triples, encoder=encoder)
     prior = {name: float(np.mean(dev[1][dev[2] == name])) for name in sorted(set(dev[2].tolist()))}
     scorers = {
-        "plausibility": open_plausibility(open_bundle(bundle), encoder).plausibility(triples),
-        "plausibility with known tails": open_plausibility(
-            open_bundle(bundle), encoder
-        ).plausibility(triples, known),
+        "plausibility": head_of(open_bundle(bundle), encoder).plausibility(triples),
+        "plausibility with known tails": head_of(open_bundle(bundle), encoder).plausibility(
+            triples, known
+        ),
         "floor: cosine of head and tail as written": cosines(triples, encoder),
         "floor: relation prior from dev": [prior[name] for name in names],
     }
     for folder in sorted(WORK.glob("seed[12]")):
-        head = open_plausibility(open_bundle(folder), encoder)
+        head = head_of(open_bundle(folder), encoder)
         scorers[f"plausibility, {folder.name}"] = head.plausibility(triples)
     accent = np.isin(names, ACCENT)
     figures = []
@@ -116,11 +122,11 @@ def gold_tuples(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
     machine = np.array([item["system"] != "Human" for item in replies])
     count = np.array([len(triples) for triples in gold], float)
     flat = [triple for triples in gold for triple in triples]
-    known = open_store(open_bundle("atomic")).best_known(flat, encoder=encoder)
+    known = KnowledgeStore(open_bundle("atomic")).best_known(flat, encoder=encoder)
     heads = {"shipped": bundle, **{f.name: f for f in sorted(WORK.glob("seed[12]"))}}
     figures = []
     for name, folder in heads.items():
-        head = open_plausibility(open_bundle(folder), encoder)
+        head = head_of(open_bundle(folder), encoder)
         for title, support in (("plausibility", None), ("plausibility with known tails", known)):
             values = iter(head.plausibility(flat, support))
             means = np.array([mean([next(values) for _ in triples]) for triples in gold])

@@ -17,9 +17,9 @@ from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.replies import PERSON
 from grice.metrics.commonsense import commonsense
 from grice.records import Judgement
+from grice.runtime.models import Models
 from grice.scoring.items import responses
 from grice.scoring.loaded import load_metric
-from grice.scoring.models import Models
 from grice.stats import compare_correlations, correlation
 
 if TYPE_CHECKING:

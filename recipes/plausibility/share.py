@@ -13,8 +13,8 @@ from recipes.options import parser_of
 from recipes.plausibility.knowledge import deco_train, spearman, value
 
 from grice.metrics.commonsense import combined, commonsense
+from grice.runtime.models import Models
 from grice.scoring.loaded import load_metric
-from grice.scoring.models import Models
 
 SHARES = (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 

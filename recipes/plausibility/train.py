@@ -31,9 +31,10 @@ from recipes.plausibility.vectors import Vectors
 
 from grice.evaluation.trained import record_texts
 from grice.knowledge.plausibility import NO_RELATION, Bilinear
+from grice.numeric import softmax
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp, softmax
+from grice.runtime.heads import Mlp
 
 WORK = Path("recipes/plausibility/work")
 COSINE = 4.0

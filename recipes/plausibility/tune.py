@@ -12,9 +12,11 @@ from recipes.plausibility.evaluate import WORK, read_population
 from recipes.plausibility.measure import weighted
 from recipes.plausibility.vectors import KeptEncoder, Vectors
 
-from grice.knowledge import open_plausibility, open_store
+from grice.knowledge.plausibility import TripleHead, TripleSettings
+from grice.knowledge.store import KnowledgeStore
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
+from grice.runtime.registry import read_settings
 
 
 def main() -> None:
@@ -24,10 +26,10 @@ def main() -> None:
     triples, labels, names = read_population(parser.parse_args().data, "dev")
     rows = np.flatnonzero(np.isin(names, ACCENT))
     chosen = [triples[i] for i in rows]
-    known = open_store(open_bundle("atomic")).best_known(chosen, encoder=encoder)
-    values = np.array(
-        open_plausibility(open_bundle("plausibility"), encoder).plausibility(chosen), float
-    )
+    known = KnowledgeStore(open_bundle("atomic")).best_known(chosen, encoder=encoder)
+    bundle = open_bundle("plausibility")
+    head = TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
+    values = np.array(head.plausibility(chosen), float)
     scores = np.log(values) - np.log1p(-np.minimum(values, 1 - 1e-7))
     similar = np.array([0.0 if tail is None else tail.tail_similarity for tail in known])
     print(f"mean similarity of the best known tail: {similar.mean():.2f}")

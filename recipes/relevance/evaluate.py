@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from grice.runtime.models import Models
 from grice.runtime.protocols import Pair
-from grice.scoring.models import Models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -175,8 +175,8 @@ def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequenc
     if options.step == "likelihood":
         model = open_model(options.language_model, options.threads)
         return partial(measure, model, LAYOUTS[options.layout])
+    from grice.runtime.models import Models
     from grice.runtime.protocols import Pair
-    from grice.scoring.models import Models
 
     names = {"head": f"file:{WORK / 'research_fluent'}", "engagement": "bundle:engagement"}
     head = Models(mode="exact", workers=1, cache=None).open(names[options.step])

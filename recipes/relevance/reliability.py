@@ -20,8 +20,9 @@ from train import CORPORA, WORK
 from vectors import VectorStore
 
 from grice.runtime.bundle import open_bundle
-from grice.runtime.pairs import PairHead
+from grice.runtime.pairs import PairHead, PairSettings
 from grice.runtime.protocols import Pair
+from grice.runtime.registry import read_settings
 from grice.stats import mean
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def scored(data: Path, bundle: Path, count: int) -> Scored:
     rows = np.sort(rng.permutation(len(valid.reply))[:count])
     vectors = store.matrix()
     false = draw_negatives(valid, rows, Mix(), vectors, rng)
-    head = PairHead(open_bundle(bundle), Stored(vectors))
+    opened = open_bundle(bundle)
+    head = PairHead(opened, read_settings(opened, PairSettings), Stored(vectors))
     histories = [tuple(str(i) for i in row if i >= 0) for row in valid.history[rows]]
     pairs = [
         Pair(history, str(reply))

@@ -31,8 +31,8 @@ from fit import Form, Settings, packed_form, train
 from grice.evaluation.benches._situatedgen import entities_in, with_entities
 from grice.knowledge.plausibility import Bilinear
 from grice.runtime.heads import Mlp
+from grice.runtime.models import Models
 from grice.runtime.protocols import Encoder
-from grice.scoring.models import Models
 from grice.situated.contrast import ContrastHead, sample_contexts
 from grice.situated.floors import swap_contexts
 from grice.situated.records import CONTEXTS, Sample, read_samples

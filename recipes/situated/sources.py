@@ -34,7 +34,7 @@ from grice.evaluation.benches._situatedgen import (
 )
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.situated.models import ContextModels
 from grice.situated.records import Question
 from grice.situated.statements import to_statements

@@ -13,7 +13,7 @@ import argparse
 import random
 from pathlib import Path
 
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.situated.records import Sample, read_samples
 
 WORK = Path(__file__).parent / "work"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 import numpy as np
 
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.situated.records import Sample, read_samples
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from torch.nn.functional import cross_entropy
 from grice.evaluation.benches._situatedgen import entities_in, with_entities
 from grice.knowledge.generative import END_OF_TEXT, NOTHING, START
 from grice.runtime.bundle import open_bundle
+from grice.runtime.models import Models
 from grice.runtime.protocols import Generated
-from grice.scoring.models import Models
 from grice.situated.examples import TextPair, prompt, training_pairs
 from grice.situated.records import Sample, read_samples
 from grice.situated.scores import score_outputs

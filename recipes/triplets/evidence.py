@@ -16,7 +16,7 @@ from recipes.extraction.deco import cells, replies
 from recipes.options import parser_of
 
 from grice.knowledge.extraction import RELATIONS
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.stats.systems import mean
 
 EXTRACTORS = ("bundle:links", "bundle:extraction", "bundle:patterns")

@@ -23,7 +23,7 @@ from recipes.triplets.weak_rows import NUMBER, RELATIONS, SPANS, Link, negatives
 
 from grice.knowledge.mapping import find_mapping
 from grice.records import Triple
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.triplets.connectives import said_links
 from grice.triplets.heads import LinkHead, Sides
 from grice.triplets.scores import average_precision

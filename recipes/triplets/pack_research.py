@@ -27,7 +27,7 @@ from transformers.utils import logging
 
 from grice.records import Triple
 from grice.runtime.bundle import file_sha256
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.triplets.cider import Cider, load_cider
 from grice.triplets.models import TripletModels, open_folder
 from grice.triplets.tasks import answer_tasks

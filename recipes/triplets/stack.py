@@ -17,7 +17,7 @@ from recipes.triplets.data import WORK
 from recipes.triplets.stack_rows import Asked, Held, questions, read_held
 from scipy.optimize import minimize
 
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.triplets.cider import load_cider
 from grice.triplets.models import TripletModels, open_folder
 from grice.triplets.rereading import UNHEARD

@@ -24,7 +24,8 @@ from recipes.triplets.data import WORK
 from grice.records import Conversation, Turn
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.spans import SpanHead
+from grice.runtime.registry import read_settings
+from grice.runtime.spans import SpanHead, SpanSettings
 from grice.triplets.connectives import Nouns
 from grice.triplets.reading import read_texts
 from grice.triplets.spotting import join_turns, slices, spot
@@ -61,7 +62,8 @@ def read(talks: list[Conversation], out: Path) -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     bundle = open_bundle("events")
     held: dict[str, object] = {}
-    tagger = SpanHead(bundle.card.settings, bundle.folder, lambda ts: [held[t] for t in ts], "")
+    settings = read_settings(bundle, SpanSettings)
+    tagger = SpanHead(settings, bundle.folder, lambda ts: [held[t] for t in ts], "")
     rows = []
     for one in talks:
         joined = join_turns(one)

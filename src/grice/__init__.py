@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from grice.batch import score_files
     from grice.errors import GriceError
     from grice.formats import read
     from grice.records import (
@@ -43,6 +44,7 @@ _HOMES = {
     "load": "grice.scoring",
     "read": "grice.formats",
     "score": "grice.scoring",
+    "score_files": "grice.batch",
 }
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "load",
     "read",
     "score",
+    "score_files",
 ]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cannot_write",
+    "check_not_input",
     "destination",
     "keep_permissions",
     "make_folder",
@@ -73,6 +74,25 @@ def destination(path: Path) -> Path | None:
     if not os.access(path, os.W_OK):
         raise OutputError(f"{path}: cannot be written: it is write-protected; name another output")
     return _resolved(path)
+
+
+def check_not_input(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read.
+
+    Args:
+        output: What is to be written.
+        inputs: Files that are read, and folders all of whose files are.
+
+    Raises:
+        OutputError: If the output is one of the inputs, or lies in a folder of them.
+    """
+    if not output.is_file():
+        return
+    for source in inputs:
+        if source.is_file() and output.samefile(source):
+            raise OutputError(f"{output}: is read by this command; name another output")
+        if source.is_dir() and source.resolve() in output.resolve().parents:
+            raise OutputError(f"{output}: lies in {source}, which is read; name another output")
 
 
 def _resolved(path: Path) -> Path:

@@ -8,8 +8,8 @@ import pytest
 from grice.evaluation.accent import accent_columns, accent_rows, system_rows, tail_cosines
 from grice.evaluation.replies import Column, Replies
 from grice.evaluation.triples import GENERATOR, SCORERS, knowledge_of, models_of
-from grice.knowledge.compatibility import scorer_names
 from grice.knowledge.generative import Likelihood
+from grice.metrics.commonsense.scorers import scorer_names
 from grice.records import KnownTail, Triple, to_json
 
 SYSTEMS = ("DiSCoL", "DialoGPT", "PLATO-2", "Human")

@@ -13,7 +13,7 @@ import pytest
 from grice.cli import main
 from grice.evaluation.benches import situatedgen
 from grice.evaluation.workshop import Workshop
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 MADE = {
     "cider": made_tasks.cider,

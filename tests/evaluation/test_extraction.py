@@ -162,7 +162,7 @@ def test_the_bench_sets_ours_beside_floors_and_print(data_folder, tmp_path):
     from grice.evaluation.benches.deco_extraction import measure
     from grice.evaluation.workshop import Workshop
     from grice.knowledge.extraction import RELATIONS as ALL
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
     # A fifth of the replies; docs/results holds the figures of all.
     part = (data_folder / DECO_TEST).read_text("utf-8").splitlines()[::5]

@@ -22,9 +22,9 @@ from grice.evaluation.replies import (
     systems,
 )
 from grice.evaluation.rows import find_task
-from grice.knowledge.compatibility import cautious_score
+from grice.metrics.commonsense.scorers import cautious_score
 from grice.records import KnownTail, Triple
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 SYSTEMS = ("Human", "PLATO-2", "DiSCoL")
 
@@ -138,10 +138,10 @@ class Shop:
 
 
 class Opened(Models):
-    def open(self, reference):
+    def open(self, reference, protocol=object):
         return Anything()
 
-    def stamp(self, reference):
+    def fingerprint(self, reference):
         return reference
 
 

@@ -8,7 +8,7 @@ from grice.evaluation.benches._research import research, scored
 from grice.evaluation.workshop import Left, Workshop
 from grice.records import Conversation, Score, Turn, to_json
 from grice.runtime.bundle import shipped_bundles
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 
 @pytest.fixture(scope="module")

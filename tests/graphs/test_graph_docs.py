@@ -1,25 +1,12 @@
 from __future__ import annotations
 
-import doctest
 import re
-from importlib import import_module
 from pathlib import Path
-
-import pytest
 
 from grice.graphs.samples import read_predictions, read_samples
 from grice.graphs.scores import score_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "graphs.md"
-
-
-@pytest.mark.parametrize(
-    "name", ["baselines", "check", "matching", "pipelines", "reader", "wording"]
-)
-def test_examples_in_docstrings_run(name):
-    result = doctest.testmod(import_module(f"grice.graphs.{name}"))
-    assert result.attempted
-    assert not result.failed
 
 
 def test_the_snippet_of_the_page_runs(capsys):

@@ -16,8 +16,8 @@ from grice.graphs.judged import judge
 from grice.graphs.pipelines import StanceJudge, reasoning
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, Sample
+from grice.runtime.models import Models
 from grice.runtime.protocols import Generated
-from grice.scoring.models import Models
 
 BELIEF = "Zoos should be abolished."
 ARGUMENT = "Animals in zoos live in small cages and suffer."

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge import open_extractor
 from grice.knowledge.extraction import RELATIONS, Exchange, TripleExtractor
-from grice.knowledge.extractor import not_english, read_cues
+from grice.knowledge.extractor import CueExtractor, CueSettings, not_english, read_cues
 from grice.runtime.bundle import open_bundle
+from grice.runtime.models import Models
 from grice.runtime.protocols import TaggedSpan
-from grice.scoring.models import Models
+from grice.runtime.registry import read_settings
 
 CLAUSE = re.compile(r"[A-Z\w][^.!?]*?(?= (?:because|so|but|and)\b|[.!?]|$)")
 
@@ -40,6 +40,10 @@ class ClauseTagger:
         return tuple(found)
 
 
+def extractor_of(bundle, tagger):
+    return CueExtractor(bundle, read_settings(bundle, CueSettings), tagger)
+
+
 @pytest.fixture(scope="module")
 def shipped():
     return Models(mode="exact", workers=1, cache=None).open("bundle:extraction")
@@ -52,7 +56,7 @@ def tagger():
 
 @pytest.fixture
 def extractor(tagger):
-    return open_extractor(open_bundle("extraction"), tagger)
+    return extractor_of(open_bundle("extraction"), tagger)
 
 
 def said(extractor, reply, *history, least=0.0, **options):
@@ -242,7 +246,7 @@ def test_damaged_cues_are_noticed(tmp_path, write_card, tagger, content, problem
     (tmp_path / "cues.toml").write_text(content, "utf-8")
     bundle = open_bundle(write_card(tmp_path, "extractor", {"least": 0.5}))
     with pytest.raises(BundleError, match=problem):
-        open_extractor(bundle, tagger)
+        extractor_of(bundle, tagger)
 
 
 def test_cues_can_be_changed(tmp_path, write_card, tagger):
@@ -251,14 +255,14 @@ def test_cues_can_be_changed(tmp_path, write_card, tagger):
     (tmp_path / "cues.toml").write_text(
         cues.replace("[weights.xEffect]", "[weights.xEffect]\none = -50.0"), "utf-8"
     )
-    changed = open_extractor(open_bundle(write_card(tmp_path, "extractor", {"least": 0.3})), tagger)
+    changed = extractor_of(open_bundle(write_card(tmp_path, "extractor", {"least": 0.3})), tagger)
     assert "xEffect" not in triples(said(changed, "I fell because I ran.", least=None))
 
 
 def test_a_threshold_is_needed(tmp_path, write_card, tagger):
     (tmp_path / "cues.toml").write_text("", "utf-8")
     with pytest.raises(BundleError, match=r"settings\.least"):
-        open_extractor(open_bundle(write_card(tmp_path, "extractor", {})), tagger)
+        extractor_of(open_bundle(write_card(tmp_path, "extractor", {})), tagger)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from grice.knowledge import open_extractor
 from grice.knowledge.extraction import Exchange
+from grice.knowledge.extractor import CueExtractor, CueSettings
 from grice.knowledge.faults import is_cut_off, is_unsound, with_people_apart
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
+from grice.runtime.registry import read_settings
 from grice.text.events import read_event
 
 
@@ -93,6 +94,10 @@ class Sentences:
         ]
 
 
+def cues_of(bundle):
+    return CueExtractor(bundle, read_settings(bundle, CueSettings), Sentences())
+
+
 @pytest.mark.parametrize(
     ("reply", "whole"),
     [
@@ -103,7 +108,7 @@ class Sentences:
     ],
 )
 def test_triples_say_whether_people_would_write_them(reply, whole):
-    extractor = open_extractor(open_bundle("extraction"), Sentences())
+    extractor = cues_of(open_bundle("extraction"))
     (found,) = extractor.extract([Exchange((), reply)], least=0.0)
     first, second = (part.split()[-1] for part in reply.rstrip(".").split(". "))
     forward = [t for t in found.triples if first in t.head and second in t.tail]
@@ -112,7 +117,7 @@ def test_triples_say_whether_people_would_write_them(reply, whole):
 
 
 def test_what_came_before_is_of_the_same_person():
-    extractor = open_extractor(open_bundle("extraction"), Sentences())
+    extractor = cues_of(open_bundle("extraction"))
     asked = [
         Exchange((), "I lost my job. You sold the car."),
         Exchange((), "I lost it. I sold it."),
@@ -137,7 +142,7 @@ def test_an_event_of_no_word_is_cut_off(text):
     "reply", ["We aim to please.", "Classic. I love Nancy Allen in that one. Please. Then. "]
 )
 def test_a_clause_of_no_word_is_left_out(reply):
-    extractor = open_extractor(open_bundle("extraction"), Sentences())
+    extractor = cues_of(open_bundle("extraction"))
     (found,) = extractor.extract([Exchange(("Great! Good work.",), reply)], least=0.0)
     assert found.own > 0
     assert all(triple.head and triple.tail for triple in found.triples)

@@ -5,7 +5,12 @@ import math
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge.generative import GenerativeKnowledge, as_fragment, plain_event
+from grice.knowledge.generative import (
+    GenerativeKnowledge,
+    GenerativeSettings,
+    as_fragment,
+    plain_event,
+)
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.union import KnowledgeUnion
@@ -13,8 +18,9 @@ from grice.records import KnownTail, Triple
 from grice.runtime.bundle import Bundle, Card, open_bundle
 from grice.runtime.embedded import EmbeddedGenerator
 from grice.runtime.memo import Memo, MemoGenerator
+from grice.runtime.models import Models
 from grice.runtime.protocols import Generated
-from grice.scoring.models import Models
+from grice.runtime.registry import read_settings
 
 SCHEMA = load_schema("atomic2020")
 HEADS = (
@@ -49,10 +55,14 @@ def bundle_of(tmp_path, **settings):
     )
 
 
+def knowledge_of(bundle, generator):
+    return GenerativeKnowledge(bundle, read_settings(bundle, GenerativeSettings), generator)
+
+
 @pytest.fixture(scope="module")
 def shipped():
     bundle = open_bundle("comet")
-    return GenerativeKnowledge(bundle, EmbeddedGenerator(bundle, mode="exact", threads=1))
+    return knowledge_of(bundle, EmbeddedGenerator(bundle, mode="exact", threads=1))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +96,7 @@ def test_persons_have_one_spelling_and_other_letters_stay():
 def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
     texts = ("to see persony ' s mother", "see persony ' s mother", ",", "don ' t know", "to rest")
     generator = Written(texts)
-    found = GenerativeKnowledge(bundle_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
+    found = knowledge_of(bundle_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
     assert [tail.tail for tail in found[0]] == ["to see PersonY's mother", "don't know", "to rest"]
     assert found[0][0] == KnownTail("x runs", "to see PersonY's mother", 1.0, 0.0, "tiny")
     assert generator.asked == [("PersonX runs", "<xWant>")]
@@ -94,7 +104,7 @@ def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
 
 def test_an_event_asked_for_twice_is_written_once(tmp_path):
     generator = Written(("to rest",))
-    knowledge = GenerativeKnowledge(bundle_of(tmp_path), generator)
+    knowledge = knowledge_of(bundle_of(tmp_path), generator)
     first, second, third = knowledge.tails(["x runs", "PersonX runs.", " "], ["xWant"] * 3, 1)
     assert (first[0].tail, second[0].tail, third) == ("to rest", "to rest", [])
     assert first[0].head == "x runs"
@@ -104,7 +114,7 @@ def test_an_event_asked_for_twice_is_written_once(tmp_path):
 def test_plausibility_is_logistic_in_both_likelihoods(tmp_path):
     given = ("PersonX runs", "tired", "<xReact>"), -1.0
     usual = ("", "tired", "<xReact>"), -3.0
-    knowledge = GenerativeKnowledge(bundle_of(tmp_path), Written((), [given, usual]))
+    knowledge = knowledge_of(bundle_of(tmp_path), Written((), [given, usual]))
     triples = [Triple("PersonX runs", "xReact", "PersonX feels tired"), Triple("", "xReact", "x")]
     value, nothing = knowledge.plausibility(triples)
     assert value == pytest.approx(1 / (1 + math.exp(-(2.0 * -1.0 - 1.0 * -3.0 + 0.5))), abs=1e-6)
@@ -112,7 +122,7 @@ def test_plausibility_is_logistic_in_both_likelihoods(tmp_path):
 
 
 def test_what_cannot_be_asked_is_refused(tmp_path):
-    knowledge = GenerativeKnowledge(bundle_of(tmp_path), Written(("to rest",)))
+    knowledge = knowledge_of(bundle_of(tmp_path), Written(("to rest",)))
     with pytest.raises(InputError, match=r"'xWnat'; did you mean 'xWant'"):
         knowledge.tails(["PersonX runs"], ["xWnat"], 1)
     with pytest.raises(InputError, match="xWnat"):
@@ -122,7 +132,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path):
     with pytest.raises(InputError, match="0 tails"):
         knowledge.tails(["a"], ["xWant"], 0)
     with pytest.raises(BundleError, match=r"settings\.usual"):
-        GenerativeKnowledge(bundle_of(tmp_path, usual="much"), Written())
+        knowledge_of(bundle_of(tmp_path, usual="much"), Written())
     assert knowledge.tails([], [], 1) == []
     assert knowledge.plausibility([]) == []
 
@@ -152,7 +162,7 @@ def test_likelihoods_of_a_batch_are_those_of_each_alone(shipped):
 def test_both_modes_give_the_same_tails():
     bundle = open_bundle("comet")
     exact, fast = (
-        GenerativeKnowledge(bundle, EmbeddedGenerator(bundle, mode=mode, threads=threads))
+        knowledge_of(bundle, EmbeddedGenerator(bundle, mode=mode, threads=threads))
         for mode, threads in (("exact", 1), ("fast", 2))
     )
     asked = list(HEADS) * 12, [name for name in SCHEMA.group("accent") for _ in HEADS]
@@ -207,9 +217,7 @@ def test_what_was_written_is_kept(tmp_path, shipped):
 
     bundle = open_bundle("comet")
     memo = Memo(tmp_path)
-    kept = GenerativeKnowledge(
-        bundle, MemoGenerator(Counting(bundle, mode="exact", threads=1), memo)
-    )
+    kept = knowledge_of(bundle, MemoGenerator(Counting(bundle, mode="exact", threads=1), memo))
     asked = list(HEADS), ["xWant"] * len(HEADS)
     assert kept.tails(*asked, 3) == kept.tails(*asked, 3) == shipped.tails(*asked, 3)
     assert Counting.calls == len(HEADS)
@@ -225,7 +233,7 @@ def test_it_is_opened_by_name_alone_and_beside_stored_knowledge():
     assert isinstance(written, KnowledgeBase)
     assert isinstance(both, KnowledgeBase)
     for part in ("atomic@", "comet@", "encoder@"):
-        assert part in models.stamp("bundle:atomic-comet")
+        assert part in models.fingerprint("bundle:atomic-comet")
     [tails] = both.tails([HEADS[0]], ["xReact"], 6)
     assert {tail.source for tail in tails} > {"comet"}
     models.close()

@@ -5,19 +5,20 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grice.knowledge import open_extractor
 from grice.knowledge.extraction import Exchange
+from grice.knowledge.extractor import CueExtractor, CueSettings
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
 from grice.knowledge.search import concepts
+from grice.metrics.engagement.features import surface
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
-from grice.text.anew import read_anew
+from grice.runtime.registry import read_settings
 from grice.text.contractions import written_out
 from grice.text.events import event_text, reaction
+from grice.text.repetition import novelty
 from grice.text.script import unreadable
-from grice.text.surface import surface
 
 SCHEMA = load_schema("atomic2020")
 SAID = (
@@ -63,7 +64,7 @@ class Given:
 @example("thankſ")
 @example("ſorry, ſadly")
 def test_words_are_read_from_any_text(text):
-    assert 0 <= read_anew(text, [text]).share <= 1
+    assert 0 <= novelty(text, [text]).novel_fraction <= 1
     for read in (unreadable, written_out, concepts, event_text, plain_event):
         read(text)
     surface(text, text)
@@ -79,7 +80,7 @@ def test_words_are_read_from_any_text(text):
 @example("", "İ lost my job ıf i am so sad.", [0, 12, 17, 27])
 def test_triples_are_read_from_any_text(before, text, offsets):
     tagger = Given(offsets)
-    for extractor in (open_extractor(BUNDLE, tagger), PatternExtractor(tagger)):
+    for extractor in (CueExtractor(BUNDLE, SETTINGS, tagger), PatternExtractor(tagger)):
         (found,) = extractor.extract([Exchange((before,), text)], least=0.0)
         for triple in found.triples:
             for place in (triple.head_place, triple.tail_place):
@@ -88,3 +89,4 @@ def test_triples_are_read_from_any_text(before, text, offsets):
 
 
 BUNDLE = open_bundle("extraction")
+SETTINGS = read_settings(BUNDLE, CueSettings)

@@ -6,12 +6,18 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge import open_plausibility
-from grice.knowledge.plausibility import NO_RELATION, Bilinear, triple_features
+from grice.knowledge.plausibility import (
+    NO_RELATION,
+    Bilinear,
+    TripleHead,
+    TripleSettings,
+    triple_features,
+)
 from grice.records import KnownTail, Span, Triple
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
+from grice.runtime.registry import read_settings
 
 SETTINGS = {
     "schema": "atomic2020",
@@ -20,6 +26,10 @@ SETTINGS = {
     "known_weight": 2.0,
     "known_centre": 0.5,
 }
+
+
+def head_of(bundle, encoder):
+    return TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
 
 
 @pytest.fixture
@@ -46,7 +56,7 @@ def folder(tmp_path, encoder):
 
 @pytest.fixture
 def head(folder, encoder, write_card):
-    return open_plausibility(open_bundle(write_card(folder, "triple-head", SETTINGS)), encoder)
+    return head_of(open_bundle(write_card(folder, "triple-head", SETTINGS)), encoder)
 
 
 def test_plausibility_is_the_stated_formula(head, folder, encoder):
@@ -111,9 +121,9 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
     [
         ({**SETTINGS, "relations": ["xWant"]}, "plausibility.npz has 2 outputs, the settings"),
         ({**SETTINGS, "typed": ["xWant", "xNeed"]}, "relations.npz has 2 outputs"),
-        ({**SETTINGS, "typed": "xWant"}, "settings.typed: a list of relation names"),
-        ({**SETTINGS, "known_weight": 2}, "settings.known_weight: a number"),
-        ({**SETTINGS, "relations": [1]}, "settings.relations: a list of relation names"),
+        ({**SETTINGS, "typed": "xWant"}, "settings.typed: expected `array`, got `str`"),
+        ({**SETTINGS, "known_weight": "2"}, "settings.known_weight: expected `float`"),
+        ({**SETTINGS, "relations": [1]}, r"settings.relations\[0\]: expected `str`"),
     ],
 )  # fmt: skip
 def test_settings_that_do_not_fit_the_networks_are_refused(
@@ -121,7 +131,7 @@ def test_settings_that_do_not_fit_the_networks_are_refused(
 ):
     bundle = open_bundle(write_card(folder, "triple-head", settings))
     with pytest.raises(BundleError, match=said):
-        open_plausibility(bundle, encoder).relations([("PersonX rests", "PersonX sleeps")])
+        head_of(bundle, encoder).relations([("PersonX rests", "PersonX sleeps")])
 
 
 def test_features_hold_both_sides_their_product_difference_and_cosine():
@@ -135,7 +145,7 @@ def test_features_hold_both_sides_their_product_difference_and_cosine():
 @pytest.fixture(scope="module")
 def shipped():
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    return open_plausibility(open_bundle("plausibility"), encoder)
+    return head_of(open_bundle("plausibility"), encoder)
 
 
 def test_the_shipped_head_tells_sense_from_nonsense(shipped):

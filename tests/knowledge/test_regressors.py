@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.knowledge import open_regressor
-from grice.knowledge.regressors import CountedEdges, JoinedTexts, read_edges, write_edges
+from grice.metrics.rating_regressors.models import (
+    CountedEdges,
+    JoinedTexts,
+    Regressor,
+    RegressorSettings,
+    read_edges,
+    write_edges,
+)
 from grice.runtime.bundle import open_bundle
 from grice.runtime.heads import Mlp
 from grice.runtime.protocols import Pair, PairClassifier
+from grice.runtime.registry import read_settings
 
 EDGES = {("dog", "bark"), ("bark", "tree"), ("cat", "dog")}
 
@@ -30,7 +37,8 @@ def regressor(folder, write_card, reads, inputs):
     Mlp(layers).save(folder / "head.npz")
     write_edges(folder / "edges.txt.gz", EDGES)
     write_card(folder, "rating-regressor", {"reads": reads})
-    return open_regressor(open_bundle(folder), Letters())
+    bundle = open_bundle(folder)
+    return Regressor(bundle, read_settings(bundle, RegressorSettings), Letters())
 
 
 def test_edges_come_back_in_both_directions(tmp_path):
@@ -82,5 +90,5 @@ def test_a_rating_lies_from_0_to_1_and_an_empty_reply_in_the_middle(
 
 
 def test_another_reading_is_refused(tmp_path, write_card):
-    with pytest.raises(BundleError, match="texts or edges, not 'stars'"):
+    with pytest.raises(BundleError, match=r"settings\.reads: invalid enum value 'stars'"):
         regressor(tmp_path, write_card, "stars", 3)

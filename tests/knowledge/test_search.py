@@ -2,15 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from grice.errors import BundleError
-from grice.knowledge import open_search
 from grice.knowledge.extraction import Exchange, TripleExtractor
 from grice.knowledge.search import SearchExtractor, concepts
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Triple, Turn
-from grice.runtime.bundle import open_bundle
+from grice.runtime.models import Models
 from grice.scoring.loaded import load_metric
-from grice.scoring.models import Models
 
 KNOWN = (
     Triple("PersonX buys a dog", "xEffect", "gets barked at"),
@@ -84,8 +81,3 @@ def test_what_ships_is_searched_by_the_metric_of_its_own():
     texts = [f"{one.head} {one.tail}".lower() for one in triples]
     assert [text for text in texts if "walk" not in text or "dog" not in text] == []
     assert "extractor:search@" in loaded.signature
-
-
-def test_only_a_store_can_be_searched():
-    with pytest.raises(BundleError, match="bundle:atomic below it is no store"):
-        open_search(open_bundle("search"), object())

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge import open_store
-from grice.knowledge.store import Axes, write_triples
+from grice.knowledge.store import Axes, KnowledgeStore, write_triples
 from grice.knowledge.wording import head_text
 from grice.records import Triple
 from grice.runtime.bundle import open_bundle
@@ -40,7 +39,7 @@ def build(tmp_path, encoder, write_card):
 
 @pytest.fixture
 def store(build):
-    return open_store(open_bundle(build(KNOWN)))
+    return KnowledgeStore(open_bundle(build(KNOWN)))
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def test_the_nearest_head_of_a_known_event_is_itself(store, encoder):
 
 
 def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, many):
-    store = open_store(open_bundle(build(many)))
+    store = KnowledgeStore(open_bundle(build(many)))
     asked = ["PersonX bakes old red cake", "PersonX buys new boat", "PersonX paints"]
     heads = [triple.head for triple in many]
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
@@ -83,7 +82,7 @@ def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, many):
 
 
 def test_answers_do_not_depend_on_batch_mates_or_order(build, encoder, many):
-    store = open_store(open_bundle(build(many)))
+    store = KnowledgeStore(open_bundle(build(many)))
     asked = [triple.head.replace("old", "very old") for triple in many[:40]]
     together = store.nearest(asked, 3, encoder=encoder)
     alone = [store.nearest([event], 3, encoder=encoder)[0] for event in asked]
@@ -115,7 +114,7 @@ def test_nothing_asked_gives_nothing(store, encoder):
 def test_the_folder_is_never_written(build, encoder):
     folder = build(KNOWN)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    opened = open_store(open_bundle(folder))
+    opened = KnowledgeStore(open_bundle(folder))
     assert opened.find(["cake"], 9)
     assert opened.nearest(["PersonX bakes a cake"], 3, encoder=encoder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -126,7 +125,7 @@ def test_files_that_do_not_belong_together_are_refused(build, write_card):
     np.save(folder / "heads.npy", np.zeros((2, 48), np.int8))
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(BundleError, match=r"shape \(2, 48\), triples.sqlite has 3 heads"):
-        open_store(open_bundle(folder))
+        KnowledgeStore(open_bundle(folder))
 
 
 def test_a_file_that_is_no_store_is_refused(build, write_card):
@@ -134,16 +133,16 @@ def test_a_file_that_is_no_store_is_refused(build, write_card):
     (folder / "triples.sqlite").write_bytes(b"SQLite format 3\0" + b"no data base" * 100)
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(BundleError, match="not a store of triples"):
-        open_store(open_bundle(folder))
+        KnowledgeStore(open_bundle(folder))
 
 
 def test_another_kind_of_bundle_is_refused():
     with pytest.raises(BundleError, match="not 'knowledge'"):
-        open_store(open_bundle("encoder"))
+        KnowledgeStore(open_bundle("encoder"))
 
 
 def test_the_shipped_store_knows_everyday_events():
-    store = open_store(open_bundle("atomic"))
+    store = KnowledgeStore(open_bundle("atomic"))
     assert set(store.relations) == set(store.schema.group("accent"))
     assert len(store) > 200_000
     assert store.tails("PersonX accepts the dare", "xWant")

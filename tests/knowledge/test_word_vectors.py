@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from grice.knowledge import open_words
+from grice.runtime.word_vectors import WordVectors
 
 
 def test_the_order_of_words_does_not_count(encoder):
-    words = open_words(encoder)
+    words = WordVectors(encoder)
     first, second, other = words.encode(["dogs bite men", "Men bite dogs!", "cats bite men"])
     assert (first == second).all()
     assert float(first @ other) < 0.99
@@ -15,7 +15,7 @@ def test_the_order_of_words_does_not_count(encoder):
 
 
 def test_a_text_without_a_word_has_no_vector(encoder):
-    words = open_words(encoder)
+    words = WordVectors(encoder)
     (nothing, something) = words.encode(["?!", "well"])
     assert not nothing.any()
     assert something.any()

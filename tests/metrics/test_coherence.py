@@ -32,7 +32,7 @@ def test_the_turn_that_breaks_the_thread_is_named():
     [evidence] = found.evidence
     assert evidence.turn == 3
     assert evidence.effect == pytest.approx(-0.7)
-    assert found.reason == "turn 3 carries the thread on worst (-0.70)"
+    assert found.reason == "least coherent turn: 3 (-0.70)"
 
 
 class CountingReader(StubReader):

@@ -7,11 +7,11 @@ import pytest
 
 from grice.errors import InputError
 from grice.knowledge.clauses import EVENTS
-from grice.knowledge.compatibility import cautious_score, mean_score, scorer_names
 from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.generative import Likelihood
 from grice.knowledge.pairing import EventPairs
 from grice.metrics.commonsense import FIT, combined, commonsense
+from grice.metrics.commonsense.scorers import cautious_score, mean_score, scorer_names
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
 from grice.runtime.protocols import TaggedSpan
 

@@ -6,10 +6,10 @@ import pytest
 
 import grice
 from grice.metrics.engagement import engagement
-from grice.metrics.page import metric_page
+from grice.metrics.engagement.replies import Part, Weighed
+from grice.metrics.page import model_cards
 from grice.records import FeatureEvidence, Response, Turn
 from grice.runtime.bundle import open_bundle
-from grice.runtime.replies import Part, Weighed
 
 
 class Known:
@@ -40,7 +40,7 @@ def test_the_features_that_moved_it_are_the_evidence():
     judgement = judge("Hi?", "x" * 32)
     assert judgement.value == 0.8
     assert judgement.evidence == (FeatureEvidence("words", 3.0, pytest.approx(0.3)),)
-    assert judgement.reason == "words moved it most (+0.30)"
+    assert judgement.reason == "largest effect: reply length (+0.30)"
 
 
 def test_nothing_that_moves_it_is_no_reason():
@@ -89,7 +89,7 @@ def test_what_ships_reads_the_length_alone_and_the_page_says_so():
     card = open_bundle("engagement").card
     assert card.settings["reads"] == "length alone"
     assert card.summary.endswith("It reads length alone.")
-    page = metric_page(engagement)
+    ((_, page),) = model_cards(engagement)
     assert card.summary in page
     assert "log characters, Spearman 0.730" in page  # what length alone gives, beside each figure
     histories = "Hi there, how are you?", "What do you think of the war in Spain?"

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
-from grice.metrics.ruber import blend, cosine, pooled, referenced, scaled
+from grice.metrics.ruber import blend, pooled, referenced, scaled
+from grice.numeric import cosine
 from grice.records import Response, Turn
 
 SHARES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=20)

@@ -2,6 +2,7 @@
 
 from grice.metrics import Example, metric
 from grice.records import FeatureEvidence, Judgement
+from grice.runtime.protocols import Pair, PairClassifier
 
 
 @metric(
@@ -27,3 +28,19 @@ def calm(responses, *, weight: float = 1.0):
         share = sum(c.isupper() for c in letters) / len(letters)
         evidence = (FeatureEvidence("share of capitals", share),)
         yield Judgement(max(0.0, 1 - weight * share), evidence=evidence)
+
+
+@metric(
+    "calm_model",
+    version="1",
+    summary="Does a model find the reply calm?",
+    judges="response",
+    source="Nobody published this.",
+    models={"model": "shout:1"},
+    protocols={"model": PairClassifier},
+    example=Example(["Where were you?", "AT HOME."], low=0.0, high=0.2),
+)
+def calm_model(responses, *, model):
+    """Return what the model says of each reply."""
+    pairs = [Pair((), response.text) for response in responses]
+    return [Judgement(value) for value in model.classify(pairs)]

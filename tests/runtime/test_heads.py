@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grice.runtime.heads import Mlp, sigmoid
+from grice.runtime.heads import Mlp
 
 
 @settings(derandomize=True, deadline=None)
@@ -28,14 +28,6 @@ def test_outputs_of_a_network_do_not_depend_on_the_batch(seed, count):
         (first, bias), (second, last) = network.layers
         plain = np.maximum(row @ first + bias, 0) @ second + last
         assert np.allclose(plain, output, atol=1e-4)
-
-
-@settings(derandomize=True)
-@given(st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=40))
-def test_a_probability_has_its_own_bits_too(logits):
-    together = sigmoid(np.array(logits, np.float32))
-    alone = [sigmoid(np.array([one], np.float32))[0] for one in logits]
-    assert np.array_equal(together, np.array(alone))
 
 
 def test_weights_come_back_from_whole_numbers_within_half_a_step(tmp_path):

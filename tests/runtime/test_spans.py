@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from grice.errors import BundleError
-from grice.runtime.bundle import open_bundle
+from grice.runtime.bundle import Bundle, Card, open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.heads import Mlp
 from grice.runtime.protocols import SpanTagger
-from grice.runtime.spans import CHARACTERS, WINDOWS, SpanHead, neighbourhood, word_starts
+from grice.runtime.registry import read_settings
+from grice.runtime.spans import (
+    CHARACTERS,
+    WINDOWS,
+    SpanHead,
+    SpanSettings,
+    neighbourhood,
+    word_starts,
+)
 
 ROOM = 250
 """Tokens the invented encoder reads; it keeps the end of a longer text."""
@@ -22,6 +31,11 @@ SETTINGS = {
     "start": [0.3, -0.2, 0.0],
     "transitions": [0.5, -0.4, 0.0, -0.3, 0.1, 0.6, 0.2, -0.1, 0.4],
 }
+
+
+def stated(settings):
+    card = Card("tiny", "span-head", "1", "-", "-", {}, settings=settings)
+    return read_settings(Bundle(Path(), card, "0"), SpanSettings)
 
 
 def by_character(texts):
@@ -43,7 +57,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def head(folder):
-    return SpanHead(SETTINGS, folder, by_character, "invented")
+    return SpanHead(stated(SETTINGS), folder, by_character, "invented")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +65,7 @@ def shipped():
     bundle = open_bundle("events")
     encoder = EmbeddedEncoder(open_bundle(bundle.card.encoder), mode="exact", threads=1)
     return SpanHead(
-        bundle.card.settings,
+        read_settings(bundle, SpanSettings),
         bundle.folder,
         lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
         "events",
@@ -127,7 +141,7 @@ def test_many_texts_are_read_in_blocks_and_answered_in_order(folder):
         return by_character(texts)
 
     texts = ["B I " * (i % 7) + "." for i in range(1000)]
-    spans = SpanHead(SETTINGS, folder, counting, "invented").tag(texts)
+    spans = SpanHead(stated(SETTINGS), folder, counting, "invented").tag(texts)
     assert [len(found) for found in spans] == [i % 7 for i in range(1000)]
     assert max(asked) < 1000
 
@@ -182,19 +196,22 @@ def test_a_head_is_a_span_tagger(head):
     ("settings", "message"),
     [
         ({k: v for k, v in SETTINGS.items() if k != "start"}, "settings.start is missing"),
-        (SETTINGS | {"transitions": [0.0]}, "9 numbers are needed, found 1"),
+        (
+            SETTINGS | {"transitions": [0.0]},
+            "settings.transitions: expected `array` of length >= 9",
+        ),
         (SETTINGS | {"reach": "two"}, "settings.reach"),
     ],
 )
 def test_a_card_that_does_not_fit_is_refused(folder, settings, message):
     with pytest.raises(BundleError, match=message):
-        SpanHead(settings, folder, by_character, "invented")
+        SpanHead(stated(settings), folder, by_character, "invented")
 
 
 def test_a_network_of_other_outputs_is_refused(tmp_path):
     Mlp([(np.eye(3, 2, dtype=np.float32), np.zeros(2, np.float32))]).save(tmp_path / "head.npz")
     with pytest.raises(BundleError, match="3 outputs"):
-        SpanHead(SETTINGS, tmp_path, by_character, "invented")
+        SpanHead(stated(SETTINGS), tmp_path, by_character, "invented")
 
 
 def test_a_neighbourhood_has_zeros_beyond_the_text():

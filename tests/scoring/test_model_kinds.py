@@ -19,8 +19,8 @@ from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.records import Judgement
 from grice.runtime.bundle import open_bundle, shipped_bundles
+from grice.runtime.models import Models
 from grice.scoring.loaded import load_metric
-from grice.scoring.models import Models
 
 METRICS = find_metrics().metrics
 OPTIONS = [(name, option) for name, one in METRICS.items() for option in one.models]
@@ -206,7 +206,7 @@ def test_cards_in_a_circle_are_refused(tmp_path, models):
     with pytest.raises(BundleError, match=r"stands on itself: .*one"):
         models.open(reference)
     with pytest.raises(BundleError, match="stands on itself"):
-        models.stamp(reference)
+        models.fingerprint(reference)
 
 
 def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
@@ -219,7 +219,7 @@ def test_long_chains_and_wide_trees_of_cards_are_refused(tmp_path, models):
     for i in range(7):
         below = write_card(tmp_path / f"tree{i}", f'parts = ["{below}", "{below}"]')
     with pytest.raises(BundleError, match="stands on more than 64 models"):
-        models.stamp(below)
+        models.fingerprint(below)
 
 
 def test_knowledge_that_lies_on_itself_is_refused(tmp_path, models):

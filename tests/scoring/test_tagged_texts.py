@@ -17,9 +17,9 @@ from grice.records import (
     TripleEvidence,
     Turn,
 )
+from grice.runtime.models import Models
 from grice.scoring.loaded import LoadedMetric, load_metric
-from grice.scoring.models import Models
-from grice.text.anew import read_anew
+from grice.text.repetition import novelty
 
 TAGS = ["<br>", "</p>", '<a href="x y">']
 WORDS = st.lists(st.sampled_from(["oh", "no!", "How", "are you?", "<3", "tea.", "é"]), min_size=1)
@@ -130,4 +130,4 @@ def test_tags_of_references_do_not_count():
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_the_share_of_new_words_is_a_share(reply, earlier):
-    assert 0 <= read_anew(reply, earlier).share <= 1
+    assert 0 <= novelty(reply, earlier).novel_fraction <= 1

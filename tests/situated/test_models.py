@@ -5,7 +5,7 @@ import json
 import pytest
 
 from grice.cli import main
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.situated.floors import halved, swapped
 from grice.situated.frames import Frames
 from grice.situated.match import match_keywords

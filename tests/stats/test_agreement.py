@@ -263,13 +263,13 @@ def test_judges_who_do_not_agree_have_no_ceiling():
 # Judges as metrics
 
 
-def test_leave_one_judge_out_and_pairs_by_hand():
+def test_leave_one_annotator_out_and_pairs_by_hand():
     table = judged(40, 3, 1.0, seed=3)
     rest = [(table.sum(axis=1) - table[:, j]) / 2 for j in range(3)]
     expected = np.mean([scipy_stats.spearmanr(table[:, j], rest[j]).statistic for j in range(3)])
-    found = stats.leave_one_judge_out(table)
+    found = stats.leave_one_annotator_out(table)
     assert found.value == pytest.approx(expected)
-    pooled = stats.leave_one_judge_out(table, pool="pairs", kind="pearson")
+    pooled = stats.leave_one_annotator_out(table, pool="pairs", kind="pearson")
     assert pooled.value == pytest.approx(np.corrcoef(table.T.ravel(), np.concatenate(rest))[0, 1])
     assert pooled.n == 40
     a, b, c = table.T
@@ -281,7 +281,7 @@ def test_leave_one_judge_out_and_pairs_by_hand():
 
 def test_absent_judges_are_left_out():
     table = [[1, 2, None], [2, 3, 1], [3, 3, 2], [4, 5, 5], [None, 4, 4], [5, None, None]]
-    found = stats.leave_one_judge_out(table, resamples=100)
+    found = stats.leave_one_annotator_out(table, resamples=100)
     judges = [
         scipy_stats.spearmanr([1, 2, 3, 4], [2, 2, 2.5, 5]).statistic,
         scipy_stats.spearmanr([2, 3, 3, 5, 4], [1, 1.5, 2.5, 4.5, 4]).statistic,
@@ -292,7 +292,7 @@ def test_absent_judges_are_left_out():
     with pytest.raises(InputError, match="vary on common items"):
         stats.pairwise_agreement([[1, 1], [1, 1]])
     with pytest.raises(InputError, match="did you mean 'judges'"):
-        stats.leave_one_judge_out(table, pool="judge")
+        stats.leave_one_annotator_out(table, pool="judge")
 
 
 @pytest.mark.parametrize("measure", ["krippendorff_alpha", "ceiling", "intraclass"])

@@ -7,7 +7,7 @@ import pytest
 
 from grice import stats
 from grice.errors import InputError
-from grice.stats.swaps import moments_of_swaps
+from grice.stats.permutation import permuted_moments
 
 
 def test_williams_t_of_published_examples():
@@ -102,7 +102,7 @@ def test_linear_moments_of_swaps_are_those_of_swapped_columns():
     code = np.repeat(np.arange(10), 3)
     signs = rng.choice([-1.0, 1.0], (5, 10))
     x, z, y = x / x.std(), z / z.std(), y / y.std()
-    found = moments_of_swaps(x[:, None], z[:, None], y, code)(signs)[:, 0]
+    found = permuted_moments(x[:, None], z[:, None], y, code)(signs)[:, 0]
     for row, value in zip(signs, found, strict=True):
         keep = row[code] > 0
         one = np.where(keep, x, z)

@@ -226,7 +226,7 @@ def test_agreement_of_the_rated_sets(rows, golden):
             assert reliability.value == pytest.approx(expected["reliability_of_mean"], abs=5e-5)
             assert ceiling.value == pytest.approx(expected["ceiling_pearson"], abs=5e-5)
             if aspect in ("overall", "coherent", "coherence"):
-                one = stats.leave_one_judge_out(given, **quick)
+                one = stats.leave_one_annotator_out(given, **quick)
                 pair = stats.pairwise_agreement(given, **quick)
                 assert one.value == pytest.approx(expected["loo_spearman"], abs=5e-5)
                 assert pair.value == pytest.approx(expected["pairwise_spearman"], abs=5e-5)
@@ -250,7 +250,7 @@ def test_agreement_on_deco(rows, golden):
             given = [row[f"{which}_cs_raw"] for row in data]
             key = f"{'overall' if which == 'general' else 'event'}_iaa"
             for kind in ("spearman", "pearson"):
-                found = stats.leave_one_judge_out(given, kind=kind, pool="pairs", resamples=100)
+                found = stats.leave_one_annotator_out(given, kind=kind, pool="pairs", resamples=100)
                 assert found.value == pytest.approx(figures[key][kind], abs=1e-7)
         overall = [value for row in data for value in row["general_cs_raw"]]
         event = [value for row in data for value in row["event_cs_raw"]]
@@ -285,7 +285,7 @@ def test_agreement_on_the_600_replies(rows, golden):
         found["fleiss_kappa_nominal"] = stats.fleiss_kappa(given, **quick)
         for kind in ("pearson", "spearman"):
             found[f"mean_pairwise_{kind}"] = stats.pairwise_agreement(given, kind=kind, **quick)
-            found[f"leave_one_out_{kind}_mean"] = stats.leave_one_judge_out(
+            found[f"leave_one_out_{kind}_mean"] = stats.leave_one_annotator_out(
                 given, kind=kind, **quick
             )
         for form in ("1,1", "1,k", "2,1", "3,k"):

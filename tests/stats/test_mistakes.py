@@ -89,7 +89,9 @@ def test_resampling_is_seeded_and_says_so(name):
         "fleiss_kappa": lambda **k: stats.fleiss_kappa(table, interval="bca", **k),
         "intraclass": lambda **k: stats.intraclass(table, interval="bca", **k),
         "krippendorff_alpha": lambda **k: stats.krippendorff_alpha(table, interval="bca", **k),
-        "leave_one_judge_out": lambda **k: stats.leave_one_judge_out(table, interval="bca", **k),
+        "leave_one_annotator_out": lambda **k: stats.leave_one_annotator_out(
+            table, interval="bca", **k
+        ),
         "mean": lambda **k: stats.mean(x, interval="bca", **k),
         "pairwise_accuracy": lambda **k: stats.pairwise_accuracy(x, y, **k),
         "pairwise_agreement": lambda **k: stats.pairwise_agreement(table, interval="bca", **k),
@@ -140,3 +142,8 @@ def test_every_public_name_is_there_and_sorted():
         assert found.__doc__
     with pytest.raises(AttributeError, match="no attribute 'corelation'"):
         stats.corelation  # noqa: B018
+
+
+def test_the_name_of_the_version_before_works_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="leave_one_annotator_out"):
+        assert stats.leave_one_judge_out is stats.leave_one_annotator_out

@@ -10,8 +10,8 @@ import pytest
 
 from grice.errors import InputError, OutputError
 from grice.runtime.bundle import open_bundle
+from grice.runtime.models import Models
 from grice.runtime.protocols import Pair
-from grice.scoring.models import Models
 from grice.training.adapt import adapt
 from grice.training.bundle import save_head
 from grice.training.labelled import Labelled
@@ -154,7 +154,7 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
     high = [value for value, label in zip(said, labels, strict=True) if label]
     low = [value for value, label in zip(said, labels, strict=True) if not label]
     assert sum(high) / len(high) > sum(low) / len(low) + 0.2
-    assert "engagement@" in models.stamp(f"file:{folder}")
+    assert "engagement@" in models.fingerprint(f"file:{folder}")
 
 
 def test_effects_are_those_of_taking_a_part_away(tmp_path, models):

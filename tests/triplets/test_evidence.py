@@ -9,7 +9,7 @@ import pytest
 from grice.cli import main
 from grice.errors import InputError
 from grice.knowledge.extraction import Exchange, Place, TripleExtractor
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 
 BUS = "I missed the bus so I had to walk to the office."
 CAR = "I will buy a car if I find a job."

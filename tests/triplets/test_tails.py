@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import InputError
-from grice.scoring.models import Models
+from grice.runtime.models import Models
 from grice.triplets.reading import read_texts
 from grice.triplets.tails import best_tails
 

@@ -20,7 +20,8 @@ from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
 from grice.cli._streams import complain, drop, open_streams
-from grice.errors import LONGEST, GriceError, OutputError, shortened
+from grice.errors import LONGEST, GriceError, shortened
+from grice.files import check_not_input
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,15 +135,11 @@ def _keep_inputs(arguments: argparse.Namespace) -> None:
     given = vars(arguments)
     named = (value for name in given.keys() - WRITTEN for value in _texts(given[name]))
     # os.path: a text that is too long for a path is no file, where pathlib raises an error.
-    read = [Path(name) for name in named if os.path.isfile(name)]  # noqa: PTH113
+    files = [Path(name) for name in named if os.path.isfile(name)]  # noqa: PTH113
     folders = [Path(name) for name in _texts(given.get("files")) if os.path.isdir(name)]  # noqa: PTH112
-    outputs = (Path(text) for name in WRITTEN & given.keys() for text in _texts(given[name]))
-    for output in filter(Path.is_file, outputs):
-        if any(output.samefile(source) for source in read):
-            raise OutputError(f"{output}: is read by this command; name another output")
-        for folder in folders:
-            if folder.resolve() in output.resolve().parents:
-                raise OutputError(f"{output}: lies in {folder}, which is read; name another output")
+    for name in WRITTEN & given.keys():
+        for output in _texts(given[name]):
+            check_not_input(Path(output), [*files, *folders])
 
 
 def _texts(value: object) -> list[str]:

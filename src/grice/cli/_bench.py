@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from grice.cli._terminal import console
+from grice.cli.terminal import console
 from grice.evaluation.runs import counted
 
 if TYPE_CHECKING:

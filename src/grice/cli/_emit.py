@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from grice.cli._output import print_json
+from grice.cli.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

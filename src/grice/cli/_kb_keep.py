@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._kb_open import SHIPPED, below_of, opened_models
-from grice.cli._output import print_json
 from grice.cli._status import PARTIAL
+from grice.cli.output import print_json
 from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.edit import Below, Built, Stamp
     from grice.records import Triple
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
 __all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
 
@@ -60,8 +60,8 @@ def build_file(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace, built: Built, files: Sequence[str], schema: str) -> int:
-    from grice.cli._tables import print_lines
-    from grice.cli._terminal import warn
+    from grice.cli.tables import print_lines
+    from grice.cli.terminal import warn
 
     for line in files:
         warn(f"{line}, read with the relations of {schema}")
@@ -102,7 +102,7 @@ def _beneath(models: Models, path: Path) -> Below | None:
 
 def add_triples(arguments: argparse.Namespace) -> int:
     """Add triples to your own file."""
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
     from grice.knowledge.edit import add
     from grice.records import Triple
 
@@ -172,7 +172,7 @@ def _triple(arguments: argparse.Namespace) -> Triple:
 
 def remove_triple(arguments: argparse.Namespace) -> int:
     """Take a triple out of your own file."""
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
     from grice.knowledge.edit import remove
 
     path = _target(arguments)
@@ -184,7 +184,7 @@ def remove_triple(arguments: argparse.Namespace) -> int:
 
 def edit_triple(arguments: argparse.Namespace) -> int:
     """Give a triple of your own file another tail."""
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
     from grice.knowledge.edit import edit
 
     path = _target(arguments)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._kb_open import announce, opened, opened_models, own_file, reference
-from grice.cli._output import print_json
+from grice.cli.output import print_json
 from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["find", "info", "tails", "verify"]
 
 def info(arguments: argparse.Namespace) -> int:
     """Print what knowledge holds."""
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     with opened_models() as models:
         knowledge = opened(models, arguments.kb)
@@ -78,7 +78,7 @@ def _words(change: object) -> str:
 
 def find(arguments: argparse.Namespace) -> int:
     """Print triples that hold words, or heads like an event."""
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     with opened_models() as models:
         knowledge = opened(models, arguments.kb)
@@ -111,7 +111,7 @@ def find(arguments: argparse.Namespace) -> int:
 def _print_triples(
     arguments: argparse.Namespace, knowledge: StoredKnowledge, triples: Sequence[Triple]
 ) -> None:
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
 
     own = own_file(knowledge.shelf)
     for triple in triples:
@@ -134,7 +134,7 @@ def _print_triples(
 
 def tails(arguments: argparse.Namespace) -> int:
     """Print the known tails of a head."""
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
     from grice.records import Triple, to_json
 
     with opened_models() as models:
@@ -165,7 +165,7 @@ def tails(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Say whether knowledge is whole; 1 if it is not."""
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
     from grice.errors import BundleError, ModelError
     from grice.knowledge.edit import check_base, drop_vectors
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grice.knowledge.edit import Below
     from grice.knowledge.file import KnowledgeFile
     from grice.knowledge.lookup import StoredKnowledge
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
 __all__ = [
     "SHIPPED",
@@ -38,14 +38,11 @@ def reference(kb: str) -> str:
 @contextmanager
 def opened_models() -> Iterator[Models]:
     """Open models as scoring does, and close them."""
-    from grice.cli._options import cache_folder
-    from grice.scoring.models import Models
+    from grice.cli.options import cache_folder
+    from grice.runtime.models import Models
 
-    models = Models(mode="fast", workers=1, cache=cache_folder())
-    try:
+    with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         yield models
-    finally:
-        models.close()
 
 
 def opened(models: Models, kb: str) -> StoredKnowledge:
@@ -81,7 +78,7 @@ def own_file(shelf: object) -> KnowledgeFile | None:
 
 def announce(knowledge: StoredKnowledge) -> None:
     """Say that it will take a while, if it will."""
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
 
     own = own_file(knowledge.shelf)
     if own is not None and own.unread_heads() > MANY:

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from grice.cli._terminal import console
+from grice.cli.terminal import console
 from grice.errors import counted
 from grice.evaluation.pairs import DamagedBlock
 from grice.evaluation.trained import worst_mark

@@ -13,7 +13,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from grice.cli._terminal import console
+from grice.cli.terminal import console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

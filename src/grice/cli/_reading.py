@@ -17,7 +17,7 @@ def conversations(files: Sequence[str], form: str | None) -> Iterator[Conversati
     """Yield the conversations of all files; the ids of a later file carry its name."""
     from msgspec.structs import replace
 
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.errors import RecordError
     from grice.formats import read
 

@@ -15,11 +15,10 @@ import numpy as np
 from grice.evaluation.replies import ASPECT, PERSON, Column, correlations
 from grice.evaluation.rows import Row
 from grice.evaluation.triples import GENERATOR
-from grice.knowledge.compatibility import Sources, find_scorer, mean_score
-from grice.knowledge.compatibility_cosine import best_cosine
 from grice.knowledge.extraction import Exchange
 from grice.knowledge.lookup import encoded
 from grice.metrics.commonsense import MODELS
+from grice.metrics.commonsense.scorers import Sources, best_cosine, find_scorer, mean_score
 from grice.records import Triple
 from grice.stats import Estimate, mean
 
@@ -179,5 +178,5 @@ def tail_cosines(
 
 def _signature(shop: Workshop, replies: Replies, way: Way) -> str:
     references = (MODELS["extractor"], GENERATOR, EMBEDDERS[way.embedder])
-    stamps = "|".join(shop.models().stamp(one) for one in references)
+    stamps = "|".join(shop.models().fingerprint(one) for one in references)
     return f"{way.row}|scorer:{way.scorer}|pool:mean|{stamps}|on:{replies.stamp}:{ASPECT}"

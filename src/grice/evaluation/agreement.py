@@ -17,7 +17,7 @@ from grice.stats import (
     ceiling,
     compare_correlations,
     correlation,
-    leave_one_judge_out,
+    leave_one_annotator_out,
     system_level,
 )
 from grice.stats.estimate import Estimate
@@ -264,7 +264,7 @@ def evaluate(
         baseline=baseline,
         # Where no item has two ratings, nothing is known of their reliability.
         ceiling=_if_defined(ceiling, judges, groups=ratings.groups),
-        judge=_if_defined(leave_one_judge_out, judges, groups=ratings.groups),
+        judge=_if_defined(leave_one_annotator_out, judges, groups=ratings.groups),
         rows=tuple(sorted(rows.values(), key=_best_first)),
         systems=_systems(usable, ratings),
         system_count=len({system for system in ratings.systems if system is not None}),

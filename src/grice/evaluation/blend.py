@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.stats.estimate import Estimate, Floats, Integers, joined, scipy_module
+from grice.stats.estimate import Estimate, scipy_module
+from grice.stats.inputs import Floats, Integers, joined
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.stats import correlation_within, partial_correlation
+from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,6 @@ __all__ = ["ALL", "Confound", "confounds", "covariates"]
 ALL = "all of them"
 WITHIN = "within systems"
 FEW_PER_SYSTEM = 10
-WORD = re.compile(r"[a-z0-9']+")
 
 
 class Confound(msgspec.Struct, frozen=True):
@@ -151,5 +150,5 @@ def _overlap(item: Item, level: Level) -> float:
 
 
 def _share(before: str, after: str) -> float:
-    words = set(WORD.findall(after.lower()))
-    return len(words.intersection(WORD.findall(before.lower()))) / len(words) if words else 0.0
+    words = set(WORDS.findall(after.lower()))
+    return len(words.intersection(WORDS.findall(before.lower()))) / len(words) if words else 0.0

@@ -11,8 +11,9 @@ import numpy as np
 from grice.errors import InputError, counted
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.sample import hashed
-from grice.stats.estimate import Estimate, Floats, Integers
+from grice.stats.estimate import Estimate
 from grice.stats.inference import prediction_powered_mean
+from grice.stats.inputs import Floats, Integers
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:

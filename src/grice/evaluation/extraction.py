@@ -21,7 +21,8 @@ from grice.stats.resample import estimate, resample
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from grice.stats.estimate import Estimate, Floats
+    from grice.stats.estimate import Estimate
+    from grice.stats.inputs import Floats
 
     Likeness: TypeAlias = Callable[[str, str], float]
 

@@ -17,9 +17,9 @@ import msgspec
 from grice.errors import counted
 from grice.evaluation.proportions import proportion
 from grice.evaluation.variants import reworded
-from grice.knowledge.compatibility import EACH
+from grice.metrics.commonsense.scorers import EACH
 from grice.perturb.negation import negated
-from grice.perturb.wording import antonyms, fit, put, words
+from grice.perturb.wording import agreeing, antonyms, replace, words
 from grice.records import Conversation, KnownTail, Score, Span, Triple, TripleEvidence
 from grice.stats.estimate import Estimate
 
@@ -209,7 +209,7 @@ def _antonymous(clause: str) -> str | None:
     tokens = words(clause)
     for i, word in enumerate(tokens):
         if word.kind and (others := antonyms(word.lower, word.kind)):
-            return put(clause, {(word.start, word.end): fit(others[0], tokens, i)})
+            return replace(clause, {(word.start, word.end): agreeing(others[0], tokens, i)})
     return None
 
 

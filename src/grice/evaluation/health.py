@@ -17,7 +17,8 @@ from grice.metrics.limits import explained
 from grice.records import Conversation, Score, Status, TripleEvidence
 from grice.scoring.items import utterances
 from grice.stats.correlations import correlation
-from grice.stats.estimate import FEW, Estimate, Floats
+from grice.stats.estimate import FEW, Estimate
+from grice.stats.inputs import Floats
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import numpy as np
 from grice.errors import InputError, RecordError, counted, did_you_mean
 from grice.evaluation.scores import read_rows
 from grice.evaluation.table import TURN_BITS, Ids, MetricScores, ScoreTable, read_table
-from grice.stats.estimate import FEW, Floats, Integers
+from grice.stats.estimate import FEW
+from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

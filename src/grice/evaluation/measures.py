@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from grice.evaluation.datasets import Rated
-    from grice.stats.estimate import Floats
+    from grice.stats.inputs import Floats
 
     Values: TypeAlias = Sequence[float | None]
     Measure: TypeAlias = Callable[[Values, Rated, str], Estimate]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.evaluation.table import Ids, MetricScores
-    from grice.stats.estimate import Floats, Integers
+    from grice.stats.inputs import Floats, Integers
 
 __all__ = ["Joined", "MovedConversation", "MovedItem", "join", "moved_conversations"]
 

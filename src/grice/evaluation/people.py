@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
-from grice.stats import correlation, leave_one_judge_out, mean
+from grice.stats import correlation, leave_one_annotator_out, mean
 
 if TYPE_CHECKING:
     from grice.evaluation.datasets import Rated
@@ -34,13 +34,13 @@ def of_people(source: str, measure: str, rated: Rated, aspect: str) -> Estimate:
     if source == "reply words":
         return mean([float(len(item.conversation.turns[-1].text.split())) for item in rated.items])
     if source == "one judge":
-        return leave_one_judge_out([item.ratings[aspect] for item in rated.items])
+        return leave_one_annotator_out([item.ratings[aspect] for item in rated.items])
     first, joined, second = aspect.partition(" and ")
     if joined:
         return _single_ratings(rated, first, second)
     if "against the others" not in measure:
         raise InputError(f"{measure}: not computed from the ratings of judges")
-    return leave_one_judge_out([item.ratings[aspect] for item in rated.items], pool="pairs")
+    return leave_one_annotator_out([item.ratings[aspect] for item in rated.items], pool="pairs")
 
 
 def _single_ratings(rated: Rated, first: str, second: str) -> Estimate:

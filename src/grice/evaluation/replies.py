@@ -13,7 +13,8 @@ from grice.errors import InputError
 from grice.evaluation.published import load_bench
 from grice.evaluation.rows import Row
 from grice.evaluation.triples import knowledge_of
-from grice.knowledge.compatibility import (
+from grice.metrics.commonsense import TURNS, combined, commonsense
+from grice.metrics.commonsense.scorers import (
     Sources,
     as_knowledge_base,
     cautious_score,
@@ -21,7 +22,6 @@ from grice.knowledge.compatibility import (
     mean_score,
     nearest_known,
 )
-from grice.metrics.commonsense import TURNS, combined, commonsense
 from grice.records import Triple, TripleEvidence
 from grice.runtime.protocols import Pair
 from grice.scoring.items import responses
@@ -187,7 +187,7 @@ def gold_columns(
     pairs = [Pair(tuple(t.text for t in r.history[-TURNS:]), r.text) for r in replies.responses]
     fits = fit.classify(pairs)
     counts = [len(each) for each in replies.triples]
-    stamps = "|".join(f"{name}:{models.stamp(ref)}" for name, ref in references.items())
+    stamps = "|".join(f"{name}:{models.fingerprint(ref)}" for name, ref in references.items())
     for title, weight, pool in (
         (row, share, cautious_score),
         (f"{row}, triples alone", 0.0, cautious_score),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from grice.evaluation.trained import TrainedOn
     from grice.records import Conversation, Score
     from grice.stats.clusters import Bounds
-    from grice.stats.estimate import Floats, Integers
+    from grice.stats.inputs import Floats, Integers
 
 __all__ = [
     "STATUSES",

@@ -14,7 +14,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from grice.errors import InputError
-from grice.knowledge.compatibility import (
+from grice.metrics.commonsense.scorers import (
     Sources,
     as_knowledge_base,
     find_scorer,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
+    from grice.runtime.models import Models
     from grice.runtime.protocols import Encoder
-    from grice.scoring.models import Models
     from grice.stats.estimate import Estimate
 
 __all__ = [

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.runtime.heads import sigmoid
+from grice.metrics.engagement.features import surface
+from grice.metrics.engagement.replies import WIDTH, Scale, reply_features
+from grice.numeric import sigmoid
 from grice.runtime.protocols import Pair
-from grice.runtime.replies import WIDTH, Scale, reply_features
-from grice.text.surface import surface
+from grice.text.tokens import WORDS
 from grice.training.logistic import balanced, fit_logistic
 from grice.training.replies import Penalty, Readings, fit_head
 
@@ -37,7 +37,6 @@ __all__ = [
 ]
 
 FOLDS = 5
-WORDS = re.compile(r"[a-z0-9']+")
 NGRAMS = 2000
 """Most frequent words and pairs of words of the replies that the feature baseline reads."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Rated, RatedSet
     from grice.evaluation.table import Scores
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
     from grice.stats.estimate import Estimate
 
 __all__ = ["Left", "Workshop"]
@@ -188,7 +188,7 @@ class Workshop:
         if (scorer, on) not in self._triples:
             self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
         found = area(measure, self._triples[scorer, on], rows)
-        parts = [scorer, *(self.models().stamp(one) for one in models_of(scorer))]
+        parts = [scorer, *(self.models().fingerprint(one) for one in models_of(scorer))]
         return found, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
 
     def difference(self, metric: str, source: str, on: str, measure: str) -> Estimate | None:

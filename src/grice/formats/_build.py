@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._format import Bad
@@ -10,7 +11,7 @@ from grice.formats._speech import prefixed
 from grice.records import Conversation, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from grice.records import Json
 
@@ -18,7 +19,9 @@ __all__ = [
     "SPEAKER",
     "TEXT",
     "alternate",
+    "built_turns",
     "conversation",
+    "list_of",
     "references",
     "take",
     "text_of",
@@ -48,6 +51,33 @@ def text_of(value: object, field: str) -> str:
     if isinstance(value, str):
         return value
     raise Bad(field, f"expected text, found {kind(value)}")
+
+
+def list_of(value: object, field: str, what: str) -> list[Any]:
+    """Return a value that has to be a list of what is named."""
+    if isinstance(value, list):
+        return value
+    raise Bad(field, f"expected a list of {what}, found {kind(value)}")
+
+
+def built_turns(
+    items: Sequence[object], field: str, build: Callable[[object, str], Turn], *, before: int = 0
+) -> list[Turn]:
+    """Return the turn of each item, with its place in a complaint about it.
+
+    Args:
+        items: The decoded items.
+        field: The name of the list.
+        build: Makes a turn of an item and the speaker to take if none is said.
+        before: How many turns the conversation has already.
+    """
+    built = []
+    for index, item in enumerate(items):
+        try:
+            built.append(build(item, alternate(before + index)))
+        except Bad as bad:
+            raise bad.inside(f"{field}[{index}]") from None
+    return built
 
 
 def alternate(index: int) -> str:
@@ -152,21 +182,14 @@ def turns(
     Raises:
         Bad: It is no list, is empty, or an item cannot be used.
     """
-    if not isinstance(value, list):
-        raise Bad(field, f"expected a list of turns, found {kind(value)}")
-    if not value:
+    items = list_of(value, field, "turns")
+    if not items:
         raise Bad(field, "no turn")
-    if all(type(item) is str for item in value):
+    if all(type(item) is str for item in items):
         return tuple(
-            prefixed(value) or (Turn(alternate(index), said) for index, said in enumerate(value))
+            prefixed(items) or (Turn(alternate(index), said) for index, said in enumerate(items))
         )
-    built = []
-    for index, item in enumerate(value):
-        try:
-            built.append(turn(item, alternate(index), text=text, speaker=speaker))
-        except Bad as bad:
-            raise bad.inside(f"{field}[{index}]") from None
-    return tuple(built)
+    return tuple(built_turns(items, field, partial(turn, text=text, speaker=speaker)))
 
 
 def _id(record: dict[str, Any], otherwise: str) -> str:
@@ -182,9 +205,10 @@ def _id(record: dict[str, Any], otherwise: str) -> str:
 
 def conversation(
     rest: dict[str, Any],
-    turns: tuple[Turn, ...],
+    turns: Sequence[Turn],
     default_id: str,
     *,
+    field: str = "turns",
     targets: tuple[int, ...] | None = None,
 ) -> Conversation:
     """Return the conversation of a record whose turns have been taken out.
@@ -196,6 +220,6 @@ def conversation(
         Bad: There is no turn, or the id is neither text nor number.
     """
     if not turns:
-        raise Bad("turns", "no turn")
+        raise Bad(field, "no turn")
     name = _id(rest, default_id)
-    return Conversation(name, turns, targets, _meta(rest))
+    return Conversation(name, tuple(turns), targets, _meta(rest))

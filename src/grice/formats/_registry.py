@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import grice.formats as package
 from grice.errors import InputError, did_you_mean
 from grice.formats._format import Format
 from grice.formats._json import closed, samples
@@ -19,12 +19,12 @@ __all__ = ["FORMATS", "named", "recognise"]
 
 
 def _find() -> Mapping[str, Format]:
-    found = {}
-    for module in iter_modules(package.__path__):
+    formats = {}
+    for module in iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_"):
-            form: Format = import_module(f"{package.__name__}.{module.name}").FORMAT
-            found[form.name] = form
-    return MappingProxyType(dict(sorted(found.items())))
+            form: Format = import_module(f"{__package__}.{module.name}").FORMAT
+            formats[form.name] = form
+    return MappingProxyType(dict(sorted(formats.items())))
 
 
 FORMATS: Mapping[str, Format] = _find()

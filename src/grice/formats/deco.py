@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from grice.formats._format import Format, Found, Line
+from grice.formats._format import Format
 from grice.formats._json import confidence, records
 from grice.formats._response import CONTEXT, build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grice.errors import RecordError
 
 __all__ = ["FORMAT"]
 
@@ -25,10 +21,6 @@ def _sniff(prefix: bytes) -> float:
     return min(1.0, confidence(prefix, _fits) * 1.02)
 
 
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return records(lines, name, build)
-
-
 FORMAT = Format(
     name="deco",
     summary="JSON lines with `history`, turns ended by `</UTT>`, and a response (DECO, ConTurE)",
@@ -40,5 +32,5 @@ history is by B, the response is by A, and only the response is to be judged (`t
 {"history": "</UTT></UTT>Hi!</UTT>Is it far?</UTT>", "response": "Ten minutes.", "GUID": 7, "event_cs": 4.0}
 """,  # noqa: E501 - an example stands as it would in a file
     sniff=_sniff,
-    read=_read,
+    read=partial(records, build=build),
 )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from grice.formats._build import conversation, turn
-from grice.formats._format import Bad, Format, Found, Line
+from grice.formats._build import built_turns, conversation, turn
+from grice.formats._format import Bad, Format
 from grice.formats._json import confidence, kind, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grice.errors import RecordError
     from grice.records import Conversation, Turn
 
 __all__ = ["FORMAT"]
@@ -31,6 +29,10 @@ def _messages(record: dict[str, Any]) -> str | None:
     return None
 
 
+def _has_messages(record: dict[str, Any]) -> bool:
+    return _messages(record) is not None
+
+
 def _parts(content: list[Any]) -> str:
     """Return the texts of a list of content parts, joined by line ends."""
     texts = []
@@ -45,7 +47,7 @@ def _parts(content: list[Any]) -> str:
     return "\n".join(texts)
 
 
-def _turn(message: object) -> Turn:
+def _turn(message: object, _: str) -> Turn:
     if not isinstance(message, dict):
         raise Bad(None, f"expected an object, found {kind(message)}")
     role = message.get("role")
@@ -77,23 +79,8 @@ def _build(record: dict[str, Any], default_id: str) -> Conversation:
     if key is None:
         fields = ", ".join(sorted(record)[:8]) or "no field"
         raise Bad("messages", f"expected a list of messages with role and content; found {fields}")
-    built = []
-    for index, message in enumerate(record.pop(key)):
-        try:
-            built.append(_turn(message))
-        except Bad as bad:
-            raise bad.inside(f"{key}[{index}]") from None
-    if not built:
-        raise Bad(key, "no turn")
-    return conversation(record, tuple(built), default_id)
-
-
-def _sniff(prefix: bytes) -> float:
-    return confidence(prefix, lambda record: _messages(record) is not None)
-
-
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return records(lines, name, _build)
+    built = built_turns(record.pop(key), key, _turn)
+    return conversation(record, built, default_id, field=key)
 
 
 FORMAT = Format(
@@ -109,6 +96,6 @@ is a turn with empty text; its `tool_calls` are kept in its meta.""",
     example="""\
 {"id": "c1", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it far?"}, {"role": "assistant", "content": [{"type": "text", "text": "Ten minutes."}]}], "model": "m"}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=_sniff,
-    read=_read,
+    sniff=partial(confidence, fits=_has_messages),
+    read=partial(records, build=_build),
 )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grice.formats._build import alternate, conversation, turn
-from grice.formats._format import Bad, Format, Found, Line
-from grice.formats._json import confidence, kind, records
+from grice.formats._build import built_turns, conversation, list_of, turn
+from grice.formats._format import Format
+from grice.formats._json import confidence, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grice.errors import RecordError
     from grice.records import Conversation, Turn
 
 __all__ = ["FORMAT"]
+
+_TURN = partial(turn, text=("text",), speaker=("id",))
 
 
 def _fits(record: dict[str, Any]) -> bool:
@@ -23,29 +23,12 @@ def _fits(record: dict[str, Any]) -> bool:
 
 
 def _build(record: dict[str, Any], default_id: str) -> Conversation:
-    exchanges = record.pop("dialog", None)
-    if not isinstance(exchanges, list):
-        raise Bad("dialog", f"expected a list of exchanges, found {kind(exchanges)}")
+    exchanges = list_of(record.pop("dialog", None), "dialog", "exchanges")
     built: list[Turn] = []
-    for outer, exchange in enumerate(exchanges):
-        if not isinstance(exchange, list):
-            raise Bad(f"dialog[{outer}]", f"expected a list of turns, found {kind(exchange)}")
-        for inner, item in enumerate(exchange):
-            try:
-                built.append(turn(item, alternate(len(built)), text=("text",), speaker=("id",)))
-            except Bad as bad:
-                raise bad.inside(f"dialog[{outer}][{inner}]") from None
-    if not built:
-        raise Bad("dialog", "no turn")
-    return conversation(record, tuple(built), default_id)
-
-
-def _sniff(prefix: bytes) -> float:
-    return confidence(prefix, _fits)
-
-
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return records(lines, name, _build)
+    for index, exchange in enumerate(exchanges):
+        field = f"dialog[{index}]"
+        built += built_turns(list_of(exchange, field, "turns"), field, _TURN, before=len(built))
+    return conversation(record, built, default_id, field="dialog")
 
 
 FORMAT = Format(
@@ -57,6 +40,6 @@ meta of the turn.""",
     example="""\
 {"dialog": [[{"id": "human", "text": "Is it far?", "episode_done": false}, {"id": "bot", "text": "Ten minutes."}]], "context": []}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=_sniff,
-    read=_read,
+    sniff=partial(confidence, fits=_fits),
+    read=partial(records, build=_build),
 )

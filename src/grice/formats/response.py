@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from grice.formats._format import Format, Found, Line
+from grice.formats._format import Format
 from grice.formats._json import confidence, records
 from grice.formats._response import CONTEXT, RESPONSE, build
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grice.errors import RecordError
 
 __all__ = ["FORMAT"]
 
@@ -20,14 +16,6 @@ def _fits(record: dict[str, Any]) -> bool:
     return any(isinstance(record.get(name), (str, list)) for name in CONTEXT) and any(
         isinstance(record.get(name), (str, dict)) for name in RESPONSE
     )
-
-
-def _sniff(prefix: bytes) -> float:
-    return confidence(prefix, _fits)
-
-
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return records(lines, name, build)
 
 
 FORMAT = Format(
@@ -43,6 +31,6 @@ opens with `Name: `, the names are the speakers.""",
 {"id": "r1", "context": [{"speaker": "user", "text": "Is it far?"}], "response": "Ten minutes.", "references": ["No."], "ratings": {"relevant": [2, 1, 2]}}
 {"context": "Hi!\\nHello. Is it far?", "response": "Ten minutes."}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=_sniff,
-    read=_read,
+    sniff=partial(confidence, fits=_fits),
+    read=partial(records, build=build),
 )

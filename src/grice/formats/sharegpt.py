@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from grice.formats._build import alternate, conversation, turn
-from grice.formats._format import Bad, Format, Found, Line
+from grice.formats._build import built_turns, conversation, list_of, turn
+from grice.formats._format import Bad, Format
 from grice.formats._json import confidence, kind, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grice.errors import RecordError
-    from grice.records import Conversation
+    from grice.records import Conversation, Turn
 
 __all__ = ["FORMAT"]
 
@@ -34,32 +32,19 @@ def _fits(record: dict[str, Any]) -> bool:
     )
 
 
+def _turn(item: object, otherwise: str) -> Turn:
+    if not isinstance(item, dict):
+        raise Bad(None, f"expected an object, found {kind(item)}")
+    speaker = item.get("from")
+    if isinstance(speaker, str):
+        item.setdefault("role", _ROLES.get(speaker, speaker))
+    return turn(item, otherwise, text=("value",), speaker=("from",))
+
+
 def _build(record: dict[str, Any], default_id: str) -> Conversation:
-    items = record.pop("conversations", None)
-    if not isinstance(items, list):
-        raise Bad("conversations", f"expected a list of turns, found {kind(items)}")
-    built = []
-    for index, item in enumerate(items):
-        try:
-            if not isinstance(item, dict):
-                raise Bad(None, f"expected an object, found {kind(item)}")
-            speaker = item.get("from")
-            if isinstance(speaker, str):
-                item.setdefault("role", _ROLES.get(speaker, speaker))
-            built.append(turn(item, alternate(index), text=("value",), speaker=("from",)))
-        except Bad as bad:
-            raise bad.inside(f"conversations[{index}]") from None
-    if not built:
-        raise Bad("conversations", "no turn")
-    return conversation(record, tuple(built), default_id)
-
-
-def _sniff(prefix: bytes) -> float:
-    return confidence(prefix, _fits)
-
-
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return records(lines, name, _build)
+    items = list_of(record.pop("conversations", None), "conversations", "turns")
+    built = built_turns(items, "conversations", _turn)
+    return conversation(record, built, default_id, field="conversations")
 
 
 FORMAT = Format(
@@ -71,6 +56,6 @@ The speaker is `from` as it stands; the role is what it means (`human`: user; `g
     example="""\
 {"id": "s1", "conversations": [{"from": "human", "value": "Is it far?"}, {"from": "gpt", "value": "Ten minutes."}]}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=_sniff,
-    read=_read,
+    sniff=partial(confidence, fits=_fits),
+    read=partial(records, build=_build),
 )

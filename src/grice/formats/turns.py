@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice.formats._build import conversation, turns
-from grice.formats._format import Bad, Format, Found, Line
+from grice.formats._format import Bad, Format
 from grice.formats._json import confidence, kind, records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grice.errors import RecordError
     from grice.records import Conversation
 
 __all__ = ["FORMAT"]
@@ -57,14 +55,6 @@ def _build(record: dict[str, Any], default_id: str) -> Conversation:
     return conversation(record, built, default_id, targets=targets)
 
 
-def _sniff(prefix: bytes) -> float:
-    return confidence(prefix, _fits)
-
-
-def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
-    return records(lines, name, _build)
-
-
 FORMAT = Format(
     name="turns",
     summary="JSON lines with a list of turns: what grice itself writes",
@@ -78,6 +68,6 @@ a text that opens with `Name: `, the names are the speakers. A turn may have `ro
 {"id": "d1", "turns": [{"speaker": "Ann", "text": "Is it far?"}, {"speaker": "Bob", "text": "Ten minutes."}], "split": "test"}
 {"dialogue": ["Hello!", "Hi, how are you?"]}
 """,  # noqa: E501 - an example stands as it would in a file
-    sniff=_sniff,
-    read=_read,
+    sniff=partial(confidence, fits=_fits),
+    read=partial(records, build=_build),
 )

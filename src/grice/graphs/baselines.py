@@ -13,6 +13,7 @@ from grice.graphs.graph import Graph
 from grice.graphs.reader import read_graph, write_graph
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
+from grice.text.tokens import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ def nonsense_graph(belief: str, argument: str) -> str:
 
 def content_words(text: str) -> list[str]:
     """Return the distinct words that carry meaning, in lower case, the longest first."""
-    words = set(re.findall(r"[a-z]+", text.lower())) - STOP_WORDS
+    words = set(LETTERS.findall(text.lower())) - STOP_WORDS
     return sorted(words, key=lambda word: (-len(word), word))
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.graphs.baselines import STOP_WORDS
-from grice.graphs.wording import WORD, phrases
+from grice.graphs.wording import phrases
+from grice.text.tokens import PLAIN_COMPOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,7 @@ def _around(phrase: str, text: str, words: int) -> list[float]:
     """Return what stands before and after a phrase, alone and by the length of the phrase."""
     first = text.find(phrase)
     last = first + len(phrase)
-    found = list(WORD.finditer(text))
+    found = list(PLAIN_COMPOUNDS.finditer(text))
     before = next((one for one in reversed(found) if one.end() <= first), None)
     after = next((one for one in found if one.start() >= last), None)
     ahead = before[0] if before and not text[before.end() : first].strip() else ""

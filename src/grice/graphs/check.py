@@ -6,7 +6,6 @@ section 2), and ``released``, what the official script really counts.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -16,6 +15,7 @@ from grice.graphs.graph import Graph, find_cycle, links_of
 from grice.graphs.reader import read_graph
 from grice.graphs.wording import relation_names
 from grice.records import Triple
+from grice.text.tokens import COMPOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +51,6 @@ MIN_FACTS, MAX_FACTS, MAX_WORDS, MIN_SHARED = 3, 8, 3, 2
 SHOWN = 10
 """Most reasons given for one rule; the rest is counted."""
 SHOWN_NAME = 80
-WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -177,7 +176,7 @@ def _paper(text: str, belief: str, argument: str) -> Iterator[Failure]:
 
 def word_string(text: str) -> str:
     """Return the words with a space before, between and after; one space if there is no word."""
-    return f" {' '.join(WORD.findall(text))} ".replace("  ", " ")
+    return f" {' '.join(COMPOUNDS.findall(text))} ".replace("  ", " ")
 
 
 def _sources(belief: str, argument: str) -> tuple[tuple[Rule, str, str], ...]:

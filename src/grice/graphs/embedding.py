@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from grice.graphs.samples import Prediction, Sample
     from grice.runtime.embedded import EmbeddedEncoder
 
-__all__ = ["TokenLikeness", "facts_to_encode"]
+__all__ = ["TokenLikeness", "facts_to_encode", "shipped_likeness"]
 
 BATCH = 4096
 
@@ -60,6 +60,15 @@ class TokenLikeness:
                 states = hidden.states[said]
                 lengths = np.linalg.norm(states, axis=1, keepdims=True)
                 self._known[fact] = states / np.maximum(lengths, 1e-12)
+
+
+def shipped_likeness(facts: Iterable[str] = ()) -> TokenLikeness:
+    """Return the likeness by the shipped encoder; see :class:`TokenLikeness`."""
+    from grice.runtime.bundle import open_bundle, shipped_bundles
+    from grice.runtime.embedded import EmbeddedEncoder
+
+    bundle = open_bundle(shipped_bundles()["encoder"])
+    return TokenLikeness(EmbeddedEncoder(bundle, mode="fast", threads=1), facts)
 
 
 def facts_to_encode(samples: Sequence[Sample], predictions: Sequence[Prediction]) -> list[str]:

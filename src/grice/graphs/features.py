@@ -16,6 +16,7 @@ from grice.graphs.baselines import NEGATION, STOP_WORDS
 from grice.graphs.graph import find_cycle, links_of
 from grice.graphs.order import depth, is_linear
 from grice.graphs.wording import fact_text, is_negative, relation_names
+from grice.text.tokens import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +35,6 @@ ENDING = re.compile(
     r"|ning|ped|ping)?\b"
 )
 """Words by which a belief wants something gone."""
-LETTERS = re.compile(r"[a-z]+")
 
 
 class Space(NamedTuple):

@@ -23,6 +23,7 @@ from grice.graphs.repair import repair_graph
 from grice.graphs.samples import Prediction
 from grice.graphs.substance import with_one
 from grice.graphs.wording import phrases, relation_names
+from grice.numeric import unit_vector
 from grice.records import Triple
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ class Maker:
         return [graph for _, graph in zip(range(SHOWN), valid, strict=False)]
 
     def _short(self, text: str) -> Array:
-        axes = self._features.axes(text)
-        return np.asarray(axes / max(float(np.linalg.norm(axes)), 1e-9), np.float32)
+        return unit_vector(self._features.axes(text))
 
     def _scores(self, texts: Sequence[str]) -> Array:
         """Return the log probability of every fact, shape ``(heads, tails, relations)``."""

@@ -19,7 +19,9 @@ from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
 from grice.graphs.substance import Substance, fact_logits, substance_parts
 from grice.knowledge.plausibility import Bilinear
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
+from grice.runtime.protocols import Encoder
+from grice.runtime.registry import NoSettings, encoder_of, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,11 +30,12 @@ if TYPE_CHECKING:
 
     from grice.graphs.samples import Stance
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder, Vector
+    from grice.runtime.protocols import Vector
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["GraphJudges", "Meaning"]
+__all__ = ["GraphJudges", "Meaning", "graph_heads"]
 
 STANCES: tuple[Stance, Stance] = ("support", "counter")
 
@@ -179,3 +182,9 @@ class GraphJudges:
 def _read(graph: Graph) -> Graph:
     """Return the graph as the judges were taught: lower case, depth-first."""
     return depth_first(graph.lower())
+
+
+@model_kind("graph-heads", answers="explanation graphs", protocol=GraphJudges, settings=NoSettings)
+def graph_heads(bundle: Bundle, _: NoSettings, opener: Opener) -> GraphJudges:
+    """Open the judges."""
+    return GraphJudges(bundle, encoder_of(bundle, opener, Encoder))

@@ -7,14 +7,13 @@ stemming); facts repeat, so the counts of each distinct one are made once.
 from __future__ import annotations
 
 import math
-import re
 from functools import lru_cache
 
 from grice.text.overlap import Counts, common_length, count_ngrams, shared, stems
+from grice.text.tokens import BLEU_TOKENS
 
 __all__ = ["bleu", "rouge_2", "rouge_2_precision", "rouge_l"]
 
-BLEU_TOKEN = re.compile(r"[^\s;]+|;")
 ORDERS = 4
 
 
@@ -61,7 +60,7 @@ def rouge_l(predicted: str, gold: str) -> float:
 
 @lru_cache(maxsize=50_000)
 def _bleu_tokens(fact: str) -> tuple[str, ...]:
-    return tuple(BLEU_TOKEN.findall(fact))
+    return tuple(BLEU_TOKENS.findall(fact))
 
 
 @lru_cache(maxsize=50_000)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 from grice.graphs.baselines import STOP_WORDS
 from grice.knowledge.schema import load_schema
+from grice.text.tokens import PLAIN_COMPOUNDS
 
 if TYPE_CHECKING:
     from grice.records import Triple
 
 __all__ = ["fact_text", "is_negative", "opposite", "phrases", "relation_names"]
 
-WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 LONGEST = 3
 """Most words of a concept."""
 
@@ -57,13 +56,13 @@ def phrases(text: str) -> list[str]:
     ['zoos', 'abolished']
     """
     lowered = text.lower()
-    words = [(m.start(), m.end()) for m in WORD.finditer(lowered)]
+    words = [(m.start(), m.end()) for m in PLAIN_COMPOUNDS.finditer(lowered)]
     found = []
     for first, (start, _) in enumerate(words):
         for last in range(first, min(first + LONGEST, len(words))):
             end = words[last][1]
             said = lowered[start:end]
-            inside = WORD.sub("", said)
+            inside = PLAIN_COMPOUNDS.sub("", said)
             if inside.strip() or inside != " " * (last - first):
                 break
             parts = said.split(" ")

@@ -14,7 +14,8 @@ import numpy as np
 
 from grice.knowledge.extraction import RELATIONS
 from grice.knowledge.faults import carrying_words
-from grice.text.events import Mention, triple_texts
+from grice.text.events import triple_texts
+from grice.text.people import Mention
 from grice.text.verbs import base_form, is_verb, present
 from grice.text.wordlists import (
     ADVERBS,

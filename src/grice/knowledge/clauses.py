@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.knowledge.extraction import Place
 from grice.knowledge.faults import is_cut_off, is_unsound, with_people_apart
 from grice.text.contractions import written_out
-from grice.text.events import Event, Mention, reaction, read_event
+from grice.text.events import Event, reaction, read_event
+from grice.text.people import Mention
+from grice.text.tokens import SENTENCE_END, SHORT_FORMS
 from grice.text.verbs import base_form, is_adjective, is_past, is_verb, past_participle
 from grice.text.wordlists import (
     ADVERBS,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from grice.runtime.protocols import TaggedSpan
-    from grice.text.events import Party, Speaker
+    from grice.text.people import Party, Speaker
 
 __all__ = ["CHARACTERS", "EVENTS", "Said", "said_events"]
 
@@ -103,7 +105,7 @@ def said_events(
     inherited: Party | None = None
     end = 0
     for part in (_trimmed(text, part) for span in surest for part in _parts(text, span)):
-        new = not found or bool(_SENTENCE_END.search(text[end : part.start]))
+        new = not found or bool(SENTENCE_END.search(text[end : part.start]))
         event = read_event(
             text[part.start : part.end], said_by=said_by, inherited=None if new else inherited
         )
@@ -177,7 +179,6 @@ _INNER = re.compile(
     r"|(?:in order )?to\s+(?P<verb>[a-z]+)\b)",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?]\s")
 _TAKES_INFINITIVE = _words(
     "want wants wanted need needs needed like likes liked love loves loved hate hates hope hopes "
     "hoping try tries trying tried go goes going have has had having got able about used supposed "
@@ -200,7 +201,7 @@ _ACTS = re.compile(r"\bfor\s+(?:\w+\s+){0,2}\w+\s*$", re.IGNORECASE)
 
 
 def _says_purpose(before: str, verb: str) -> bool:
-    last = re.findall(r"[\w']+", before.lower())[-1]
+    last = SHORT_FORMS.findall(before.lower())[-1]
     bare = is_verb(verb.lower()) and base_form(verb.lower()) == verb.lower()
     return (
         bare

@@ -8,7 +8,6 @@ each counts stand in the bundle's ``cues.toml``, to be read and changed.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,11 +24,21 @@ from grice.knowledge.candidates import (
     worded,
 )
 from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
-from grice.runtime.heads import sigmoid
+from grice.knowledge.extraction import (
+    KINDS,
+    RELATIONS,
+    ExtractedTriple,
+    Extraction,
+    TripleExtractor,
+    check_kinds,
+)
+from grice.numeric import sigmoid
 from grice.runtime.products import Columns
+from grice.runtime.protocols import SpanTagger
+from grice.runtime.registry import Settings, encoder_reference, model_kind
 from grice.text.lexicon import look_up
 from grice.text.script import unreadable
+from grice.text.tokens import UNICODE_LETTERS
 from grice.text.wordlists import (
     ADVERBS,
     AFTER_OBJECT,
@@ -54,10 +63,20 @@ if TYPE_CHECKING:
     from grice.knowledge.extraction import Exchange, Kind
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import SpanTagger, TaggedSpan
+    from grice.runtime.registry import Opener
 
     Array = NDArray[np.float32]
 
-__all__ = ["CueExtractor", "Cues", "cue_weights", "not_english", "read_cues", "said_in"]
+__all__ = [
+    "CueExtractor",
+    "CueSettings",
+    "Cues",
+    "cue_weights",
+    "extractor",
+    "not_english",
+    "read_cues",
+    "said_in",
+]
 
 KNOWN_SHARE = 0.5
 """Least share of words that the lexicon knows, below which a text is not taken for English."""
@@ -106,31 +125,31 @@ class _Best(NamedTuple):
     whole: bool
 
 
+class CueSettings(Settings, frozen=True):
+    """Of a bundle of kind ``extractor``: the confidence from which a triple is given."""
+
+    least: float
+
+
 class CueExtractor:
     """Reads triples by cues; see the module.
 
     Args:
-        bundle: A bundle of kind ``extractor``, with ``cues.toml``; its settings state ``least``,
-            the confidence from which a triple is given.
+        bundle: A bundle of kind ``extractor``, with ``cues.toml``.
+        settings: What its card states.
         tagger: Finds the events of a turn.
 
     Raises:
-        BundleError: If the cues or settings cannot be read.
+        BundleError: If the cues cannot be read.
     """
 
-    def __init__(self, bundle: Bundle, tagger: SpanTagger) -> None:
+    def __init__(self, bundle: Bundle, settings: CueSettings, tagger: SpanTagger) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{tagger.identity}"
         self._tagger = tagger
         cues = read_cues(bundle.path("cues.toml"))
         self._weights = Columns(cue_weights(cues.weights, bundle.path("cues.toml")))
         self._scale = [cues.scale.get(name, Scale()) for name in RELATIONS]
-        least = bundle.card.settings.get("least")
-        if not isinstance(least, float):
-            raise BundleError(
-                f"{bundle.folder / 'card.toml'}: settings.least: a number such as 0.3 is needed, "
-                f"found {least!r}"
-            )
-        self.least = least
+        self.least = settings.least
 
     def extract(
         self,
@@ -264,7 +283,7 @@ def not_english(text: str) -> str | None:
     reason = unreadable(text)
     if reason is not None:
         return reason
-    words = re.findall(r"[^\W\d_]+", text[:CHARACTERS].lower())
+    words = UNICODE_LETTERS.findall(text[:CHARACTERS].lower())
     known = sum(1 for word in words if len(word) < 2 or _is_known(word))
     foreign = len(words) >= FEW_WORDS and known < KNOWN_SHARE * len(words)
     return "holds few words that are English" if foreign else None
@@ -312,3 +331,12 @@ def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
                 )
             weights[FEATURES.index(name), columns] += np.float32(value)
     return weights
+
+
+@model_kind(
+    "extractor", answers="triples of a reply", protocol=TripleExtractor, settings=CueSettings
+)
+def extractor(bundle: Bundle, settings: CueSettings, opener: Opener) -> CueExtractor:
+    """Open cues, with the tagger whose events they read."""
+    tagger = opener.part(bundle, encoder_reference(bundle.card), SpanTagger, "events")
+    return CueExtractor(bundle, settings, tagger)

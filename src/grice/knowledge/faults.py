@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.text.contractions import written_out
-from grice.text.events import Event, Mention
+from grice.text.events import Event
+from grice.text.people import Mention
 from grice.text.verbs import base_form, is_adjective, is_noun, is_verb
 from grice.text.wordlists import (
     ADVERBS,
@@ -28,7 +29,7 @@ from grice.text.wordlists import (
 )
 
 if TYPE_CHECKING:
-    from grice.text.events import Party, Speaker
+    from grice.text.people import Party, Speaker
 
 __all__ = ["carrying_words", "is_cut_off", "is_unsound", "with_people_apart"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from grice.knowledge.schema import Schema, load_schema, schema_names
 from grice.knowledge.store import like
 from grice.knowledge.wording import head_text
 from grice.records import Triple
+from grice.text.tokens import WORD_CHARACTER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,7 +144,7 @@ class KnowledgeFile:
             return []
         conditions, given = [], []
         for word in terms:
-            stemmed = self._indexed() and re.search(r"\w", word)
+            stemmed = self._indexed() and WORD_CHARACTER.search(word)
             inside = (
                 "SELECT rowid FROM words WHERE words MATCH ?"
                 if stemmed

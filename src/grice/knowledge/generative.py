@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from grice.errors import BundleError, InputError
+from grice.errors import InputError
+from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import COPULA, WISH
+from grice.numeric import sigmoid
 from grice.records import KnownTail
-from grice.runtime.heads import sigmoid
+from grice.runtime.registry import Settings, model_kind
+from grice.text.tokens import PLAIN_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from grice.records import Triple
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Generated
+    from grice.runtime.registry import Opener
 
 __all__ = [
     "END_OF_TEXT",
@@ -31,9 +35,11 @@ __all__ = [
     "START",
     "UNKNOWN",
     "GenerativeKnowledge",
+    "GenerativeSettings",
     "Likelihood",
     "TailGenerator",
     "as_fragment",
+    "generative_knowledge",
     "plain_event",
     "relation_token",
 ]
@@ -50,7 +56,6 @@ FOR_OTHERS = re.compile(r"^(?:wants?|wanted|needs?|needed)\s+(?!to\b)")
 END = " .,;!?"
 NAMES = re.compile(r"\bperson([xyz])\b")
 CLITIC = re.compile(r" ' (?=(?:s|t|d|m|re|ve|ll)\b)")
-WORD = re.compile(r"[^\W_]+")
 
 
 class TailGenerator(Protocol):
@@ -83,22 +88,39 @@ class Likelihood(NamedTuple):
     usual: float
 
 
+class GenerativeSettings(Settings, frozen=True):
+    """Of a bundle of kind ``generative-knowledge``.
+
+    Attributes:
+        schema: The inventory of the relations.
+        given: What the likelihood given the head counts for a plausibility.
+        usual: What the likelihood without it counts.
+        bias: What is added.
+    """
+
+    schema: str
+    given: float
+    usual: float
+    bias: float
+
+
 class GenerativeKnowledge:
     """A :class:`~grice.knowledge.protocols.KnowledgeBase` that writes its tails.
 
     Args:
-        bundle: An opened bundle of kind ``generative-knowledge``. Its settings state the
-            ``schema``, the ``relations`` it has learned, and how a plausibility follows from
-            likelihoods: ``given``, ``usual`` and ``bias``.
+        bundle: An opened bundle of kind ``generative-knowledge``.
+        settings: What its card states.
         generator: The bundle's encoder-decoder.
     """
 
-    def __init__(self, bundle: Bundle, generator: TailGenerator) -> None:
+    def __init__(
+        self, bundle: Bundle, settings: GenerativeSettings, generator: TailGenerator
+    ) -> None:
         self.identity = generator.identity
-        self._bundle = bundle
+        self._source = bundle.card.name
+        self._settings = settings
         self._generator = generator
-        self.schema: Schema = load_schema(str(bundle.card.settings.get("schema", "")))
-        self._weights = tuple(self._number(name) for name in ("given", "usual", "bias"))
+        self.schema: Schema = load_schema(settings.schema)
 
     @property
     def relations(self) -> tuple[str, ...]:
@@ -129,9 +151,8 @@ class GenerativeKnowledge:
             begin=[token for _, token in distinct],
         )
         found = dict(zip(distinct, (_different(texts, k) for texts in written), strict=True))
-        source = self._bundle.card.name
         return [
-            [KnownTail(head, tail, 1.0, 0.0, source) for tail in found.get(one, ())]
+            [KnownTail(head, tail, 1.0, 0.0, self._source) for tail in found.get(one, ())]
             for head, one in zip(heads, asked, strict=True)
         ]
 
@@ -141,10 +162,13 @@ class GenerativeKnowledge:
         A logistic function of both likelihoods, fitted on the development part of CSKB Population
         (labels of people), without regard to the relation. Nothing said gives 0.
         """
-        given, usual, bias = self._weights
+        weights = self._settings
         found = self.likelihoods(triples)
         scores = [
-            0.0 if one is None else given * one.given + usual * one.usual + bias for one in found
+            0.0
+            if one is None
+            else weights.given * one.given + weights.usual * one.usual + weights.bias
+            for one in found
         ]
         shares = sigmoid(np.array(scores, np.float32)).tolist()
         return [0.0 if one is None else share for one, share in zip(found, shares, strict=True)]
@@ -181,18 +205,9 @@ class GenerativeKnowledge:
         _ = self.schema[relation]
         return relation_token(relation)
 
-    def _number(self, setting: str) -> float:
-        value = self._bundle.card.settings.get(setting)
-        if not isinstance(value, float):
-            raise BundleError(
-                f"{self._bundle.folder / 'card.toml'}: settings.{setting}: a number such as 0.5 is "
-                f"needed, found {value!r}"
-            )
-        return value
-
 
 def _says_something(text: str) -> bool:
-    return WORD.search(text) is not None
+    return PLAIN_WORDS.search(text) is not None
 
 
 def _different(texts: Sequence[Generated], k: int) -> list[str]:
@@ -200,7 +215,7 @@ def _different(texts: Sequence[Generated], k: int) -> list[str]:
     found: dict[str, str] = {}
     for text in texts:
         tail = _spelled(text.text)
-        words = [w for w in WORD.findall(tail.lower()) if w not in ("a", "an", "the", "to")]
+        words = [w for w in PLAIN_WORDS.findall(tail.lower()) if w not in ("a", "an", "the", "to")]
         if words:
             found.setdefault(" ".join(words), tail)
     return list(found.values())[:k]
@@ -255,3 +270,21 @@ def relation_token(relation: str) -> str:
 
 def _person(found: re.Match[str]) -> str:
     return f"Person{(found[1] or found[2]).upper()}"
+
+
+@model_kind(
+    "generative-knowledge",
+    answers="knowledge",
+    protocol=KnowledgeBase,
+    settings=GenerativeSettings,
+)
+def generative_knowledge(
+    bundle: Bundle, settings: GenerativeSettings, opener: Opener
+) -> GenerativeKnowledge:
+    """Open a generator whose answers are kept."""
+    # Here, not above: the rules of wording need no engine.
+    from grice.runtime.embedded import EmbeddedGenerator
+    from grice.runtime.memo import MemoGenerator
+
+    generator = EmbeddedGenerator(bundle, mode=opener.mode, threads=opener.workers)
+    return GenerativeKnowledge(bundle, settings, MemoGenerator(generator, opener.memo))

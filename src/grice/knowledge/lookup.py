@@ -9,6 +9,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.knowledge.wording import head_text, tail_text
+from grice.numeric import unit_cosine, unit_dot
 from grice.records import KnownTail
 from grice.runtime.blas import single_threaded
 
@@ -159,7 +160,7 @@ class StoredKnowledge:
         ]
         vectors = encoded([*said, *(text for each in others for text in each)], self._encoder)
         return [
-            max([0.0, *(min(1.0, _cosine(vectors[text], vectors[one])) for one in each)])
+            max([0.0, *(unit_cosine(vectors[text], vectors[one]) for one in each)])
             for text, each in zip(said, others, strict=True)
         ]
 
@@ -187,7 +188,7 @@ class StoredKnowledge:
         said = _tail_words(self.schema, triple.tail, triple.relation)
         vectors = encoded([said, *words], self._encoder)
         found = [
-            msgspec.structs.replace(one, tail_similarity=_cosine(vectors[said], vectors[text]))
+            msgspec.structs.replace(one, tail_similarity=unit_dot(vectors[said], vectors[text]))
             for one, text in zip(known, words, strict=True)
         ]
         return sorted(found, key=lambda one: -one.tail_similarity)[:k]
@@ -237,7 +238,7 @@ def best_known(
     ]
     vectors = encoded([*said_texts, *(text for each in wording for text in each)], encoder)
     return [
-        _best(each, [_cosine(vectors[text], vectors[other]) for other in others])
+        _best(each, [unit_dot(vectors[text], vectors[other]) for other in others])
         for each, text, others in zip(known, said_texts, wording, strict=True)
     ]
 
@@ -319,11 +320,6 @@ def largest(row: Array, count: int) -> list[int]:
     least = np.partition(row, len(row) - count)[len(row) - count]
     places = np.flatnonzero(row >= least)
     return [int(i) for i in places[np.argsort(-row[places], kind="stable")][:count]]
-
-
-def _cosine(left: Vector, right: Vector) -> float:
-    """Return the product of two unit vectors; summed in one order whatever the machine's BLAS."""
-    return float(np.sum(left * right, dtype=np.float64))
 
 
 def _best(known: list[tuple[float, Triple]], similarities: list[float]) -> KnownTail | None:

@@ -12,15 +12,26 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from grice.knowledge.extraction import KINDS, ExtractedTriple, Extraction, Place, check_kinds
+from grice.knowledge.extraction import (
+    KINDS,
+    ExtractedTriple,
+    Extraction,
+    Place,
+    TripleExtractor,
+    check_kinds,
+)
+from grice.runtime.protocols import SpanTagger
+from grice.runtime.registry import NoSettings, encoder_reference, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.knowledge.extraction import Exchange, Kind
-    from grice.runtime.protocols import SpanTagger, TaggedSpan
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import TaggedSpan
+    from grice.runtime.registry import Opener
 
-__all__ = ["PatternExtractor", "persons"]
+__all__ = ["PatternExtractor", "pattern_extractor", "persons"]
 
 JOINS = (
     (r"because|since|cause|cuz", "isAfter", False),
@@ -177,3 +188,12 @@ def _triple(joined: Joined) -> ExtractedTriple:
         head_place=joined.places[0],
         tail_place=joined.places[1],
     )
+
+
+@model_kind(
+    "pattern-extractor", answers="triples of a reply", protocol=TripleExtractor, settings=NoSettings
+)
+def pattern_extractor(bundle: Bundle, _: NoSettings, opener: Opener) -> PatternExtractor:
+    """Open the patterns, with the tagger whose events they read."""
+    tagger = opener.part(bundle, encoder_reference(bundle.card), SpanTagger, "events")
+    return PatternExtractor(tagger)

@@ -8,16 +8,20 @@ ACL 2023) and none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+import msgspec
 import numpy as np
 
 from grice.errors import BundleError, InputError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
-from grice.runtime.heads import Mlp, sigmoid, softmax
+from grice.numeric import sigmoid, softmax
+from grice.runtime.heads import Mlp
 from grice.runtime.products import Columns
+from grice.runtime.protocols import Encoder
+from grice.runtime.registry import Settings, encoder_of, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,11 +31,18 @@ if TYPE_CHECKING:
 
     from grice.records import KnownTail, Triple
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["NO_RELATION", "Bilinear", "TripleHead", "triple_features"]
+__all__ = [
+    "NO_RELATION",
+    "Bilinear",
+    "TripleHead",
+    "TripleSettings",
+    "triple_features",
+    "triple_head",
+]
 
 NO_RELATION = "none"
 """The answer of :meth:`TripleHead.relations` for events that have nothing to do with each other."""
@@ -155,28 +166,42 @@ def triple_features(head: Array, tail: Array) -> Array:
     return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
+class TripleSettings(Settings, frozen=True):
+    """Of a bundle of kind ``triple-head``.
+
+    Attributes:
+        schema: The inventory of the relations.
+        relations: Those of the outputs of ``plausibility.npz``, in their order.
+        typed: Those of ``relations.npz``, whose last output is no relation.
+        known_weight: How much a known tail counts.
+        known_centre: From which similarity on it speaks for the triple.
+    """
+
+    schema: str
+    relations: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    typed: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    known_weight: float
+    known_centre: float
+
+
 class TripleHead:
     """Judges triples of ATOMIC's event relations.
 
     Args:
-        bundle: An opened bundle of kind ``triple-head``. Its settings state the ``schema``, the
-            ``relations`` in the order of the outputs of ``plausibility.npz``, and those of
-            ``relations.npz`` (``typed``; its last output is no relation); and ``known_weight``
-            and ``known_centre``, how much a known tail counts and from which similarity on it
-            speaks for the triple.
+        bundle: An opened bundle of kind ``triple-head``.
+        settings: What its card states.
         encoder: The encoder the networks were fitted on.
     """
 
-    def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
-        settings = bundle.card.settings
+    def __init__(self, bundle: Bundle, settings: TripleSettings, encoder: Encoder) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
         self.encoder = encoder
         self._bundle = bundle
-        self._schema = load_schema(str(settings.get("schema", "")))
-        self.known = _relation_list(bundle, "relations")
-        self.typed = _relation_list(bundle, "typed")
-        self._known_weight = _number(bundle, "known_weight")
-        self._known_centre = _number(bundle, "known_centre")
+        self._schema = load_schema(settings.schema)
+        self.known = settings.relations
+        self.typed = settings.typed
+        self._known_weight = settings.known_weight
+        self._known_centre = settings.known_centre
         self._plausibility = Bilinear.load(bundle.path("plausibility.npz"))
         _check_outputs(bundle, "plausibility.npz", len(self._plausibility.scale), len(self.known))
         self._networks: dict[str, Mlp] = {}
@@ -277,21 +302,9 @@ def _check_outputs(bundle: Bundle, file: str, found: int, named: int) -> None:
         )
 
 
-def _number(bundle: Bundle, setting: str) -> float:
-    value = bundle.card.settings.get(setting)
-    if not isinstance(value, float):
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings.{setting}: a number such as 0.5 is needed, "
-            f"found {value!r}"
-        )
-    return value
-
-
-def _relation_list(bundle: Bundle, setting: str) -> tuple[str, ...]:
-    value = bundle.card.settings.get(setting)
-    if not isinstance(value, list) or not value or not all(isinstance(name, str) for name in value):
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings.{setting}: a list of relation names is "
-            f"needed, found {value!r}"
-        )
-    return tuple(str(name) for name in value)
+@model_kind(
+    "triple-head", answers="plausibility of triples", protocol=TripleHead, settings=TripleSettings
+)
+def triple_head(bundle: Bundle, settings: TripleSettings, opener: Opener) -> TripleHead:
+    """Open the networks."""
+    return TripleHead(bundle, settings, encoder_of(bundle, opener, Encoder))

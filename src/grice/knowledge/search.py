@@ -15,8 +15,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
+from grice.errors import BundleError
+from grice.knowledge.extraction import (
+    KINDS,
+    RELATIONS,
+    ExtractedTriple,
+    Extraction,
+    TripleExtractor,
+    check_kinds,
+)
+from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.protocols import KnowledgeBase
+from grice.knowledge.store import KnowledgeStore
+from grice.runtime.registry import NoSettings, dependencies_of, model_kind
 from grice.text.contractions import written_out
+from grice.text.tokens import LETTER_WORDS
 from grice.text.verbs import base_form
 from grice.text.wordlists import (
     AUXILIARIES,
@@ -36,15 +49,16 @@ if TYPE_CHECKING:
 
     from grice.knowledge.extraction import Exchange, Kind
     from grice.records import Triple
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.registry import Opener
 
-__all__ = ["SearchExtractor", "concepts"]
+__all__ = ["SearchExtractor", "concepts", "search_extractor"]
 
 FURTHER = "be few less lot me more most much one or other own same several then two us while you"
 STOP = frozenset(FURTHER.split()).union(
     AUXILIARIES, DEGREES, DETERMINERS, FILLERS, KEPT_ADVERBS, PREPOSITIONS, QUESTIONS, THINGS
 )
 CONTENT = ("VERB", "NOUN", "ADJ")
-WORD = re.compile(r"[a-z]{2,}")
 CONFIDENCE = 0.5
 """Of every triple: a word is there or not."""
 
@@ -55,7 +69,7 @@ def concepts(text: str) -> list[str]:
     >>> concepts("My dogs were barking at the old postman.")
     ['dog', 'bark', 'old', 'postman']
     """
-    words = WORD.findall(" ".join(written_out(text)).lower())
+    words = LETTER_WORDS.findall(" ".join(written_out(text)).lower())
     found = [_lemma(word) for word in words if word not in STOP]
     return list(dict.fromkeys(word for word in found if word and word not in STOP))
 
@@ -205,3 +219,15 @@ def _joins(first: Held, second: Held) -> NDArray[np.bool_]:
     both = (first.number > 0) & (second.number > 0)
     joined: NDArray[np.bool_] = both & ~(alone & (first.total == second.total))
     return joined
+
+
+@model_kind(
+    "search-extractor", answers="triples of a reply", protocol=TripleExtractor, settings=NoSettings
+)
+def search_extractor(bundle: Bundle, _: NoSettings, opener: Opener) -> SearchExtractor:
+    """Open a search of the store below."""
+    (below,) = dependencies_of(bundle.card)
+    base = opener.part(bundle, below, KnowledgeBase, "knowledge")
+    if not isinstance(base, StoredKnowledge) or not isinstance(base.shelf, KnowledgeStore):
+        raise BundleError(f"{bundle.folder}: {below} below it is no store of known triples")
+    return SearchExtractor(base.shelf.triples(RELATIONS), base.shelf.identity)

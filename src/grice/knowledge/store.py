@@ -21,11 +21,14 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.files import replacing, writing
-from grice.knowledge.lookup import NearHead, best_known, encoded, largest
+from grice.knowledge.lookup import NearHead, StoredKnowledge, best_known, encoded, largest
+from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text
 from grice.records import Triple
 from grice.runtime.blas import single_threaded
+from grice.runtime.protocols import Encoder
+from grice.runtime.registry import NoSettings, Settings, encoder_of, model_kind, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,11 +38,19 @@ if TYPE_CHECKING:
     from grice.knowledge.schema import Schema
     from grice.records import KnownTail
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Encoder
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Axes", "KnowledgeStore", "NearHead", "like", "write_triples"]
+__all__ = [
+    "Axes",
+    "KnowledgeStore",
+    "NearHead",
+    "StoreSettings",
+    "knowledge",
+    "like",
+    "write_triples",
+]
 
 QUERIES = 64
 """Queries compared at once."""
@@ -81,6 +92,12 @@ class Axes(NamedTuple):
         return np.asarray(np.clip(steps, -127, 127), np.int8)
 
 
+class StoreSettings(Settings, frozen=True):
+    """Of a bundle of kind ``knowledge``: the inventory of its relations."""
+
+    schema: str
+
+
 class KnowledgeStore:
     """Known triples of one schema.
 
@@ -98,7 +115,7 @@ class KnowledgeStore:
                 f"bundle {bundle.card.name!r} is of kind {bundle.card.kind!r}, not 'knowledge'"
             )
         self.identity = f"{bundle.card.name}@{bundle.digest}"
-        self.schema: Schema = load_schema(str(bundle.card.settings.get("schema", "")))
+        self.schema: Schema = load_schema(read_settings(bundle, StoreSettings).schema)
         self._connection = _read_only(bundle.path("triples.sqlite"))
         self._relations = _names(self._connection, "relations")
         self._sources = {
@@ -374,3 +391,9 @@ def like(word: str) -> str:
 
 def _names(connection: sqlite3.Connection, table: str) -> dict[str, int]:
     return dict(connection.execute(f"SELECT name, id FROM {table} ORDER BY id"))
+
+
+@model_kind("knowledge", answers="knowledge", protocol=KnowledgeBase, settings=NoSettings)
+def knowledge(bundle: Bundle, _: NoSettings, opener: Opener) -> StoredKnowledge:
+    """Open known triples, ready to be asked."""
+    return StoredKnowledge(KnowledgeStore(bundle), encoder_of(bundle, opener, Encoder))

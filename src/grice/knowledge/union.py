@@ -6,14 +6,17 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
+from grice.knowledge.protocols import KnowledgeBase
+from grice.runtime.registry import NoSettings, dependencies_of, model_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.knowledge.protocols import KnowledgeBase
     from grice.records import KnownTail, Triple
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.registry import Opener
 
-__all__ = ["KnowledgeUnion"]
+__all__ = ["KnowledgeUnion", "knowledge_union"]
 
 
 class KnowledgeUnion:
@@ -49,3 +52,10 @@ def _in_turn(lists: Sequence[list[KnownTail]], k: int) -> list[KnownTail]:
             if tail is not None:
                 found.setdefault(" ".join(tail.tail.lower().split()), tail)
     return list(found.values())[:k]
+
+
+@model_kind("knowledge-union", answers="knowledge", protocol=KnowledgeBase, settings=NoSettings)
+def knowledge_union(bundle: Bundle, _: NoSettings, opener: Opener) -> KnowledgeUnion:
+    """Open all parts."""
+    parts = dependencies_of(bundle.card)
+    return KnowledgeUnion([opener.part(bundle, one, KnowledgeBase, "knowledge") for one in parts])

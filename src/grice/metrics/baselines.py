@@ -6,18 +6,18 @@ They are metrics like any other, so that every table can hold them as rows.
 from __future__ import annotations
 
 import math
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
+from grice.runtime.protocols import Encoder
+from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.records import Turn
-    from grice.runtime.protocols import Encoder, Vector
 
 __all__ = [
     "cosine_last_turn",
@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 SOURCE = "No method: a floor."
-WORD = re.compile(r"[a-z0-9']+")
 USERS = frozenset({"human", "user"})
 SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 
@@ -59,6 +58,7 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
     summary="How alike are the reply and the turn before it? (a floor, not a quality)",
     judges="response",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=SOURCE,
     low=-1.0,
     neutral=0.0,
@@ -66,10 +66,12 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
 )
 def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list[Judgement]:
     """Return the cosine of the two sentence vectors; abstain where no turn stands before."""
+    from grice.numeric import dot_cosine  # metrics are listed without numpy
+
     texts = [text for r in responses if r.history for text in (r.history[-1].text, r.text)]
     vectors = iter(encoder.encode(texts))
     return [
-        Judgement(_cosine(next(vectors), next(vectors)))
+        Judgement(dot_cosine(next(vectors), next(vectors)))
         if response.history
         else Judgement(0.0, "abstained", "no turn before it")
         for response in responses
@@ -115,7 +117,7 @@ def _overlap(response: Response) -> Judgement:
 
 
 def _words(text: str) -> list[str]:
-    return WORD.findall(text.lower())
+    return WORDS.findall(text.lower())
 
 
 @metric(
@@ -124,6 +126,7 @@ def _words(text: str) -> list[str]:
     summary="How alike are neighbouring turns? (a floor, not a quality)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=SOURCE,
     low=-1.0,
     neutral=0.0,
@@ -143,6 +146,7 @@ def mean_adjacent_cosine(
     summary="How alike are system turns and the user turn before them? (a floor, not a quality)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=SOURCE,
     low=-1.0,
     neutral=0.0,
@@ -167,11 +171,13 @@ def _mean_cosines(
     pairs: Sequence[Sequence[tuple[Turn, Turn]]], encoder: Encoder, nothing: str
 ) -> list[Judgement]:
     """Return the mean cosine of the pairs of turns of each conversation."""
+    from grice.numeric import dot_cosine
+
     texts = [turn.text for group in pairs for pair in group for turn in pair]
     vectors = iter(encoder.encode(texts))
     found = []
     for group in pairs:
-        cosines = [_cosine(next(vectors), next(vectors)) for _ in group]
+        cosines = [dot_cosine(next(vectors), next(vectors)) for _ in group]
         if cosines:
             found.append(Judgement(math.fsum(cosines) / len(cosines)))
         else:
@@ -265,8 +271,3 @@ def _side(turn: Turn) -> str | None:
         if name is not None and name.lower() in SYSTEMS:
             return "system"
     return None
-
-
-def _cosine(left: Vector, right: Vector) -> float:
-    # Vectors of half precision are of unit length to three digits only.
-    return max(-1.0, min(1.0, float(left @ right)))

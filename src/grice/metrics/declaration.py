@@ -162,8 +162,10 @@ class Metric(msgspec.Struct, frozen=True):
         default: Whether ``grice score`` runs it unless told otherwise.
         example: A worked example.
         description: What it does not say by itself: the function's docstring.
-        accepts: By parameter name, what its model may answer (see :mod:`grice.scoring.models`),
+        accepts: By parameter name, what its model may answer (see :mod:`grice.runtime.registry`),
             where that is more than what the default model does.
+        protocols: By parameter name, what its model will be asked for: a runtime-checkable
+            protocol, such as :class:`grice.runtime.protocols.PairClassifier`, or a class.
     """
 
     name: str
@@ -181,6 +183,7 @@ class Metric(msgspec.Struct, frozen=True):
     example: Example
     description: str
     accepts: dict[str, tuple[str, ...]] = {}
+    protocols: dict[str, type] = {}
 
     def flag(self, parameter: str) -> str:
         """Return the command-line option of a parameter, such as ``--relevance-history``."""
@@ -197,6 +200,7 @@ def metric(
     example: Example,
     models: Mapping[str, str] | None = None,
     accepts: Mapping[str, tuple[str, ...]] | None = None,
+    protocols: Mapping[str, type] | None = None,
     low: float = 0.0,
     high: float = 1.0,
     neutral: float = 0.5,
@@ -218,9 +222,10 @@ def metric(
         for parameter in wanted:
             if parameter not in keywords:
                 raise MetricError(f"{name}: models names {parameter!r}, the function has no such")
-        for parameter in accepts or {}:
-            if parameter not in wanted:
-                raise MetricError(f"{name}: accepts names {parameter!r}, models has no such")
+        for keyword, stated in (("accepts", accepts), ("protocols", protocols)):
+            for parameter in stated or {}:
+                if parameter not in wanted:
+                    raise MetricError(f"{name}: {keyword} names {parameter!r}, models has no such")
         documented = _argument_help(function)
         options = tuple(
             _option(name, parameter, documented.get(parameter.name, ""))
@@ -230,7 +235,7 @@ def metric(
         return Metric(
             name, version, summary, judges, function, options, wanted, source,
             low, high, neutral, default, example, inspect.getdoc(function) or "",
-            dict(accepts or {}),
+            dict(accepts or {}), dict(protocols or {}),
         )  # fmt: skip
 
     return declare

@@ -10,15 +10,18 @@ from grice.runtime.bundle import open_bundle
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice.metrics.declaration import Metric
+    from grice.metrics.declaration import Example, Metric
     from grice.metrics.limits import Recorded
     from grice.runtime.bundle import Card
 
-__all__ = ["metric_page"]
+__all__ = ["metric_page", "model_cards"]
+
+SECTIONS = ("When to use it:", "When not to:")
+"""Titled sections of a metric's docstring."""
 
 
 def metric_page(metric: Metric, known: Recorded | None = None) -> str:
-    """Return the page as Markdown: meaning, scale, limits, options, models, quality, example.
+    """Return the page as Markdown: meaning, when to use it and when not, example, options.
 
     Args:
         metric: The declared metric.
@@ -27,56 +30,82 @@ def metric_page(metric: Metric, known: Recorded | None = None) -> str:
     return "\n".join(_lines(metric, known)).rstrip() + "\n"
 
 
+def model_cards(metric: Metric) -> list[tuple[str, str]]:
+    """Return the title and the Markdown of the card of each model that ships with a metric."""
+    cards = []
+    for reference in dict.fromkeys(metric.models.values()):
+        scheme, _, name = reference.partition(":")
+        if scheme == "bundle":
+            card = open_bundle(name).card
+            title = f"Model `{card.name}` (version {card.version}, {card.licence})"
+            cards.append((title, "\n".join(_card(card)) + "\n"))
+    return cards
+
+
 def _lines(metric: Metric, known: Recorded | None) -> Iterator[str]:
     item = "each reply" if metric.judges == "response" else "each whole conversation"
     yield f"# {metric.name}"
     yield ""
-    yield f"{metric.summary} Judges {item}."
-    yield ""
-    yield metric.description.partition("\nArgs:")[0].strip()
-    yield ""
     yield (
-        f"- Scale: {metric.low:g} to {metric.high:g}, higher is better; "
+        f"{metric.summary} Judges {item} from {metric.low:g} to {metric.high:g}, higher is better; "
         f"{metric.neutral:g} with status `abstained` where there is nothing to judge."
     )
-    yield f"- Version: {metric.version}"
-    yield f"- Method: {metric.source}"
-    yield f"- Runs by default: {'yes' if metric.default else 'no'}"
+    yield ""
+    yield from _description(metric.description)
     yield ""
     yield "## What it does not see"
     yield ""
     for sentence in explained(metric.name, known, signature=f"{metric.name}:{metric.version}|"):
         yield f"- {sentence}"
+    yield ""
+    yield from _example(metric.example)
     if metric.options or metric.models:
         yield ""
-        yield "## Options"
-        yield ""
-        yield "| option | default | meaning |"
-        yield "|---|---|---|"
-        for option in metric.options:
-            meaning = f"{option.help} {option.range}." if option.range else option.help
-            yield f"| `{metric.flag(option.name)}` | {option.default} | {meaning} |"
-        for name, reference in metric.models.items():
-            yield f"| `{metric.flag(name)}` | `{reference}` | a model reference |"
-    for reference in metric.models.values():
-        scheme, _, name = reference.partition(":")
-        if scheme == "bundle":
-            yield from _bundle(open_bundle(name).card)
+        yield from _options(metric)
     yield ""
+    yield "## Method"
+    yield ""
+    runs = "Runs by default." if metric.default else f"Runs with `-m {metric.name}`."
+    yield f"{metric.source} Version {metric.version}. {runs}"
+
+
+def _description(text: str) -> Iterator[str]:
+    """Yield a docstring without its arguments, each titled section as a heading."""
+    meaning = text.partition("\nArgs:")[0].strip().removeprefix("Return ")
+    inside = False
+    for line in (meaning[:1].upper() + meaning[1:]).splitlines():
+        if line in SECTIONS:
+            inside = True
+            yield f"## {line.rstrip(':')}"
+            yield ""
+        else:
+            yield line.removeprefix("    ") if inside else line
+
+
+def _example(example: Example) -> Iterator[str]:
     yield "## Example"
     yield ""
-    for i, text in enumerate(metric.example.texts):
+    for i, text in enumerate(example.texts):
         yield f"    {'AB'[i % 2]}: {text}"
-    for text in metric.example.references:
+    for text in example.references:
         yield f"    reference: {text}"
     yield ""
-    yield f"Value between {metric.example.low:g} and {metric.example.high:g}."
+    yield f"Value between {example.low:g} and {example.high:g}."
 
 
-def _bundle(card: Card) -> Iterator[str]:
+def _options(metric: Metric) -> Iterator[str]:
+    yield "## Options"
     yield ""
-    yield f"## Model `{card.name}` (version {card.version}, {card.licence})"
-    yield ""
+    yield "| option | default | meaning |"
+    yield "|---|---|---|"
+    for option in metric.options:
+        meaning = f"{option.help} {option.range}." if option.range else option.help
+        yield f"| `{metric.flag(option.name)}` | {option.default} | {meaning} |"
+    for name, reference in metric.models.items():
+        yield f"| `{metric.flag(name)}` | `{reference}` | a model reference |"
+
+
+def _card(card: Card) -> Iterator[str]:
     yield card.summary
     yield ""
     if card.training.data:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from grice.errors import InputError, did_you_mean
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement
+from grice.runtime.protocols import Encoder
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.records import Response
-    from grice.runtime.protocols import Encoder
 
     Vectors: TypeAlias = NDArray[np.floating]
 
-__all__ = ["Blend", "Pooling", "blend", "cosine", "pooled", "referenced", "scaled"]
+__all__ = ["Blend", "Pooling", "blend", "pooled", "referenced", "scaled"]
 
 Pooling: TypeAlias = Literal["mean", "max", "max-min"]
 Blend: TypeAlias = Literal["min", "max", "mean", "geometric"]
@@ -60,12 +60,6 @@ def pooled(tokens: Vectors, how: Pooling) -> Vectors:
     if how == "max-min":
         return np.concatenate([tokens.max(axis=0), tokens.min(axis=0)])
     raise InputError(f"pooling {how!r}{did_you_mean(how, ('mean', 'max', 'max-min'))}")
-
-
-def cosine(first: Vectors, second: Vectors) -> float:
-    """Return the cosine of two vectors, -1 to 1; 0 if either is zero."""
-    size = math.sqrt(float(first @ first) * float(second @ second))
-    return 0.0 if size == 0 else max(-1.0, min(1.0, float(first @ second) / size))
 
 
 def scaled(scores: Sequence[float]) -> list[float]:
@@ -112,6 +106,7 @@ def blend(unreferenced: Sequence[float], against: Sequence[float], how: Blend) -
     summary="How alike are the reply and the references that people wrote?",
     judges="response",
     models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
     source=(
         "The referenced score of RUBER (Tao et al., AAAI 2018), with contextual embeddings "
         "(Ghazarian et al., NeuralGen 2019)."
@@ -129,6 +124,8 @@ def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     references abstains; on rated replies that have some, this score follows people no less than
     ``relevance`` does (``grice meta-eval referenced relevance --on dailydialog_gupta``).
     """
+    from grice.numeric import cosine
+
     judged = [response for response in responses if not _nothing_to_judge(response)]
     texts = [text for one in judged for text in (one.text, *one.references)]
     vectors = iter(encoder.encode(texts))

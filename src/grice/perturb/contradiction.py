@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
 from grice.perturb.negation import negated
-from grice.perturb.wording import antonyms, fit, put, sentences, words
+from grice.perturb.wording import agreeing, antonyms, replace, sentences, words
 
 if TYPE_CHECKING:
     from random import Random
@@ -61,15 +61,15 @@ def _contradict(
 
 def _opposite(sentence: str, draw: Random) -> str | None:
     """Return a statement with one word turned into its antonym; None if none has one."""
-    found = () if sentence.endswith("?") else words(sentence)
-    places = [i for i, word in enumerate(found) if word.kind and antonyms(word.lower, word.kind)]
+    context = () if sentence.endswith("?") else words(sentence)
+    places = [i for i, word in enumerate(context) if word.kind and antonyms(word.lower, word.kind)]
     if not places:
         return None
     i = draw.choice(places)
-    word = found[i]
+    word = context[i]
     assert word.kind is not None
     other = draw.choice(antonyms(word.lower, word.kind))
-    return put(sentence, {(word.start, word.end): fit(other, found, i)})
+    return replace(sentence, {(word.start, word.end): agreeing(other, context, i)})
 
 
 def _joined(text: str, sentence: str) -> str:

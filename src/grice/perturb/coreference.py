@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
-from grice.perturb.wording import lemma, put, words
+from grice.perturb.wording import lemma, replace, words
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS, QUESTIONS
@@ -59,19 +59,19 @@ _BEEN = {"was", "were", "wasn't", "weren't"}
 @perturbation("coreference", "semantic", SOURCE)
 def coreference(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
     """Let a pronoun of one turn point to somebody else: another pronoun, or a noun said before."""
-    found = [words(turn.text) for turn in conversation.turns]
-    nouns = sorted({lemma(word.lower, "noun") for one in found for word in one
+    in_turns = [words(turn.text) for turn in conversation.turns]
+    nouns = sorted({lemma(word.lower, "noun") for turn in in_turns for word in turn
                     if word.kind == "noun"})  # fmt: skip
     held = sorted({(_CASES[word.lower.split("'")[0]][0], place)
-                   for place, one in enumerate(found) for word in one
+                   for place, turn in enumerate(in_turns) for word in turn
                    if word.lower.split("'")[0] in _CASES})  # fmt: skip
     draw.shuffle(held)
     for person, place in held:
         other = _other(person, nouns, draw)
-        edits = _edits(found[place], person, other)
+        edits = _edits(in_turns[place], person, other)
         if edits:
             text = conversation.turns[place].text
-            after = put(text, edits)
+            after = replace(text, edits)
             what = f"{PERSONS[person].subject} to {other.subject}"
             change = Change("coreference", (place,), what, text, after)
             return Perturbed(said(conversation, {place: after}), (change,))
@@ -85,40 +85,40 @@ def _other(person: str, nouns: list[str], draw: Random) -> Forms:
     return PERSONS[draw.choice([name for name in PERSONS if name != person])]
 
 
-def _edits(found: Sequence[Word], person: str, other: Forms) -> dict[tuple[int, int], str] | None:
+def _edits(context: Sequence[Word], person: str, other: Forms) -> dict[tuple[int, int], str] | None:
     """Return what to write where; None where it is in doubt how."""
     edits: dict[tuple[int, int], str] = {}
-    for i, word in enumerate(found):
+    for i, word in enumerate(context):
         stem, _, ending = word.lower.partition("'")
         if _CASES.get(stem, ("", ""))[0] != person:
             continue
-        case = _case(found, i)
+        case = _case(context, i)
         if case == "subject":
-            verb = _agreement(found, i, other, f"'{ending}" if ending else "")
+            verb = _agreement(context, i, other, f"'{ending}" if ending else "")
             if verb is None:
                 return None
             edits |= verb
         elif ending:
             return None
         new = getattr(other, case)
-        starts = i == 0 or found[i - 1].text in {".", "!", "?"}
+        starts = i == 0 or context[i - 1].text in {".", "!", "?"}
         clitic = edits.pop((word.end, word.end), "") if ending else ""
         edits[word.start, word.end] = (new[0].upper() + new[1:] if starts else new) + clitic
     return edits or None
 
 
-def _case(found: Sequence[Word], i: int) -> str:
-    stem = found[i].lower.split("'")[0]
+def _case(context: Sequence[Word], i: int) -> str:
+    stem = context[i].lower.split("'")[0]
     case = _CASES[stem][1]
     if case:
         return case
-    before = found[i - 1].lower if i else ""
-    after = found[i + 1].lower if i + 1 < len(found) else ""
+    before = context[i - 1].lower if i else ""
+    after = context[i + 1].lower if i + 1 < len(context) else ""
     if stem == "her":
         return "object" if after in AFTER_OBJECT or not after.isalpha() else "possessive"
-    finite = after in AUXILIARIES or after.endswith("n't") or "'" in found[i].lower
+    finite = after in AUXILIARIES or after.endswith("n't") or "'" in context[i].lower
     verbal = finite or is_verb(after) or after in ADVERBS
-    lead = found[i - 2] if i > 1 else None
+    lead = context[i - 2] if i > 1 else None
     asked = i == 1 or (lead and (lead.lower in QUESTIONS or not lead.text[0].isalnum()))
     inverted = before in AUXILIARIES and (verbal or asked or not after.isalpha())
     behind = before in PREPOSITIONS or is_verb(before)
@@ -126,10 +126,10 @@ def _case(found: Sequence[Word], i: int) -> str:
 
 
 def _agreement(
-    found: Sequence[Word], i: int, other: Forms, clitic: str
+    context: Sequence[Word], i: int, other: Forms, clitic: str
 ) -> dict[tuple[int, int], str] | None:
     """Return the verb of a subject as the other person needs it; None if there is doubt."""
-    word = found[i]
+    word = context[i]
     if clitic:
         kind = _CLITIC.get(clitic)
         if kind is None:
@@ -138,15 +138,15 @@ def _agreement(
         if not kind:
             new = " will" if clitic == "'ll" else " would"
         return {(word.end, word.end): new}
-    before = found[i - 1] if i else None
+    before = context[i - 1] if i else None
     if before and before.lower in _DO | _HAVE | _BE | _BEEN:
         return _verb(before, other)
     if before and before.lower in AUXILIARIES | {"didn't", "won't", "can't", "let", "make"}:
         return {}
     k = i + 1
-    while k < len(found) and found[k].lower in ADVERBS:
+    while k < len(context) and context[k].lower in ADVERBS:
         k += 1
-    return _verb(found[k], other) if k < len(found) else None
+    return _verb(context[k], other) if k < len(context) else None
 
 
 def _verb(word: Word, other: Forms) -> dict[tuple[int, int], str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.perturb.declaration import Change, Perturbed, perturbation, said
-from grice.perturb.wording import fit, lemma, put, words
+from grice.perturb.wording import agreeing, lemma, replace, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,13 +24,13 @@ SOURCE = "irrelevancy, DEAM (Ghazarian et al. 2022), on the words instead of AMR
 def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
     """Replace words of a turn by words of the same kind from other turns."""
     texts = [turn.text for turn in conversation.turns]
-    found = [words(text) for text in texts]
+    words_of = [words(text) for text in texts]
     places = list(range(len(conversation.turns)))
     draw.shuffle(places)
     wanted = max(1, int(SHARE * len(places)))
     changes = []
     for place in places:
-        change = exchanged(texts, found, place, draw)
+        change = exchanged(texts, words_of, place, draw)
         if change is not None:
             changes.append(change)
         if len(changes) == wanted:
@@ -42,36 +42,36 @@ def irrelevancy(conversation: Conversation, draw: Random, _: Material) -> Pertur
 
 
 def exchanged(
-    texts: Sequence[str], found: Sequence[Sequence[Word]], place: int, draw: Random
+    texts: Sequence[str], words_of: Sequence[Sequence[Word]], place: int, draw: Random
 ) -> Change | None:
     """Replace words of one turn by words of the others; None if none can take another's place.
 
     Args:
         texts: The turns of a conversation.
-        found: The words of each.
+        words_of: The words of each.
         place: Which turn is changed.
         draw: What is replaced by what.
     """
-    own = {(word.kind, base(word)) for word in found[place] if word.kind}
+    own = {(word.kind, base(word)) for word in words_of[place] if word.kind}
     pool: dict[tuple[str, str], list[str]] = {}
-    for i, others in enumerate(found):
+    for i, others in enumerate(words_of):
         for word in others:
             if i != place and word.kind and (word.kind, base(word)) not in own:
-                bases = pool.setdefault(slot(word), [])
+                bases = pool.setdefault(placeholder(word), [])
                 if base(word) not in bases:
                     bases.append(base(word))
-    able = [i for i, word in enumerate(found[place]) if word.kind and slot(word) in pool]
+    able = [i for i, word in enumerate(words_of[place]) if word.kind and placeholder(word) in pool]
     if not able:
         return None
     chosen = draw.sample(able, max(1, int(REPLACED * len(able))))
     edits, pairs = {}, []
     for i in sorted(chosen):
-        word = found[place][i]
-        new = fit(draw.choice(pool[slot(word)]), found[place], i)
+        word = words_of[place][i]
+        new = agreeing(draw.choice(pool[placeholder(word)]), words_of[place], i)
         edits[word.start, word.end] = new
         pairs.append(f"{word.text} to {new}")
     text = texts[place]
-    return Change("irrelevancy", (place,), "; ".join(pairs), text, put(text, edits))
+    return Change("irrelevancy", (place,), "; ".join(pairs), text, replace(text, edits))
 
 
 def base(word: Word) -> str:
@@ -80,7 +80,7 @@ def base(word: Word) -> str:
     return lemma(word.lower if word.kind != "name" else word.text, word.kind)
 
 
-def slot(word: Word) -> tuple[str, str]:
+def placeholder(word: Word) -> tuple[str, str]:
     """Return what a word can take the place of: the same kind, and of verbs the same frame."""
     assert word.kind is not None
     return word.kind, word.frame if word.kind == "verb" else ""

@@ -10,10 +10,14 @@ import importlib
 import pkgutil
 from functools import cache
 from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import grice.perturb
 from grice.errors import InputError, did_you_mean
 from grice.perturb.declaration import Perturbation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["find_perturbation", "find_perturbations"]
 
@@ -27,26 +31,28 @@ def find_perturbations() -> dict[str, Perturbation]:
     Raises:
         InputError: If an installed one cannot be loaded or takes a name that is taken.
     """
-    return dict(_found())
+    return dict(_all())
 
 
 @cache  # looking through all installed packages takes longer than breaking a conversation
-def _found() -> dict[str, Perturbation]:
-    found: dict[str, Perturbation] = {}
-    for module in pkgutil.iter_modules(grice.perturb.__path__):
-        if not module.name.startswith("_") and module.name not in _MACHINERY:
-            for one in vars(importlib.import_module(f"grice.perturb.{module.name}")).values():
-                if isinstance(one, Perturbation):
-                    found[one.name] = one
+def _all() -> dict[str, Perturbation]:
+    perturbations = {built_in.name: built_in for built_in in _built_in()}
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
-            one = entry.load()
+            loaded = entry.load()
         except Exception as error:
             raise InputError(f"perturbation {entry.name!r} cannot be loaded: {error}") from error
-        if not isinstance(one, Perturbation) or one.name in found:
+        if not isinstance(loaded, Perturbation) or loaded.name in perturbations:
             raise InputError(f"entry point {entry.name!r}: not a Perturbation of a name of its own")
-        found[one.name] = one
-    return found
+        perturbations[loaded.name] = loaded
+    return perturbations
+
+
+def _built_in() -> Iterator[Perturbation]:
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if not module.name.startswith("_") and module.name not in _MACHINERY:
+            declared = importlib.import_module(f"{__package__}.{module.name}")
+            yield from (one for one in vars(declared).values() if isinstance(one, Perturbation))
 
 
 def find_perturbation(name: str) -> Perturbation:
@@ -55,7 +61,7 @@ def find_perturbation(name: str) -> Perturbation:
     Raises:
         InputError: If there is none of that name.
     """
-    found = find_perturbations()
-    if name not in found:
-        raise InputError(f"no perturbation {name!r}{did_you_mean(name, found)}")
-    return found[name]
+    known = find_perturbations()
+    if name not in known:
+        raise InputError(f"no perturbation {name!r}{did_you_mean(name, known)}")
+    return known[name]

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.text.lexicon import look_up
+from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.verbs import is_past
 from grice.text.wordlists import (
     ADVERBS,
@@ -36,11 +37,10 @@ from grice.text.wordlists import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Kind", "Word", "antonyms", "fit", "lemma", "put", "sentences", "words"]
+__all__ = ["Kind", "Word", "agreeing", "antonyms", "lemma", "replace", "sentences", "words"]
 
 Kind: TypeAlias = Literal["noun", "verb", "adjective", "name"]
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\w.,:]*\w|\d|[^\w\s]")
 _END = re.compile(r"(?<![\s.][A-Za-z])(?:[.!?…]+[\"')\]]*)(?=\s|$)")
 _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
 
@@ -99,33 +99,36 @@ def sentences(text: str) -> list[tuple[int, int]]:
     ['In the U.S. it rains.', 'Why?']
     """
     ends = [match.end() for match in _END.finditer(text)]
-    found = []
+    places = []
     for start, end in pairwise([0, *ends, len(text)]):
         part = text[start:end]
         if part.strip():
-            found.append((start + len(part) - len(part.lstrip()), start + len(part.rstrip())))
-    return found
+            places.append((start + len(part) - len(part.lstrip()), start + len(part.rstrip())))
+    return places
 
 
 @lru_cache(maxsize=1024)  # several perturbations read the turns of one conversation
 def words(text: str) -> tuple[Word, ...]:
     """Return the words and marks of a text; a word has a kind where there is no doubt."""
-    plain = [Word(match[0], match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    plain = [
+        Word(match[0], match.start(), match.end())
+        for match in WORDS_NUMBERS_AND_MARKS.finditer(text)
+    ]
     return tuple(Word(word.text, word.start, word.end, _kind(plain, i), _frame(plain, i))
                  for i, word in enumerate(plain))  # fmt: skip
 
 
-def _kind(found: list[Word], i: int) -> Kind | None:
-    word = found[i].lower
+def _kind(context: list[Word], i: int) -> Kind | None:
+    word = context[i].lower
     if not word.isalpha() or len(word) < 3 or word in _CLOSED:
         return None
-    before = found[i - 1].lower if i else ""
-    if found[i].text[0].isupper() and i and before.isalpha() and not look_up(word).readings:
+    before = context[i - 1].lower if i else ""
+    if context[i].text[0].isupper() and i and before.isalpha() and not look_up(word).readings:
         return "name"
-    if found[i].text[0].isupper() and i and before not in '.!?"':
+    if context[i].text[0].isupper() and i and before not in '.!?"':
         return None
     readings = look_up(word).readings
-    after = found[i + 1].lower if i + 1 < len(found) else ""
+    after = context[i + 1].lower if i + 1 < len(context) else ""
     ends = not after.isalpha() or after in _CLOSED
     if before == "to" and "n" in readings and (not after.isalpha() or after in {"and", "or"}):
         return None  # "to bed" and "to work"
@@ -142,9 +145,9 @@ def _kind(found: list[Word], i: int) -> Kind | None:
     return None
 
 
-def _frame(found: list[Word], i: int) -> str:
+def _frame(context: list[Word], i: int) -> str:
     """Say what follows a word: ``object``, ``preposition`` or ``nothing``."""
-    after = found[i + 1].lower if i + 1 < len(found) else ""
+    after = context[i + 1].lower if i + 1 < len(context) else ""
     if after in PREPOSITIONS or after in {"that", "not"}:
         return f"preposition {after}"
     if not after.isalpha() or after in {"and", "but", "because", "when", "so", "or"}:
@@ -159,8 +162,8 @@ def lemma(word: str, kind: Kind) -> str:
 
     if kind == "name":
         return word
-    found = getLemma(word.lower(), upos=_READING[kind])
-    return str(found[0]) if found else word.lower()
+    lemmas = getLemma(word.lower(), upos=_READING[kind])
+    return str(lemmas[0]) if lemmas else word.lower()
 
 
 @cache
@@ -180,26 +183,26 @@ def _inflected(base: str, tag: str) -> tuple[str, ...]:
     return tuple(getInflection(base, tag=tag))
 
 
-def fit(other: str, found: Sequence[Word], i: int) -> str:
+def agreeing(other: str, context: Sequence[Word], i: int) -> str:
     """Return the lemma ``other`` inflected and capitalised as a word is whose place it takes.
 
     Args:
         other: A lemma, or a name.
-        found: The words of the text.
+        context: The words of the text.
         i: Which of them it replaces; that one has a kind.
     """
-    word = found[i]
+    word = context[i]
     assert word.kind is not None
     text = other
     if word.kind != "name":
-        lead = (one.lower for one in reversed(found[:i]) if one.lower not in ADVERBS
+        lead = (one.lower for one in reversed(context[:i]) if one.lower not in ADVERBS
                 and not one.lower.endswith("ly"))  # fmt: skip
         forms = _inflected(other, _tag(word.lower, word.kind, next(lead, "")))
         text = forms[0] if forms else other
     return text[0].upper() + text[1:] if word.text[0].isupper() else text
 
 
-def put(text: str, changes: dict[tuple[int, int], str]) -> str:
+def replace(text: str, changes: dict[tuple[int, int], str]) -> str:
     """Return a text with other words at some places, "a" and "an" as they then must be."""
     for (start, end), new in sorted(changes.items(), reverse=True):
         lead = text[:start]

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.stats.estimate import Floats
+    from grice.stats.inputs import Floats
 
 __all__ = ["Scatter", "scatter"]
 

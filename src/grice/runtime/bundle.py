@@ -20,6 +20,7 @@ import msgspec
 from grice.errors import BundleError, did_you_mean, why
 from grice.files import write_text
 from grice.records import Json
+from grice.runtime.registry import reference_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,6 +34,7 @@ __all__ = [
     "file_sha256",
     "open_bundle",
     "shipped_bundles",
+    "shipped_model",
     "write_card",
 ]
 
@@ -172,6 +174,12 @@ def open_bundle(place: str | Path) -> Bundle:
     for name, expected in card.files.items():
         _check_file(folder, name, expected, card.name)
     return Bundle(folder, card, _digest(card))
+
+
+@reference_scheme("bundle")
+def shipped_model(name: str) -> Bundle:
+    """Return the bundle of ``bundle:NAME``."""
+    return open_bundle(name)
 
 
 def _read_card(folder: Path) -> Card:

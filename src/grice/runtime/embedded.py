@@ -21,8 +21,10 @@ import ctranslate2
 import numpy as np
 from tokenizers import Tokenizer
 
-from grice.errors import BundleError, InputError
-from grice.runtime.protocols import Generated
+from grice.errors import InputError
+from grice.runtime.memo import MemoEncoder
+from grice.runtime.protocols import Encoder, Generated, TextScorer
+from grice.runtime.registry import NoSettings, Settings, model_kind, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -31,8 +33,18 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Vector
+    from grice.runtime.registry import Opener
 
-__all__ = ["EmbeddedEncoder", "EmbeddedGenerator", "Hidden", "Mode"]
+__all__ = [
+    "EmbeddedEncoder",
+    "EmbeddedGenerator",
+    "EncoderSettings",
+    "GeneratorSettings",
+    "Hidden",
+    "Mode",
+    "encoder",
+    "generator",
+]
 
 Mode: TypeAlias = Literal["exact", "fast"]
 Answer = TypeVar("Answer")
@@ -61,6 +73,22 @@ class Hidden(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
+class EncoderSettings(Settings, frozen=True):
+    """Of a bundle of kind ``encoder``: how much it reads, and the length of its vectors."""
+
+    max_tokens: int
+    dimensions: int
+
+
+class GeneratorSettings(Settings, frozen=True):
+    """Of a bundle with an encoder-decoder; see :class:`EmbeddedGenerator`."""
+
+    max_tokens: int
+    max_prompt_tokens: int | None = None
+    max_scored_tokens: int | None = None
+    arithmetic: str = ""
+
+
 class EmbeddedEncoder:
     """An encoder from a bundle of kind ``encoder``.
 
@@ -75,9 +103,10 @@ class EmbeddedEncoder:
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
         engine = f"ct2-{ctranslate2.__version__}/width-{WIDTH}"
         self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/{engine}"
+        settings = read_settings(bundle, EncoderSettings)
         self._tokenizer = _tokenizer(bundle)
-        self._max_tokens = _whole_number(bundle, "max_tokens")
-        self.dimensions = _whole_number(bundle, "dimensions")
+        self._max_tokens = settings.max_tokens
+        self.dimensions = settings.dimensions
         self._threads = threads
         self._most_tokens = TOKENS if mode == "fast" else 1
         self._engine = ctranslate2.Encoder(
@@ -176,12 +205,12 @@ class EmbeddedGenerator:
 
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
-        settings = bundle.card.settings
-        arithmetic = str(settings.get("arithmetic", _COMPUTE[mode]))
+        settings = read_settings(bundle, GeneratorSettings)
+        arithmetic = settings.arithmetic or _COMPUTE[mode]
         self._tokenizer = _tokenizer(bundle)
-        self._max_tokens = _whole_number(bundle, "max_tokens")
-        self._max_prompt = _room(bundle, "max_prompt_tokens")
-        self._max_scored = _room(bundle, "max_scored_tokens")
+        self._max_tokens = settings.max_tokens
+        self._max_prompt = settings.max_prompt_tokens
+        self._max_scored = settings.max_scored_tokens
         self._alone = arithmetic != "int8"
         self._threads = threads
         self._engine = ctranslate2.Translator(
@@ -314,6 +343,19 @@ class EmbeddedGenerator:
         return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
 
 
+@model_kind("encoder", answers="sentence vectors", protocol=Encoder, settings=NoSettings)
+def encoder(bundle: Bundle, _: NoSettings, opener: Opener) -> MemoEncoder:
+    """Open an encoder whose answers are kept."""
+    engine = EmbeddedEncoder(bundle, mode=opener.mode, threads=opener.workers)
+    return MemoEncoder(engine, opener.memo)
+
+
+@model_kind("generator", answers="likelihood", protocol=TextScorer, settings=NoSettings)
+def generator(bundle: Bundle, _: NoSettings, opener: Opener) -> EmbeddedGenerator:
+    """Open an encoder-decoder."""
+    return EmbeddedGenerator(bundle, mode=opener.mode, threads=opener.workers)
+
+
 _SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no tokenizer reads
 _COMPUTE: dict[Mode, str] = {"exact": "float32", "fast": "int8"}
 
@@ -323,20 +365,6 @@ def _tokenizer(bundle: Bundle) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
-
-
-def _whole_number(bundle: Bundle, setting: str) -> int:
-    value = bundle.card.settings.get(setting)
-    if not isinstance(value, int):
-        raise BundleError(
-            f"{bundle.folder / 'card.toml'}: settings.{setting}: a whole number is needed, "
-            f"found {value!r}"
-        )
-    return value
-
-
-def _room(bundle: Bundle, setting: str) -> int | None:
-    return _whole_number(bundle, setting) if setting in bundle.card.settings else None
 
 
 def _head(text: str, room: int | None) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Mlp", "in_whole_numbers", "sigmoid", "softmax"]
+__all__ = ["Mlp", "in_whole_numbers"]
 
 
 class Mlp:
@@ -105,16 +105,3 @@ def in_whole_numbers(weight: Array) -> tuple[NDArray[np.int8], Array]:
     """Return a weight as whole numbers from -127 to 127, and what one is worth per output."""
     scale = np.maximum(np.abs(weight).max(axis=0), np.float32(1e-12)) / np.float32(127)
     return np.rint(weight / scale).astype(np.int8), scale.astype(np.float32)
-
-
-def sigmoid(logits: Array) -> Array:
-    """Return ``1 / (1 + exp(-logits))`` without overflow."""
-    probabilities: Array = (0.5 * (1 + np.tanh(0.5 * logits))).astype(np.float32)
-    return probabilities
-
-
-def softmax(logits: Array) -> Array:
-    """Return probabilities over the last axis."""
-    exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    probabilities: Array = (exponents / exponents.sum(axis=-1, keepdims=True)).astype(np.float32)
-    return probabilities

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 import numpy as np
 
-from grice.runtime.misfits import Misfits
 from grice.runtime.protocols import Generated, TaggedSpan
 
 if TYPE_CHECKING:
@@ -25,11 +24,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.runtime.embedded import EmbeddedGenerator, Hidden
-    from grice.runtime.misfits import MisfitHead
     from grice.runtime.protocols import SpanTagger, Vector
 
-__all__ = ["LIMIT", "Memo", "MemoEncoder", "MemoGenerator", "MemoMisfits", "MemoSpanTagger",
-           "cache_files"]  # fmt: skip
+__all__ = [
+    "LIMIT",
+    "Memo",
+    "MemoEncoder",
+    "MemoGenerator",
+    "MemoSpanTagger",
+    "answer_key",
+    "cache_files",
+    "remember",
+]
 
 FILE = "answers-2.sqlite"
 """The number is that of the layout: answers without checksums lay in ``answers.sqlite``."""
@@ -40,8 +46,6 @@ LIMIT = 2 * 2**30
 CHECKSUM = 4
 """Bytes of a CRC-32, which no change of up to 32 neighbouring bits escapes."""
 
-STATES = 256
-"""Texts whose token states are held at once: some 10 MB for turns of common length."""
 
 Item = TypeVar("Item", bound="Hashable")
 Answer = TypeVar("Answer")
@@ -154,7 +158,7 @@ def _with_table(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _answer(
+def remember(
     memo: Memo,
     identity: str,
     items: Sequence[Item],
@@ -163,7 +167,7 @@ def _answer(
     read: Callable[[bytes], Answer],
 ) -> list[Answer]:
     """Return one answer per item: the kept ones, and the others computed once and kept."""
-    keys = {item: _key(identity, item) for item in dict.fromkeys(items)}
+    keys = {item: answer_key(identity, item) for item in dict.fromkeys(items)}
     kept = memo.recall(keys.values())
     answers = {item: read(kept[key]) for item, key in keys.items() if key in kept}
     missing = [item for item in keys if item not in answers]
@@ -174,7 +178,8 @@ def _answer(
     return [answers[item] for item in items]
 
 
-def _key(identity: str, item: Hashable) -> bytes:
+def answer_key(identity: str, item: Hashable) -> bytes:
+    """Return the key of a model's answer to an item."""
     content = msgspec.json.encode((identity, _without_surrogates(item)))
     return hashlib.blake2b(content, digest_size=16).digest()
 
@@ -203,7 +208,7 @@ class MemoEncoder:
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector per text; see :class:`~grice.runtime.protocols.Encoder`."""
-        return _answer(
+        return remember(
             self._memo, self.identity, texts, self._encoder.encode, _write_vector, _read_vector
         )
 
@@ -223,7 +228,7 @@ class MemoEncoder:
         answers = self._encoder.hidden(texts)
         self._memo.keep(
             {
-                _key(self.identity, text): _write_vector(vector)
+                answer_key(self.identity, text): _write_vector(vector)
                 for text, (_, vector) in zip(texts, answers, strict=True)
             }
         )
@@ -250,7 +255,7 @@ class MemoSpanTagger:
 
     def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
         """Return the spans of each text."""
-        return _answer(
+        return remember(
             self._memo,
             self.identity,
             texts,
@@ -258,45 +263,6 @@ class MemoSpanTagger:
             msgspec.json.encode,
             msgspec.json.Decoder(tuple[TaggedSpan, ...]).decode,
         )
-
-
-class MemoMisfits:
-    """A judge of words that answers each distinct text once.
-
-    It reads the states that others ask the encoder for, so that a turn is not encoded for it alone.
-    """
-
-    def __init__(self, head: MisfitHead, encoder: MemoEncoder, memo: Memo) -> None:
-        self.identity = head.identity
-        self._head = head
-        self._encoder = encoder
-        self._memo = memo
-        encoder.read_along(self._keep)
-
-    def misfits(self, texts: Sequence[str]) -> list[Misfits]:
-        """Return for each text how much its words look as if they did not belong there."""
-        return _answer(
-            self._memo, self.identity, texts, self._judged, msgspec.json.encode, _MISFITS.decode
-        )
-
-    def _judged(self, texts: list[str]) -> list[Misfits]:
-        found = []
-        for start in range(0, len(texts), STATES):
-            block = texts[start : start + STATES]
-            found += self._read(block, self._encoder.states(block))
-        return found
-
-    def _read(self, texts: Sequence[str], states: Sequence[Hidden]) -> list[Misfits]:
-        return [self._head.judge(text, one) for text, one in zip(texts, states, strict=True)]
-
-    def _keep(self, texts: Sequence[str], states: Sequence[Hidden]) -> None:
-        found = zip(texts, self._read(texts, states), strict=True)
-        self._memo.keep(
-            {_key(self.identity, text): msgspec.json.encode(one) for text, one in found}
-        )
-
-
-_MISFITS = msgspec.json.Decoder(Misfits)
 
 
 class MemoGenerator:
@@ -317,7 +283,7 @@ class MemoGenerator:
                 [item[0] for item in items], count=count, begin=_beginnings(items)
             )
 
-        return _answer(
+        return remember(
             self._memo,
             f"{self.identity}/generate {count}",
             _items([prompts], begin),
@@ -338,7 +304,7 @@ class MemoGenerator:
                 begin=_beginnings(items),
             )
 
-        return _answer(
+        return remember(
             self._memo,
             f"{self.identity}/score",
             _items([prompts, texts], begin),

@@ -25,8 +25,6 @@ __all__ = [
     "SpanTagger",
     "TaggedSpan",
     "TextScorer",
-    "Thread",
-    "ThreadReader",
 ]
 
 
@@ -86,28 +84,6 @@ class PairClassifier(Protocol):
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive class for each pair, 0 to 1."""
-        ...
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
-        ...
-
-
-class Thread(NamedTuple):
-    """A whole conversation to be judged: who says what, in order."""
-
-    speakers: tuple[str, ...]
-    texts: tuple[str, ...]
-
-
-@runtime_checkable
-class ThreadReader(Protocol):
-    """Judges how well conversations hang together, and which turns break them."""
-
-    identity: str
-
-    def read(self, threads: Sequence[Thread]) -> list[tuple[float, tuple[float, ...]]]:
-        """Return for each conversation a value, and one for each of its turns, all 0 to 1."""
         ...
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:

@@ -10,27 +10,42 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 
 from grice.errors import BundleError
 from grice.runtime.heads import Mlp
-from grice.runtime.protocols import TaggedSpan
+from grice.runtime.protocols import SpanTagger, TaggedSpan
+from grice.runtime.registry import Settings, encoder_of, model_kind
+from grice.text.tokens import SENTENCE_BREAK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.memo import MemoSpanTagger
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
     Sums: TypeAlias = NDArray[np.float64]
     Offsets: TypeAlias = list[tuple[int, int]]
     State: TypeAlias = tuple[Array, Offsets]
 
-__all__ = ["CHARACTERS", "WINDOWS", "SpanHead", "neighbourhood", "word_starts"]
+__all__ = [
+    "CHARACTERS",
+    "WINDOWS",
+    "SpanHead",
+    "SpanSettings",
+    "neighbourhood",
+    "span_head",
+    "word_starts",
+]
 
 OUTSIDE, BEGIN, INSIDE = range(3)
 TAGS = 3
@@ -50,6 +65,22 @@ NEVER = -1e4
 """Log weight of a transition that cannot be."""
 
 
+class SpanSettings(Settings, frozen=True):
+    """Of a bundle of kind ``span-head``.
+
+    Attributes:
+        label: What the spans are called.
+        reach: How many neighbours on each side the network reads.
+        start: Log weights of the first tag.
+        transitions: Log weights from each tag to each, in the order outside, begin, inside.
+    """
+
+    label: str
+    reach: int
+    start: Annotated[tuple[float, ...], msgspec.Meta(min_length=TAGS, max_length=TAGS)]
+    transitions: Annotated[tuple[float, ...], msgspec.Meta(min_length=TAGS**2, max_length=TAGS**2)]
+
+
 class SpanHead:
     """Finds labelled spans, each by the tokens around it.
 
@@ -57,21 +88,19 @@ class SpanHead:
     :data:`CHARACTERS` is tagged in pieces; a span never crosses from one piece to the next.
 
     Args:
-        settings: The card's settings: ``label``; ``reach``, how many neighbours on each side the
-            network reads; ``start``, 3 log weights of the first tag; ``transitions``, 9 log
-            weights from each tag to each, in the order outside, begin, inside.
+        settings: What the card states.
         folder: The bundle's folder, with ``head.npz``.
         hidden: Gives for each text the token states, shape ``(tokens, dimensions)``, and the
             characters each token covers, ``(0, 0)`` for tokens that stand for no text.
         identity: Names the weights and the arithmetic.
 
     Raises:
-        BundleError: A setting is missing or does not fit the network.
+        BundleError: The network does not give a number for each tag.
     """
 
     def __init__(
         self,
-        settings: Mapping[str, object],
+        settings: SpanSettings,
         folder: Path,
         hidden: Callable[[Sequence[str]], Sequence[State]],
         identity: str,
@@ -79,16 +108,11 @@ class SpanHead:
         self.identity = identity
         self._hidden = hidden
         self._network = Mlp.load(folder / "head.npz")
-        self._label = str(_setting(settings, "label", folder))
-        reach = _setting(settings, "reach", folder)
-        if not isinstance(reach, int):
-            raise BundleError(f"{folder / 'card.toml'}: settings.reach: not a whole number")
-        self._reach = reach
-        self._start = _weights(settings, "start", folder, TAGS)
+        self._label = settings.label
+        self._reach = settings.reach
+        self._start = np.array(settings.start, np.float32)
         self._start[INSIDE] = NEVER
-        self._transitions = _weights(settings, "transitions", folder, TAGS * TAGS).reshape(
-            TAGS, TAGS
-        )
+        self._transitions = np.array(settings.transitions, np.float32).reshape(TAGS, TAGS)
         if self._network.layers[-1][0].shape[1] != TAGS:
             raise BundleError(f"{folder / 'head.npz'}: the network does not give {TAGS} outputs")
 
@@ -287,7 +311,6 @@ def word_starts(text: str, offsets: Iterable[tuple[int, int]]) -> list[bool]:
     return starts
 
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _BLANK = re.compile(r"\s+")
 
 
@@ -297,7 +320,7 @@ def _cut(text: str, most: int) -> list[tuple[int, int]]:
     while len(text) - cuts[-1] > most:
         begin = cuts[-1]
         stretch = text[begin : begin + most]
-        ends = [m.end() for m in _SENTENCE.finditer(stretch)] or [
+        ends = [m.end() for m in SENTENCE_BREAK.finditer(stretch)] or [
             m.end() for m in _BLANK.finditer(stretch)
         ]
         cuts.append(begin + (max(ends, default=0) or most))
@@ -346,17 +369,12 @@ def _runs(path: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _setting(settings: Mapping[str, object], name: str, folder: Path) -> object:
-    if name not in settings:
-        raise BundleError(f"{folder / 'card.toml'}: settings.{name} is missing")
-    return settings[name]
+@model_kind("span-head", answers="events", protocol=SpanTagger, settings=SpanSettings)
+def span_head(bundle: Bundle, settings: SpanSettings, opener: Opener) -> MemoSpanTagger:
+    """Open a tagger whose answers are kept."""
+    # Here, not above: what is kept there reads spans.
+    from grice.runtime.memo import MemoEncoder, MemoSpanTagger
 
-
-def _weights(settings: Mapping[str, object], name: str, folder: Path, count: int) -> Array:
-    value = np.asarray(_setting(settings, name, folder), np.float32)
-    if value.shape != (count,):
-        raise BundleError(
-            f"{folder / 'card.toml'}: settings.{name}: {count} numbers are needed, "
-            f"found {value.size}"
-        )
-    return value
+    encoder = encoder_of(bundle, opener, MemoEncoder)
+    identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+    return MemoSpanTagger(SpanHead(settings, bundle.folder, encoder.hidden, identity), opener.memo)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from grice.errors import InputError, RecordError
 from grice.metrics.registry import Registry, find_metrics
 from grice.records import Conversation, Score, Turn
+from grice.runtime.models import Models, default_workers
+from grice.runtime.protocols import Encoder
 from grice.scoring.loaded import load_metric
-from grice.scoring.models import Models, default_workers
 from grice.scoring.run import WINDOW_RECORDS, Scorer
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
-    from grice.runtime.protocols import Encoder, Vector
+    from grice.runtime.protocols import Vector
 
     Talk: TypeAlias = Conversation | Sequence[str]
 
@@ -66,8 +67,7 @@ class Grader:
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return the shipped encoder's vectors of texts; what was read before costs nothing."""
-        encoder: Encoder = self._models.open("bundle:encoder")  # type: ignore[assignment]
-        return encoder.encode(texts)
+        return self._models.open("bundle:encoder", Encoder).encode(texts)
 
     def close(self) -> None:
         """Release what the models hold."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Metric, OptionValue
     from grice.records import Conversation
     from grice.runtime.bundle import Bundle
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
 
 __all__ = ["LoadedMetric", "load_metric"]
 
@@ -143,13 +143,16 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     references = {name: str(options.get(name, ref)) for name, ref in metric.models.items()}
     for name, reference in references.items():
         _check_kind(metric, name, reference, models)
-    opened = {name: models.open(reference) for name, reference in references.items()}
+    opened: dict[str, object] = {
+        name: models.open(reference, metric.protocols.get(name, object))
+        for name, reference in references.items()
+    }
     parts = [f"{metric.name}:{metric.version}"]
     parts += [f"{name}:{value}" for name, value in values.items()]
-    parts += [f"{name}:{models.stamp(reference)}" for name, reference in references.items()]
+    parts += [f"{name}:{models.fingerprint(reference)}" for name, reference in references.items()]
     if references:
         parts.append(f"mode:{models.mode}")
-    used = dict.fromkeys(one for name in references.values() for one in models.beneath(name))
+    used = dict.fromkeys(one for name in references.values() for one in models.dependencies(name))
     bundles = tuple(models.bundle(one) for one in used)
     return LoadedMetric(metric, "|".join(parts), {**values, **opened}, bundles)
 

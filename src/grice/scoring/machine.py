@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 import grice
-from grice.scoring.models import default_workers
+from grice.runtime.models import default_workers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

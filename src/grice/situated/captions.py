@@ -20,7 +20,7 @@ from grice.text.overlap import common_length, count_ngrams, shared, stems
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.stats.estimate import Floats
+    from grice.stats.inputs import Floats
     from grice.text.overlap import Counts
 
 __all__ = [

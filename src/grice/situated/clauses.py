@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice.runtime.heads import Mlp
 from grice.situated.tagger import Names, token_features
+from grice.text.tokens import WORDS_WITH_PERIODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClauseFinder"]
 
-WORD = re.compile(r"[\w'’.-]+")
 PRONOUNS = frozenset(("there", "it", "he", "she", "they", "we", "you", "i"))
 PLACES = "of in on at to from by with for the a an and or her his their its your my than against"
 INSIDE = frozenset(PLACES.split())
@@ -65,7 +64,7 @@ class ClauseFinder:
         possible = [
             k for k in range(1, len(heads)) if _may_start(text, begins[k - 1], begins[k], first)
         ] or [len(heads) - 1]
-        opening = WORD.match(text, begins[0]) if begins else None
+        opening = WORDS_WITH_PERIODS.match(text, begins[0]) if begins else None
         if opening and opening[0].lower() in PRONOUNS and 1 in possible:
             return begins[1]
         scores = self._network(features[[heads[k] for k in possible]])[:, 0]
@@ -74,7 +73,7 @@ class ClauseFinder:
 
 def _may_start(text: str, before: int, start: int, auxiliary: str) -> bool:
     """Say whether a predicate can start at a word, by the word before and the word itself."""
-    found, last = WORD.match(text, start), WORD.match(text, before)
+    found, last = WORDS_WITH_PERIODS.match(text, start), WORDS_WITH_PERIODS.match(text, before)
     if found is None or last is None or text[start - 1] != " ":
         return False
     word, behind = found[0], last[0]

@@ -15,7 +15,8 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.knowledge.plausibility import Bilinear
-from grice.runtime.heads import Mlp, sigmoid
+from grice.numeric import sigmoid
+from grice.runtime.heads import Mlp
 from grice.situated.records import CONTEXTS
 from grice.situated.words import sentences
 

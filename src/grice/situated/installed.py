@@ -12,12 +12,25 @@ from grice.situated.tagger import Found
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FLAIR_WORDS", "FlairTagger", "SpacyTagger"]
+    from grice.situated.tagger import Tagger
+
+__all__ = ["FLAIR_WORDS", "FlairTagger", "SpacyTagger", "open_tagger"]
 
 NOUNS = ("NOUN", "PROPN")
 """Universal parts of speech that give keywords."""
 FLAIR_WORDS = "upos-fast"
 BATCH = 32
+
+
+def open_tagger(*, spacy: str | None = None, flair: str | None = None) -> Tagger | None:
+    """Return the tagger of another package by the name of its model, if one is named.
+
+    Raises:
+        ModelError: If the package or the model is not installed.
+    """
+    if spacy:
+        return SpacyTagger(spacy)
+    return FlairTagger(flair) if flair else None
 
 
 class SpacyTagger:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-    from grice.stats.estimate import Floats
+    from grice.stats.inputs import Floats
 
 __all__ = ["SECONDS", "JavaMeteor", "check_program", "spice"]
 

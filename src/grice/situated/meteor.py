@@ -21,7 +21,7 @@ from grice.situated.synonyms import meanings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from grice.stats.estimate import Floats
+    from grice.stats.inputs import Floats
 
 __all__ = ["meteor", "meteor_counts"]
 

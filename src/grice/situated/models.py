@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from grice.runtime.memo import MemoEncoder
+from grice.runtime.registry import NoSettings, encoder_of, model_kind
 from grice.situated.clauses import ClauseFinder
 from grice.situated.contrast import ContrastHead
 from grice.situated.frames import Frames
@@ -18,11 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.runtime.bundle import Bundle
-    from grice.runtime.memo import MemoEncoder
+    from grice.runtime.registry import Opener
     from grice.situated.records import Sample
     from grice.situated.tagger import Tagger
 
-__all__ = ["ContextModels", "ContrastModels", "open_context", "open_contrast", "with_contexts"]
+__all__ = [
+    "ContextModels",
+    "ContrastModels",
+    "context_tagger",
+    "contrast_head",
+    "with_contexts",
+]
 
 
 class ContextModels(NamedTuple):
@@ -56,13 +64,12 @@ class ContrastModels(NamedTuple):
         return Recomposer(templates, frames, together, self.judge, tagger, self.encoder)
 
 
-def open_context(bundle: Bundle, encoder: MemoEncoder) -> ContextModels:
-    """Return the tagger and the finder of clauses.
-
-    Args:
-        bundle: An opened bundle of kind ``context-tagger``.
-        encoder: The encoder it was fitted on.
-    """
+@model_kind(
+    "context-tagger", answers="places and times", protocol=ContextModels, settings=NoSettings
+)
+def context_tagger(bundle: Bundle, _: NoSettings, opener: Opener) -> ContextModels:
+    """Open the tagger and the finder of clauses."""
+    encoder = encoder_of(bundle, opener, MemoEncoder)
     identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
     return ContextModels(
         ContextTagger(bundle.folder, encoder.hidden, identity),
@@ -70,13 +77,12 @@ def open_context(bundle: Bundle, encoder: MemoEncoder) -> ContextModels:
     )
 
 
-def open_contrast(bundle: Bundle, encoder: MemoEncoder) -> ContrastModels:
-    """Return the judge of pairs with what the embedded baseline needs.
-
-    Args:
-        bundle: An opened bundle of kind ``contrast-head``.
-        encoder: The encoder it was fitted on.
-    """
+@model_kind(
+    "contrast-head", answers="contrast of sentences", protocol=ContrastModels, settings=NoSettings
+)
+def contrast_head(bundle: Bundle, _: NoSettings, opener: Opener) -> ContrastModels:
+    """Open the judge of pairs with what the embedded baseline needs."""
+    encoder = encoder_of(bundle, opener, MemoEncoder)
     return ContrastModels(ContrastHead.load(bundle, encoder), bundle, encoder)
 
 

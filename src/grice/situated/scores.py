@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from grice.situated.records import Sample
-    from grice.stats.estimate import Floats
+    from grice.stats.inputs import Floats
 
 __all__ = ["MEASURES", "Problem", "Row", "mean_of_samples", "problems_of", "score_outputs"]
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_check
 import numpy as np
 
 from grice.errors import BundleError
-from grice.runtime.heads import Mlp, softmax
+from grice.numeric import softmax
+from grice.runtime.heads import Mlp
 from grice.runtime.protocols import TaggedSpan
 from grice.runtime.spans import neighbourhood, word_starts
 from grice.situated.dates import merge_spans
+from grice.text.tokens import WORDS_AND_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +37,6 @@ LABELS = ("GPE", "DATE", "TIME", "EVENT", "NAME", "NUMBER")
 """``NAME`` stands for every other name (people, groups, regions, works), ``NUMBER`` for numbers,
 amounts and ranks."""
 REACH = 1
-WORD = re.compile(r"\w+|[^\w\s]")
 LONGEST = 6
 """Most words in a listed name."""
 LISTS = "PET"
@@ -76,7 +77,7 @@ class Names:
         self._marks: dict[tuple[str, ...], set[str]] = {}
         for line in lines:
             mark, name = line.split("\t")
-            self._marks.setdefault(tuple(WORD.findall(name)), set()).add(mark)
+            self._marks.setdefault(tuple(WORDS_AND_MARKS.findall(name)), set()).add(mark)
 
     @classmethod
     def load(cls, *paths: Path) -> Names:
@@ -98,7 +99,7 @@ class Names:
                 if mark in marks]  # fmt: skip
 
     def _runs(self, text: str) -> Iterator[tuple[list[re.Match[str]], set[str]]]:
-        words = list(WORD.finditer(text))
+        words = list(WORDS_AND_MARKS.finditer(text))
         i = 0
         while i < len(words):
             for width in range(min(LONGEST, len(words) - i), 0, -1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from grice.stats.clusters import ClusteredMean, Interval
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         kappa_of_table,
         krippendorff_alpha,
     )
+    from grice.stats.annotators import leave_one_annotator_out, pairwise_agreement
     from grice.stats.comparison import (
         Comparison,
         benjamini_hochberg,
@@ -37,9 +39,9 @@ if TYPE_CHECKING:
     )
     from grice.stats.estimate import Estimate
     from grice.stats.inference import PoweredMean, prediction_powered_mean
-    from grice.stats.judges import leave_one_judge_out, pairwise_agreement
-    from grice.stats.pairs import PairwiseAccuracy, SystemLevel, pairwise_accuracy, system_level
+    from grice.stats.pairs import PairwiseAccuracy, pairwise_accuracy
     from grice.stats.reliability import ceiling, intraclass, reliability_of_mean
+    from grice.stats.system_means import SystemLevel, system_level
     from grice.stats.systems import (
         Power,
         SystemComparison,
@@ -61,7 +63,7 @@ _HOMES = {
     "Power": "systems",
     "PoweredMean": "inference",
     "SystemComparison": "systems",
-    "SystemLevel": "pairs",
+    "SystemLevel": "system_means",
     "benjamini_hochberg": "comparison",
     "ceiling": "reliability",
     "cliffs_delta": "systems",
@@ -77,16 +79,16 @@ _HOMES = {
     "items_needed": "systems",
     "kappa_of_table": "agreement",
     "krippendorff_alpha": "agreement",
-    "leave_one_judge_out": "judges",
+    "leave_one_annotator_out": "annotators",
     "mean": "systems",
     "pairwise_accuracy": "pairs",
-    "pairwise_agreement": "judges",
+    "pairwise_agreement": "annotators",
     "partial_correlation": "correlations",
     "prediction_powered_mean": "inference",
     "reliability_of_mean": "reliability",
     "significance_clusters": "comparison",
     "steiger_z": "dependent",
-    "system_level": "pairs",
+    "system_level": "system_means",
     "williams_t": "dependent",
     "zou_interval": "dependent",
 }
@@ -120,7 +122,7 @@ __all__ = [
     "items_needed",
     "kappa_of_table",
     "krippendorff_alpha",
-    "leave_one_judge_out",
+    "leave_one_annotator_out",
     "mean",
     "pairwise_accuracy",
     "pairwise_agreement",
@@ -134,8 +136,14 @@ __all__ = [
     "zou_interval",
 ]
 
+_RENAMED = {"leave_one_judge_out": "leave_one_annotator_out"}
+"""Names of the version before."""
+
 
 def __getattr__(name: str) -> object:
+    if name in _RENAMED:
+        warn(f"grice.stats.{name} is now {_RENAMED[name]}", DeprecationWarning, stacklevel=2)
+        name = _RENAMED[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'grice.stats' has no attribute {name!r}")
     return getattr(import_module(f"grice.stats.{_HOMES[name]}"), name)

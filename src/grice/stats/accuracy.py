@@ -6,8 +6,9 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.stats.correlations import complete
-from grice.stats.estimate import Estimate, Floats, Groups, Values
-from grice.stats.resample import ResamplingKind, estimate, resample
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats, Groups, Values
+from grice.stats.resample import ResamplingKind, Sampling, resampled_estimate
 
 __all__ = ["balanced_accuracy"]
 
@@ -37,19 +38,25 @@ def balanced_accuracy(
     Raises:
         InputError: If a label is neither, or all are the same.
     """
-    (said, truth), codes = complete({"values": values, "labels": labels}, groups, least=4)
+    (predicted, truth), codes = complete({"values": values, "labels": labels}, groups, least=4)
     if not np.isin(truth, (0, 1)).all():
         raise InputError("labels: 1 or 0 is needed for a share of right decisions")
     positive = truth == 1
     if positive.all() or not positive.any():
         raise InputError("labels: all are the same, so that there is nothing to tell apart")
-    right = (said >= threshold) == positive
-    counted = np.stack([right & positive, positive, right & ~positive, ~positive], axis=1)
+    right = (predicted >= threshold) == positive
+    indicators = np.stack([right & positive, positive, right & ~positive, ~positive], axis=1)
 
     def statistic(weights: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
-            hit, all_, kept, rest = (weights @ counted.astype(np.float64)).T
+            hit, all_, kept, rest = (weights @ indicators.astype(np.float64)).T
             return np.asarray((hit / all_ + kept / rest) / 2)[:, None]
 
-    drawn = resample(statistic, len(truth), groups=codes, kind=interval, seed=seed)
-    return estimate(drawn, what="balanced accuracy", bounded="share")
+    return resampled_estimate(
+        statistic,
+        len(truth),
+        "balanced accuracy",
+        Sampling(interval, seed=seed),
+        groups=codes,
+        bounded="share",
+    )

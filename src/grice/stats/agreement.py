@@ -1,4 +1,4 @@
-"""How far do judges agree? Chance-corrected coefficients with intervals."""
+"""How far do annotators agree? Chance-corrected coefficients with intervals."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.estimate import Estimate, Floats, Groups, Values, check_level, columns_of
-from grice.stats.ratings import Flat, Ratings, arranged, coded, flatten, matrix
-from grice.stats.resample import ResamplingKind, Statistic, estimate, resample
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats, Groups, Values, check_level, columns_of
+from grice.stats.ratings import Flat, Ratings, agreement, arranged, coded, flatten, matrix
+from grice.stats.resample import ResamplingKind, Sampling, Statistic
 
 __all__ = [
     "KappaWeights",
@@ -38,7 +39,7 @@ def krippendorff_alpha(
 ) -> Estimate:
     """Return Krippendorff's alpha: 1 for full agreement, 0 for that of chance, down to below 0.
 
-    For any number of judges, who need not rate every item (Krippendorff 2011, *Computing
+    For any number of annotators, who need not rate every item (Krippendorff 2011, *Computing
     Krippendorff's Alpha-Reliability*). Items with a single rating say nothing and are left out.
 
     Args:
@@ -46,10 +47,7 @@ def krippendorff_alpha(
         scale: What a difference of ratings means. ``ordinal`` counts the ratings in between,
             ``ratio`` takes ratings of one sign.
         groups: Conversation of each item, resampled together.
-        interval: ``jackknife``, ``bca`` or ``percentile``.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
+        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
@@ -69,15 +67,8 @@ def krippendorff_alpha(
     }
     if scale not in builders:
         raise InputError(f"scale={scale!r}{did_you_mean(scale, builders)}")
-    drawn = resample(
-        builders[scale](flat),
-        flat.items,
-        groups=flat.groups,
-        kind=interval,
-        resamples=resamples,
-        seed=seed,
-    )
-    return estimate(drawn, level=level, what=f"Krippendorff's alpha ({scale})", bounded="by one")
+    sampling = Sampling(interval, level, resamples, seed)
+    return agreement(builders[scale](flat), flat, f"Krippendorff's alpha ({scale})", sampling)
 
 
 def _alpha(observed: Floats, expected: Floats) -> Floats:
@@ -167,21 +158,18 @@ def cohen_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
-    """Return Cohen's kappa of two judges: 1 for full agreement, 0 for that of chance.
+    """Return Cohen's kappa of two annotators: 1 for full agreement, 0 for that of chance.
 
     Args:
-        first: Ratings of the one judge, as numbers.
+        first: Ratings of the one annotator, as numbers.
         second: Ratings of the other on the same items; items lacking one are left out.
         weights: ``none`` counts any disagreement alike (Cohen 1960); ``linear`` and
             ``quadratic`` by the distance of the ratings in steps (Cohen 1968).
         groups: Conversation of each item, resampled together.
-        interval: ``jackknife``, ``bca`` or ``percentile``.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
+        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
-        InputError: If no item has both ratings, or both judges give one and the same rating.
+        InputError: If no item has both ratings, or both give one and the same rating.
     """
     check_level(level)
     a, b = columns_of(first=first, second=second)
@@ -202,18 +190,16 @@ def cohen_kappa(
         counts = [np.bincount(cells, row, k * k).astype(np.float64) for row in rows]
         return _kappa(np.stack(counts).reshape(-1, k, k), penalty)[:, None]
 
-    drawn = resample(
-        statistic, flat.items, groups=flat.groups, kind=interval, resamples=resamples, seed=seed
-    )
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
-    return estimate(drawn, level=level, what=what, bounded="by one")
+    sampling = Sampling(interval, level, resamples, seed)
+    return agreement(statistic, flat, what, sampling)
 
 
 def kappa_of_table(table: Sequence[Sequence[float]], weights: KappaWeights | Floats) -> float:
-    """Return Cohen's kappa of a table of counts or shares, judges in rows and columns.
+    """Return Cohen's kappa of a table of counts or shares, annotators in rows and columns.
 
     Args:
-        table: How often the one judge chose the row's category and the other the column's.
+        table: How often the one annotator chose the row's category and the other the column's.
         weights: As in :func:`cohen_kappa`, or a matrix of what each disagreement costs.
 
     Raises:
@@ -264,15 +250,12 @@ def fleiss_kappa(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
-    """Return Fleiss' kappa (1971) of several judges on categories without order.
+    """Return Fleiss' kappa (1971) of several annotators on categories without order.
 
     Args:
         ratings: One list of labels per item, all of one length.
         groups: Conversation of each item, resampled together.
-        interval: ``jackknife``, ``bca`` or ``percentile``.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
+        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If items have different numbers of ratings, or all ratings are the same.
@@ -291,20 +274,18 @@ def fleiss_kappa(
         raise InputError("all ratings are the same: kappa is not defined")
     counts = np.zeros((flat.items, len(values)))
     np.add.at(counts, (flat.unit, codes), 1)
-    judges = flat.sizes[0]
-    agreement = ((counts**2).sum(axis=1) - judges) / (judges * (judges - 1))
+    annotators = flat.sizes[0]
+    agreeing = ((counts**2).sum(axis=1) - annotators) / (annotators * (annotators - 1))
 
     def statistic(weights: Floats) -> Floats:
         total = weights.sum(axis=1)
-        share = (weights @ counts) / (judges * total)[:, None]
+        share = (weights @ counts) / (annotators * total)[:, None]
         chance = (share**2).sum(axis=1)
         kappa = np.full((len(weights), 1), np.nan)
         usable = chance < 1 - 1e-12
-        mean = (weights @ agreement) / total
+        mean = (weights @ agreeing) / total
         kappa[usable, 0] = (mean[usable] - chance[usable]) / (1 - chance[usable])
         return kappa
 
-    drawn = resample(
-        statistic, flat.items, groups=flat.groups, kind=interval, resamples=resamples, seed=seed
-    )
-    return estimate(drawn, level=level, what="Fleiss' kappa", bounded="by one")
+    sampling = Sampling(interval, level, resamples, seed)
+    return agreement(statistic, flat, "Fleiss' kappa", sampling)

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.estimate import Estimate, Floats, scipy_module
+from grice.stats.estimate import Estimate, scipy_module
+from grice.stats.inputs import Floats
 
 __all__ = [
     "Comparison",
@@ -19,6 +20,7 @@ __all__ = [
     "Verdict",
     "adjusted_p",
     "benjamini_hochberg",
+    "compared",
     "holm",
     "pairs_of",
     "permutations_needed",
@@ -64,15 +66,15 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     def __str__(self) -> str:
         low, high = self.difference.low, self.difference.high
         interval = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
-        found = f"difference {self.difference.value:.3f}{interval}, p {self.p_value:.4f}"
+        outcome = f"difference {self.difference.value:.3f}{interval}, p {self.p_value:.4f}"
         items = f"n {self.difference.n}"
         if self.difference.groups is not None:
             items += f" in {self.difference.groups} conversations"
         if self.verdict == "first higher":
-            return f"{self.first} is higher than {self.second}: {found}, {items}"
+            return f"{self.first} is higher than {self.second}: {outcome}, {items}"
         if self.verdict == "second higher":
-            return f"{self.second} is higher than {self.first}: {found}, {items}"
-        return f"{self.first} and {self.second} are not told apart at {items}: {found}"
+            return f"{self.second} is higher than {self.first}: {outcome}, {items}"
+        return f"{self.first} and {self.second} are not told apart at {items}: {outcome}"
 
 
 def verdict(difference: float, p_value: float, level: float) -> Verdict:
@@ -80,6 +82,37 @@ def verdict(difference: float, p_value: float, level: float) -> Verdict:
     if p_value > 1 - level or difference == 0:
         return "not told apart at this n"
     return "first higher" if difference > 0 else "second higher"
+
+
+def compared(
+    names: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    gaps: Sequence[Estimate],
+    p_values: Sequence[float],
+    *,
+    test: str,
+    correction: Correction,
+    level: float,
+) -> list[Comparison]:
+    """Return the comparison of each pair of names.
+
+    Args:
+        names: The systems or metrics.
+        pairs: Places of the two of each pair.
+        gaps: Their differences.
+        p_values: Their p-values before the correction.
+        test: How these were computed.
+        correction: How to allow for the number of comparisons.
+        level: One less it is the level of the tests.
+    """
+    return [
+        Comparison(
+            names[a], names[b], gap, p, single, test, correction, verdict(gap.value, p, level)
+        )
+        for (a, b), gap, p, single in zip(
+            pairs, gaps, adjusted_p(p_values, correction), p_values, strict=True
+        )
+    ]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -93,7 +126,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     steps = (len(p) - np.arange(len(p))) * p[order]
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return [float(one) for one in adjusted]
+    return [float(p) for p in adjusted]
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
@@ -101,7 +134,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     p = _probabilities(p_values)
     if not len(p):
         return []
-    return [float(one) for one in scipy_module("stats").false_discovery_control(p, method="bh")]
+    return [float(q) for q in scipy_module("stats").false_discovery_control(p, method="bh")]
 
 
 def _probabilities(p_values: Sequence[float]) -> Floats:

@@ -8,17 +8,15 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.estimate import (
+from grice.stats.estimate import scipy_module
+from grice.stats.inputs import (
     Floats,
     Groups,
     Integers,
     Values,
     check_level,
-    columns_of,
-    group_codes,
+    complete_items,
     joined,
-    ordered,
-    scipy_module,
 )
 
 __all__ = ["Banded", "HumanScale", "fit_human_scale"]
@@ -108,10 +106,8 @@ def fit_human_scale(
     """
     check_level(level)
     low, high = scale
-    x, y = columns_of(metric=metric, human=human)
-    codes = np.arange(len(x)) if groups is None else group_codes(groups, len(x))
-    kept = ~(np.isnan(x) | np.isnan(y))
-    x, y, codes = x[kept], y[kept], joined(codes[kept])
+    (x, y), conversations, _ = complete_items({"metric": metric, "human": human}, groups)
+    codes = np.arange(len(x)) if conversations is None else conversations
     units = int(codes.max(initial=-1)) + 1
     if units < 4:
         unit = "items" if groups is None else "conversations"
@@ -119,9 +115,6 @@ def fit_human_scale(
     if y.min() < low or y.max() > high:
         outside = y.min() if y.min() < low else y.max()
         raise InputError(f"a rating of {outside:g} lies outside the scale {low:g} to {high:g}")
-    order = ordered([x, y], None if groups is None else codes)
-    x, y = x[order], y[order]
-    codes = np.arange(len(x)) if groups is None else codes[order]
     shaping = np.random.default_rng(seed).permutation(units) < units // 2
     shapes = shaping[codes]
     knots, ratings = _rising(x[shapes], y[shapes])

@@ -13,22 +13,18 @@ import numpy as np
 
 from grice.errors import InputError, counted, did_you_mean
 from grice.stats import kendall, weighted
-from grice.stats.estimate import (
-    FEW,
-    Estimate,
+from grice.stats.estimate import FEW, Estimate, clamp, scipy_module
+from grice.stats.inputs import (
     Floats,
     Groups,
     Integers,
     Values,
     check_level,
-    clamp,
     columns_of,
+    complete_items,
     group_codes,
-    joined,
-    ordered,
-    scipy_module,
 )
-from grice.stats.resample import estimate, resample
+from grice.stats.resample import Sampling, resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
@@ -107,24 +103,25 @@ def correlation(
         if heavy:
             note = f"{heavy}: Fisher's interval is too narrow; give interval='jackknife'"
         return Estimate(value, low, high, level, len(a), f"{NAMES[kind]}, {how}", note=note)
-    drawn = resample(
+    sampling = Sampling(interval, level, resamples, seed)
+    drawn = resampled_estimate(
         weighted.correlations(a[:, None], b, kind),
         len(a),
+        NAMES[kind],
+        sampling,
         groups=codes,
-        kind=interval,
-        resamples=resamples,
-        seed=seed,
+        value=value,
+        bounded="correlation",
     )
-    found = estimate(drawn, level=level, what=NAMES[kind], value=value, bounded="correlation")
     if len(a) < 4:
-        return _unbounded(found)
+        return _unbounded(drawn)
     if heavy:
         advice = f"{heavy}: a few items decide Pearson's correlation; see Spearman's"
         if interval != "jackknife":
             advice = f"{heavy}: this interval is too narrow; give interval='jackknife'"
-        note = advice if found.note is None else f"{found.note}; {advice}"
-        return msgspec.structs.replace(found, note=note)
-    return found
+        note = advice if drawn.note is None else f"{drawn.note}; {advice}"
+        return msgspec.structs.replace(drawn, note=note)
+    return drawn
 
 
 def _holding(kind: str, codes: Integers | None) -> IntervalKind:
@@ -148,27 +145,19 @@ def complete(
     Raises:
         InputError: If fewer than ``least`` items are complete or a column is constant on them.
     """
-    columns = columns_of(**named)
-    total = len(columns[0])
-    codes = None if groups is None else group_codes(groups, total)
-    kept = ~np.isnan(np.stack(columns)).any(axis=0)
-    n = int(kept.sum())
-    if n < least:
+    items = complete_items(named, groups)
+    if items.n < least:
         raise InputError(
-            f"{n} of {total} items have a value of {' and '.join(named)}; "
+            f"{items.n} of {items.total} items have a value of {' and '.join(named)}; "
             f"at least {least} are needed"
         )
-    columns = [column[kept] for column in columns]
-    for name, column in zip(named, columns, strict=True):
+    for name, column in zip(named, items.columns, strict=True):
         if np.ptp(column) == 0:
             raise InputError(
-                f"{name} is {column[0]:g} on all {n} items: "
+                f"{name} is {column[0]:g} on all {items.n} items: "
                 "a column that never changes has no correlation"
             )
-    if codes is not None:
-        codes = joined(codes[kept])
-    order = ordered(columns, codes)
-    return [column[order] for column in columns], None if codes is None else codes[order]
+    return items.columns, items.groups
 
 
 def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
@@ -255,10 +244,7 @@ def partial_correlation(
         covariates: Columns to hold constant, such as the length of the reply.
         kind: ``pearson`` or ``spearman``.
         groups: Conversation of each item.
-        interval: As in :func:`correlation`.
-        level: Confidence level.
-        resamples: How many resamples a bootstrap draws.
-        seed: Seed of the draws.
+        interval, level, resamples, seed: As in :func:`correlation`.
 
     Raises:
         InputError: If there are too few complete items, a column is constant, or a column is
@@ -288,15 +274,8 @@ def partial_correlation(
             low, high = spearman_bounds(value, n, level, covariates=k)
             how = "Fisher z, Bonett-Wright error"
         return Estimate(value, low, high, level, n, f"{what}, {how}", note=_small(n, value))
-    drawn = resample(
-        statistic,
-        n,
-        groups=codes,
-        kind=interval,
-        resamples=resamples,
-        seed=seed,
-    )
-    return estimate(drawn, level=level, what=what, bounded="correlation")
+    sampling = Sampling(interval, level, resamples, seed)
+    return resampled_estimate(statistic, n, what, sampling, groups=codes, bounded="correlation")
 
 
 def correlation_within(
@@ -337,22 +316,22 @@ def correlation_within(
             n += len(members)
     if not values:
         raise InputError(f"none of {total} contexts has two items that differ in x and in y")
-    found = np.array(values)
-    mean = float(found.mean())
+    each = np.array(values)
+    mean = float(each.mean())
     notes = []
-    if len(found) < total:
-        notes.append(f"{total - len(found)} of {total} contexts left out: a column is constant")
-    if len(found) < FEW:
+    if len(each) < total:
+        notes.append(f"{total - len(each)} of {total} contexts left out: a column is constant")
+    if len(each) < FEW:
         notes.append(f"fewer than {FEW} contexts: the interval is a rough guide")
     low = high = None
-    if len(found) > 1:
-        quantile = float(scipy_module("special").stdtrit(len(found) - 1, 0.5 + level / 2))
-        half = quantile * float(found.std(ddof=1)) / math.sqrt(len(found))
+    if len(each) > 1:
+        quantile = float(scipy_module("special").stdtrit(len(each) - 1, 0.5 + level / 2))
+        half = quantile * float(each.std(ddof=1)) / math.sqrt(len(each))
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
     else:
         notes.append("one context alone says nothing of the spread")
-    what = f"mean over {len(found)} contexts of {NAMES[kind]}, Student's t"
-    return Estimate(mean, low, high, level, n, what, len(found), "; ".join(notes) or None)
+    what = f"mean over {len(each)} contexts of {NAMES[kind]}, Student's t"
+    return Estimate(mean, low, high, level, n, what, len(each), "; ".join(notes) or None)
 
 
 def _members(codes: Integers, total: int) -> list[Integers]:
@@ -379,5 +358,5 @@ def _small(n: int, value: float) -> str | None:
     return f"fewer than {FEW} items: the interval is a rough guide" if n < FEW else None
 
 
-def _unbounded(found: Estimate) -> Estimate:
-    return msgspec.structs.replace(found, low=-1.0, high=1.0, note=_small(found.n, found.value))
+def _unbounded(drawn: Estimate) -> Estimate:
+    return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(drawn.n, drawn.value))

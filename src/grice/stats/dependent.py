@@ -20,23 +20,16 @@ from grice.stats import weighted
 from grice.stats.comparison import (
     Comparison,
     Correction,
-    adjusted_p,
+    compared,
     pairs_of,
     permutations_needed,
     significance_clusters,
-    verdict,
 )
 from grice.stats.correlations import NAMES, complete, correlation_value, heavy_tails
-from grice.stats.estimate import (
-    Estimate,
-    Floats,
-    Groups,
-    Values,
-    check_level,
-    scipy_module,
-)
+from grice.stats.estimate import Estimate, scipy_module
+from grice.stats.inputs import Floats, Groups, Values, check_level
+from grice.stats.permutation import permutation_test_of_correlations
 from grice.stats.resample import ResamplingKind, differences, estimate, resample
-from grice.stats.swaps import swapped_correlations
 
 if TYPE_CHECKING:
     from grice.stats.weighted import Kind
@@ -229,59 +222,51 @@ def compare_correlations(
         resamples=resamples,
         seed=seed,
     )
+    what = NAMES[kind]
     values = [correlation_value(column, target, kind) for column in scores.T]
-    found = {
-        name: estimate(
-            drawn, i, level=level, what=NAMES[kind], value=values[i], bounded="correlation"
-        )
+    correlations = {
+        name: estimate(drawn, i, level=level, what=what, value=values[i], bounded="correlation")
         for i, name in enumerate(names)
     }
-    swaps = permutations or permutations_needed(len(pairs), level)
+    apart = differences(drawn, pairs)
+    gaps = [
+        estimate(apart, i, level=level, what=f"difference of {what}", value=values[a] - values[b])
+        for i, (a, b) in enumerate(pairs)
+    ]
     if test == "permutation":
-        p_values, how = swapped_correlations(
-            scores, target, codes, pairs, kind=kind, permutations=swaps, seed=seed
+        p_values, how = permutation_test_of_correlations(
+            scores,
+            target,
+            codes,
+            pairs,
+            kind=kind,
+            permutations=permutations or permutations_needed(len(pairs), level),
+            seed=seed,
         )
     else:
-        p_values, how = _formulas(scores, values, pairs, kind, n, test)
-        if kind == "pearson" and any(heavy_tails(target, column) for column in scores.T):
-            how += ": rejects too often on these heavy tails; give test='permutation'"
-    comparisons = []
-    gaps = differences(drawn, pairs)
-    for i, ((a, b), p) in enumerate(zip(pairs, adjusted_p(p_values, correction), strict=True)):
-        difference = estimate(
-            gaps,
-            i,
-            level=level,
-            what=f"difference of {NAMES[kind]}",
-            value=values[a] - values[b],
-        )
-        comparisons.append(
-            Comparison(
-                names[a],
-                names[b],
-                difference,
-                p,
-                p_values[i],
-                how,
-                correction,
-                verdict(difference.value, p, level),
-            )
-        )
+        p_values, how = _formulas(scores, target, values, pairs, kind, test)
+    comparisons = compared(
+        names, pairs, gaps, p_values, test=how, correction=correction, level=level
+    )
     clusters = () if baseline else significance_clusters(names, values, comparisons)
-    return CorrelationComparison(found, tuple(comparisons), clusters, n, len(human) - n)
+    return CorrelationComparison(correlations, tuple(comparisons), clusters, n, len(human) - n)
 
 
 def _formulas(
     scores: Floats,
+    target: Floats,
     values: list[float],
     pairs: list[tuple[int, int]],
     kind: Kind,
-    n: int,
     test: Test,
 ) -> tuple[list[float], str]:
     formula = williams_t if test == "williams" else steiger_z
-    found = [
+    n = len(target)
+    tests = [
         formula(values[a], values[b], correlation_value(scores[:, a], scores[:, b], kind), n)
         for a, b in pairs
     ]
-    return [one.p_value for one in found], found[0].method
+    how = tests[0].method
+    if kind == "pearson" and any(heavy_tails(target, column) for column in scores.T):
+        how += ": rejects too often on these heavy tails; give test='permutation'"
+    return [done.p_value for done in tests], how

@@ -9,9 +9,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.estimate import (
-    FEW,
-    Estimate,
+from grice.stats.estimate import FEW, Estimate, scipy_module
+from grice.stats.inputs import (
     Floats,
     Groups,
     Integers,
@@ -19,7 +18,6 @@ from grice.stats.estimate import (
     check_level,
     columns_of,
     group_codes,
-    scipy_module,
 )
 
 __all__ = ["PoweredMean", "prediction_powered_mean"]

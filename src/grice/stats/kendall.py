@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from grice.stats.estimate import Floats, Integers
+    from grice.stats.inputs import Floats, Integers
 
 __all__ = ["agreeing", "standard_error"]
 

@@ -1,4 +1,4 @@
-"""How often a metric puts two replies, or two systems, in the order that people do."""
+"""How often a metric puts two replies in the order that people do."""
 
 from __future__ import annotations
 
@@ -9,28 +9,22 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from grice.errors import InputError, counted
-from grice.stats.correlations import NAMES, analytic_interval, correlation_value
-from grice.stats.estimate import (
-    FEW,
-    Estimate,
+from grice.errors import InputError
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import (
     Floats,
     Groups,
     Integers,
     Values,
     check_level,
-    columns_of,
-    group_codes,
-    joined,
-    ordered,
+    complete_items,
 )
-from grice.stats.resample import ResamplingKind, estimate, resample
+from grice.stats.resample import ResamplingKind, Sampling, resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.resample import Statistic
-    from grice.stats.weighted import Kind
 
-__all__ = ["PairwiseAccuracy", "SystemLevel", "pairwise_accuracy", "system_level"]
+__all__ = ["PairwiseAccuracy", "pairwise_accuracy"]
 
 MOST_PAIRS = 20_000_000
 CHOSEN = ("cross-fit", "calibrate")
@@ -103,9 +97,7 @@ def pairwise_accuracy(
         contexts: Compare only replies to the same context, and average over contexts, which
             are then what is resampled. Without them all items are compared with each other.
         epsilon: The largest metric difference that is a tie, ``cross-fit`` or ``calibrate``.
-        interval: ``jackknife``, ``bca`` or ``percentile``.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
+        interval, level, resamples: As in :func:`~grice.stats.correlation`.
         seed: Seed of the draws and of the halves.
 
     Raises:
@@ -116,14 +108,7 @@ def pairwise_accuracy(
         raise InputError(
             f"epsilon={epsilon!r}: a number from 0, 'cross-fit' or 'calibrate' is needed"
         )
-    x, y = columns_of(metric=metric, human=human)
-    codes = None if contexts is None else group_codes(contexts, len(x))
-    kept = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[kept], y[kept]
-    codes = None if codes is None else joined(codes[kept])
-    order = ordered([x, y], codes)
-    x, y = x[order], y[order]
-    codes = None if codes is None else codes[order]
+    (x, y), codes, _ = complete_items({"metric": metric, "human": human}, contexts)
     pairs, units, n = _all_pairs(x, y, codes)
     what = "pairwise accuracy with ties"
     if epsilon == "cross-fit":
@@ -133,14 +118,15 @@ def pairwise_accuracy(
         statistic = _accuracy(pairs, epsilon)
         if epsilon == "calibrate":
             what += ", epsilon chosen on these very pairs"
-    drawn = resample(statistic, units, kind=interval, resamples=resamples, seed=seed)
     used = float(_best(pairs, pairs.share[None, :], epsilon)[0][0])
     total = float(pairs.share.sum())
-    found = estimate(drawn, level=level, what=what, n=n, bounded="share")
+    accuracy = resampled_estimate(
+        statistic, units, what, Sampling(interval, level, resamples, seed), items=n, bounded="share"
+    )
     if codes is not None:
-        found = _over_contexts(found, units)
+        accuracy = _over_contexts(accuracy, units)
     return PairwiseAccuracy(
-        found,
+        accuracy,
         used,
         epsilon == "calibrate",
         len(pairs.gap),
@@ -295,125 +281,3 @@ def _cross_fitted(halves: tuple[_Pairs, _Pairs]) -> Statistic:
         return values
 
     return statistic
-
-
-class SystemLevel(msgspec.Struct, frozen=True):
-    """A metric judged by the means of systems.
-
-    Attributes:
-        metric: Mean of the metric per system.
-        human: Mean rating per system.
-        correlation: Correlation of the means. Its interval treats the systems as drawn from all
-            possible ones, so it is wide for a handful of them.
-        accuracy: Share of system pairs that the metric puts in the order of the ratings. Its
-            interval resamples the items of each system and holds the systems as they are.
-        systems: How many.
-    """
-
-    metric: dict[str, float]
-    human: dict[str, float]
-    correlation: Estimate
-    accuracy: Estimate
-    systems: int
-
-
-def system_level(
-    metric: Values,
-    human: Values,
-    systems: Groups,
-    *,
-    kind: Kind = "pearson",
-    contexts: Groups | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> SystemLevel:
-    """Return correlation and pairwise accuracy of system means (Kocmi et al. 2021).
-
-    Two systems always correlate with -1 or 1: the interval then spans everything.
-
-    Args:
-        metric: One value per item.
-        human: The ratings of the same items.
-        systems: The system that produced each item.
-        kind: As in :func:`~grice.stats.correlation`.
-        contexts: Context of each item, if the systems answered the same ones; contexts are
-            then resampled with the replies of all systems, otherwise single items.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
-
-    Raises:
-        InputError: If there are fewer than two systems, or all means are the same.
-    """
-    check_level(level)
-    x, y = columns_of(metric=metric, human=human)
-    kept = ~(np.isnan(x) | np.isnan(y))
-    labels = [label for label, keep in zip(systems, kept, strict=True) if keep]
-    groups = None if contexts is None else joined(group_codes(contexts, len(x))[kept])
-    x, y = x[kept], y[kept]
-    codes = group_codes(labels, len(x))
-    count = int(codes.max(initial=-1)) + 1
-    if count < 2:
-        raise InputError(f"{count} system with both values; at least two are needed")
-    names = [""] * count
-    for label, code in zip(labels, codes, strict=True):
-        names[int(code)] = str(label)
-    order = ordered([x, y, codes.astype(np.float64)], groups)
-    x, y, codes = x[order], y[order], codes[order]
-    groups = None if groups is None else groups[order]
-    member = np.zeros((len(x), count))
-    member[np.arange(len(x)), codes] = 1
-    means = [(column @ member) / member.sum(axis=0) for column in (x, y)]
-    return SystemLevel(
-        dict(zip(names, map(float, means[0]), strict=True)),
-        dict(zip(names, map(float, means[1]), strict=True)),
-        _between(means[0], means[1], kind, level),
-        _ordered_pairs(x, y, member, groups, level=level, resamples=resamples, seed=seed),
-        count,
-    )
-
-
-def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
-    for name, column in (("metric", x), ("human", y)):
-        if np.ptp(column) == 0:
-            raise InputError(f"the mean of {name} is {column[0]:g} for every system")
-    value = correlation_value(x, y, kind)
-    low, high, how = analytic_interval(x, y, kind=kind, value=value, level=level)
-    count = len(x)
-    note = None
-    if count < 4:
-        note = f"{counted(count, 'system bounds', 'systems bound')} no correlation"
-    elif count < FEW:
-        note = f"fewer than {FEW} systems: the interval is a rough guide"
-    return Estimate(value, low, high, level, count, f"{NAMES[kind]} of system means, {how}",
-                    note=note)  # fmt: skip
-
-
-def _ordered_pairs(
-    x: Floats,
-    y: Floats,
-    member: Floats,
-    groups: Integers | None,
-    *,
-    level: float,
-    resamples: int,
-    seed: int,
-) -> Estimate:
-    a, b = np.triu_indices(member.shape[1], 1)
-
-    def statistic(weights: Floats) -> Floats:
-        size = weights @ member
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean_x = ((weights * x) @ member) / size
-            mean_y = ((weights * y) @ member) / size
-        same = np.sign(mean_x[:, a] - mean_x[:, b]) == np.sign(mean_y[:, a] - mean_y[:, b])
-        # A resample without a single item of some system has no order of all of them.
-        share = np.where((size > 0).all(axis=1), same.mean(axis=1), np.nan)
-        return share[:, None]
-
-    drawn = resample(
-        statistic, len(x), groups=groups, kind="percentile", resamples=resamples, seed=seed
-    )
-    value = float(statistic(np.ones((1, len(x))))[0, 0])
-    return estimate(drawn, level=level, what="pairwise accuracy of systems", value=value)

@@ -1,20 +1,25 @@
-"""Ratings of items by several judges, as the agreement functions take them."""
+"""Ratings of items by several annotators, as the agreement functions take them."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.estimate import Floats, Groups, Integers, group_codes, joined
+from grice.stats.inputs import Floats, Groups, Integers, group_codes, joined
+from grice.stats.resample import resampled_estimate
 
-__all__ = ["Flat", "Ratings", "arranged", "coded", "flatten", "matrix"]
+if TYPE_CHECKING:
+    from grice.stats.estimate import Estimate
+    from grice.stats.resample import Sampling, Statistic
+
+__all__ = ["Flat", "Ratings", "agreement", "arranged", "coded", "flatten", "matrix"]
 
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
-"""One list per item with the rating of each judge, None or NaN where a judge gave none. Lists
-may differ in length; judges are told apart by their position."""
+"""One list per item with the rating of each annotator, None or NaN where one gave none. Lists
+may differ in length; annotators are told apart by their position."""
 
 
 class Flat(NamedTuple):
@@ -41,7 +46,7 @@ class Flat(NamedTuple):
 
 
 def matrix(ratings: Ratings) -> Floats:
-    """Return the ratings as an array (items, judges), NaN where there is none.
+    """Return the ratings as an array (items, annotators), NaN where there is none.
 
     Raises:
         InputError: If there is no item or something is no number.
@@ -110,4 +115,11 @@ def flatten(table: Floats, codes: Integers | None) -> Flat:
         np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
         sizes.astype(np.float64),
         codes,
+    )
+
+
+def agreement(statistic: Statistic, flat: Flat, what: str, sampling: Sampling) -> Estimate:
+    """Return a coefficient of at most 1 over flattened ratings, with its interval."""
+    return resampled_estimate(
+        statistic, flat.items, what, sampling, groups=flat.groups, bounded="by one"
     )

@@ -8,9 +8,10 @@ import numpy as np
 
 from grice.errors import InputError, did_you_mean
 from grice.stats.agreement import interval_alpha
-from grice.stats.estimate import Estimate, Floats, Groups, check_level
-from grice.stats.ratings import Ratings, arranged, flatten, matrix
-from grice.stats.resample import ResamplingKind, estimate, resample
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats, Groups, check_level
+from grice.stats.ratings import Ratings, agreement, arranged, flatten, matrix
+from grice.stats.resample import ResamplingKind, Sampling, resampled_estimate
 
 if TYPE_CHECKING:
     from grice.stats.ratings import Flat
@@ -36,16 +37,13 @@ def intraclass(
 
     Args:
         ratings: One list of ratings per item, all complete and of one length.
-        form: ``1`` judges drawn anew for each item, ``2`` the same judges throughout, ``3`` these
-            judges and no others; then ``1`` for a single rating or ``k`` for their mean.
+        form: ``1`` annotators drawn anew for each item, ``2`` the same throughout, ``3`` these
+            and no others; then ``1`` for a single rating or ``k`` for their mean.
         groups: Conversation of each item, resampled together.
-        interval: ``jackknife``, ``bca`` or ``percentile``.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
+        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
-        InputError: If a rating is missing, there is one judge or one item, or all are the same.
+        InputError: If a rating is missing, there is one annotator or one item, or all are the same.
     """
     check_level(level)
     if form not in FORMS:
@@ -60,15 +58,15 @@ def intraclass(
     table, codes = arranged(full, groups)
     if len(table) < 2 or np.ptp(table) == 0:
         raise InputError("at least two items and two different ratings are needed")
-    drawn = resample(
+    sampling = Sampling(interval, level, resamples, seed)
+    return resampled_estimate(
         _intraclass(table, form),
         len(table),
+        f"ICC({form})",
+        sampling,
         groups=codes,
-        kind=interval,
-        resamples=resamples,
-        seed=seed,
+        bounded="by one",
     )
-    return estimate(drawn, level=level, what=f"ICC({form})", bounded="by one")
 
 
 def _intraclass(table: Floats, form: IntraclassForm) -> Statistic:
@@ -85,18 +83,18 @@ def _intraclass(table: Floats, form: IntraclassForm) -> Statistic:
             between = (square_rows / k - grand) / (n - 1)
             inside = square_all - square_rows / k
             within = inside / (n * (k - 1))
-            judges = ((weights @ table) ** 2).sum(axis=1) / n - grand
-            error = (inside - judges) / ((n - 1) * (k - 1))
-            judges = judges / (k - 1)
+            by_annotator = ((weights @ table) ** 2).sum(axis=1) / n - grand
+            error = (inside - by_annotator) / ((n - 1) * (k - 1))
+            by_annotator = by_annotator / (k - 1)
             if form == "1,1":
                 value = (between - within) / (between + (k - 1) * within)
             elif form == "1,k":
                 value = (between - within) / between
             elif form == "2,1":
-                spread = between + (k - 1) * error + k * (judges - error) / n
+                spread = between + (k - 1) * error + k * (by_annotator - error) / n
                 value = (between - error) / spread
             elif form == "2,k":
-                value = (between - error) / (between + (judges - error) / n)
+                value = (between - error) / (between + (by_annotator - error) / n)
             elif form == "3,1":
                 value = (between - error) / (between + (k - 1) * error)
             else:
@@ -116,19 +114,16 @@ def reliability_of_mean(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Estimate:
-    """Return how far the mean of several judges would agree with that of as many others, 0 to 1.
+    """Return how far the mean of several annotators would agree with that of as many others.
 
-    Krippendorff's interval alpha, stepped up to the number of judges (Spearman-Brown); 0 where
-    alpha is not positive. Takes missing ratings.
+    From 0 to 1: Krippendorff's interval alpha, stepped up to the number of annotators
+    (Spearman-Brown); 0 where alpha is not positive. Takes missing ratings.
 
     Args:
         ratings: One list of ratings per item.
-        judges: Number of judges per mean; by default the longest list.
+        judges: Number of annotators per mean; by default the longest list.
         groups: Conversation of each item, resampled together.
-        interval: ``jackknife``, ``bca`` or ``percentile``.
-        level: Confidence level.
-        resamples: How many bootstrap resamples.
-        seed: Seed of the draws.
+        interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
@@ -138,18 +133,8 @@ def reliability_of_mean(
     k = int(flat.sizes.max()) if judges is None else judges
     if k < 1:
         raise InputError(f"judges={judges}: at least one is needed")
-    alpha = interval_alpha(flat)
-    drawn = resample(
-        lambda weights: _stepped_up(alpha(weights), k),
-        flat.items,
-        groups=flat.groups,
-        kind=interval,
-        resamples=resamples,
-        seed=seed,
-    )
-    return estimate(
-        drawn, level=level, what=f"reliability of the mean of {k} judges", bounded="by one"
-    )
+    what = f"reliability of the mean of {k} judges"
+    return agreement(_reliability(flat, k), flat, what, Sampling(interval, level, resamples, seed))
 
 
 def ceiling(
@@ -171,18 +156,10 @@ def ceiling(
     check_level(level)
     flat = _varied(ratings, groups)
     k = int(flat.sizes.max()) if judges is None else judges
-    alpha = interval_alpha(flat)
-    drawn = resample(
-        lambda weights: np.sqrt(_stepped_up(alpha(weights), k)),
-        flat.items,
-        groups=flat.groups,
-        kind=interval,
-        resamples=resamples,
-        seed=seed,
-    )
-    return estimate(
-        drawn, level=level, what=f"ceiling for the mean of {k} judges", bounded="by one"
-    )
+    reliability = _reliability(flat, k)
+    what = f"ceiling for the mean of {k} judges"
+    sampling = Sampling(interval, level, resamples, seed)
+    return agreement(lambda weights: np.sqrt(reliability(weights)), flat, what, sampling)
 
 
 def _varied(ratings: Ratings, groups: Groups | None) -> Flat:
@@ -192,6 +169,11 @@ def _varied(ratings: Ratings, groups: Groups | None) -> Flat:
     return flat
 
 
-def _stepped_up(alpha: Floats, judges: int) -> Floats:
-    positive = np.maximum(alpha, 0.0)
-    return np.asarray(judges * positive / (1 + (judges - 1) * positive))
+def _reliability(flat: Flat, annotators: int) -> Statistic:
+    alpha = interval_alpha(flat)
+
+    def statistic(weights: Floats) -> Floats:
+        positive = np.maximum(alpha(weights), 0.0)
+        return np.asarray(annotators * positive / (1 + (annotators - 1) * positive))
+
+    return statistic

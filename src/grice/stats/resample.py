@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.estimate import FEW, Estimate, Floats, Integers, check_level, scipy_module
+from grice.stats.estimate import FEW, Estimate, scipy_module
+from grice.stats.inputs import Floats, Integers, check_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,18 +28,23 @@ if TYPE_CHECKING:
 __all__ = [
     "Resampled",
     "ResamplingKind",
+    "Sampling",
     "Statistic",
     "bootstrap",
     "differences",
     "estimate",
     "random_signs",
     "resample",
+    "resampled_estimate",
 ]
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps weights of shape (rows, items) to values of shape (rows, k); NaN where undefined."""
 ResamplingKind: TypeAlias = Literal["jackknife", "percentile", "bca"]
 """Leaving conversations out in turn with Student's quantile, or one of two bootstraps."""
+
+Bounded: TypeAlias = Literal["no", "by one", "share", "correlation"]
+"""How an interval by jackknife is kept within the range of the statistic."""
 
 KINDS = ("jackknife", "percentile", "bca")
 
@@ -160,7 +166,7 @@ def estimate(
     what: str,
     n: int | None = None,
     value: float | None = None,
-    bounded: Literal["no", "by one", "share", "correlation"] = "no",
+    bounded: Bounded = "no",
 ) -> Estimate:
     """Return one column of the resampled values as an estimate.
 
@@ -201,6 +207,42 @@ def estimate(
     return Estimate(
         value, low, high, level, items, what, resampled.groups, "; ".join(notes) or None
     )
+
+
+class Sampling(NamedTuple):
+    """How an interval is made.
+
+    Attributes:
+        kind: As in :func:`resample`.
+        level: Confidence level.
+        resamples: How many resamples a bootstrap draws.
+        seed: Seed of the draws.
+    """
+
+    kind: ResamplingKind = "jackknife"
+    level: float = 0.95
+    resamples: int = 2000
+    seed: int = 0
+
+
+def resampled_estimate(
+    statistic: Statistic,
+    n: int,
+    what: str,
+    sampling: Sampling,
+    *,
+    groups: Integers | None = None,
+    items: int | None = None,
+    value: float | None = None,
+    bounded: Bounded = "no",
+) -> Estimate:
+    """Return a statistic of one column with its interval: :func:`resample`, then :func:`estimate`.
+
+    Args: as there; ``items`` is the number of items to state.
+    """
+    kind, level, resamples, seed = sampling
+    drawn = resample(statistic, n, groups=groups, kind=kind, resamples=resamples, seed=seed)
+    return estimate(drawn, level=level, what=what, n=items, value=value, bounded=bounded)
 
 
 Bounds: TypeAlias = "tuple[float | None, float | None, list[str]]"

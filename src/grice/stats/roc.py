@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.estimate import Estimate, Floats, Groups, Integers, Values, columns_of, group_codes
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats, Groups, Integers, Values, columns_of, group_codes
 from grice.stats.resample import ResamplingKind, differences, estimate, resample
 
 if TYPE_CHECKING:

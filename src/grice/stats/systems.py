@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
 from grice.stats import weighted
@@ -16,15 +17,13 @@ from grice.stats.clusters import Bounds, Moments, mean_interval
 from grice.stats.comparison import (
     Comparison,
     Correction,
-    adjusted_p,
+    compared,
     pairs_of,
     permutations_needed,
     significance_clusters,
-    verdict,
 )
-from grice.stats.estimate import (
-    FEW,
-    Estimate,
+from grice.stats.estimate import FEW, Estimate, cut, scipy_module
+from grice.stats.inputs import (
     Floats,
     Groups,
     Integers,
@@ -32,14 +31,10 @@ from grice.stats.estimate import (
     check_bounds,
     check_level,
     columns_of,
-    cut,
-    group_codes,
-    joined,
-    ordered,
-    scipy_module,
+    complete_items,
 )
-from grice.stats.resample import differences, estimate, resample
-from grice.stats.swaps import swapped_means
+from grice.stats.permutation import permutation_test_of_means
+from grice.stats.resample import Sampling, differences, estimate, resample, resampled_estimate
 
 __all__ = [
     "Power",
@@ -108,12 +103,12 @@ def mean(
     check_level(level)
     columns, codes, _ = _complete({"values": values}, groups, least=1)
     check_bounds(columns, bounds)
-    n = len(columns)
     if interval == "jackknife" or interval == "percentile" or interval == "bca":
-        drawn = resample(
-            weighted.means(columns), n, groups=codes, kind=interval, resamples=resamples, seed=seed
-        )  # fmt: skip
-        return cut(estimate(drawn, level=level, what="mean"), bounds)
+        sampling = Sampling(interval, level, resamples, seed)
+        drawn = resampled_estimate(
+            weighted.means(columns), len(columns), "mean", sampling, groups=codes
+        )
+        return cut(drawn, bounds)
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
     return _mean_of(columns[:, 0], codes, interval, bounds, level, "mean")
@@ -199,37 +194,40 @@ def compare_systems(
     pairs = pairs_of(names, baseline)
     columns, codes, total = _complete(scores, groups)
     check_bounds(columns, bounds)
-    n = len(columns)
     if interval not in INTERVALS:
         raise InputError(f"interval={interval!r}{did_you_mean(interval, INTERVALS)}")
-    each, between = _estimates(
-        columns, codes, pairs, interval, bounds, level, resamples, seed
-    )  # fmt: skip
-    means = dict(zip(names, each, strict=True))
-    swaps = permutations or permutations_needed(len(pairs), level)
-    p_values, how = swapped_means(columns, codes, pairs, permutations=swaps, seed=seed)
-    comparisons = []
-    for i, ((a, b), p) in enumerate(zip(pairs, adjusted_p(p_values, correction), strict=True)):
-        gap = columns[:, a] - columns[:, b]
-        difference = between[i]
-        spread = float(gap.std(ddof=1))
-        comparisons.append(
-            Comparison(
-                names[a],
-                names[b],
-                difference,
-                p,
-                p_values[i],
-                how,
-                correction,
-                verdict(difference.value, p, level),
-                difference.value / spread if spread > 0 else None,
-                float(np.sign(gap).mean()),
-            )
+    each, gaps = _estimates(columns, codes, pairs, interval, bounds, level, resamples, seed)
+    p_values, how = permutation_test_of_means(
+        columns,
+        codes,
+        pairs,
+        permutations=permutations or permutations_needed(len(pairs), level),
+        seed=seed,
+    )
+    comparisons = [
+        _with_effect(comparison, columns[:, a] - columns[:, b])
+        for comparison, (a, b) in zip(
+            compared(names, pairs, gaps, p_values, test=how, correction=correction, level=level),
+            pairs,
+            strict=True,
         )
-    values = [float(one) for one in columns.mean(axis=0)]
-    clusters = () if baseline else significance_clusters(names, values, comparisons)
-    return SystemComparison(means, tuple(comparisons), clusters, n, total - n)
+    ]
+    means = columns.mean(axis=0).tolist()
+    clusters = () if baseline else significance_clusters(names, means, comparisons)
+    n = len(columns)
+    return SystemComparison(
+        dict(zip(names, each, strict=True)), tuple(comparisons), clusters, n, total - n
+    )
+
+
+def _with_effect(comparison: Comparison, gap: Floats) -> Comparison:
+    """Return the comparison with the sizes of its effect, from the difference on each item."""
+    spread = float(gap.std(ddof=1))
+    return replace(
+        comparison,
+        d_z=comparison.difference.value / spread if spread > 0 else None,
+        dominance=float(np.sign(gap).mean()),
+    )
 
 
 def _estimates(
@@ -273,20 +271,13 @@ def _estimates(
 def _complete(
     scores: Mapping[str, Values], groups: Groups | None, *, least: int = 2
 ) -> tuple[Floats, Integers | None, int]:
-    columns = np.stack(columns_of(**scores), axis=1)
-    total = len(columns)
-    codes = None if groups is None else group_codes(groups, total)
-    kept = ~np.isnan(columns).any(axis=1)
-    if kept.sum() < least:
+    items = complete_items(scores, groups)
+    if items.n < least:
         raise InputError(
-            f"{int(kept.sum())} of {total} items have a value of {' and '.join(scores)}; "
+            f"{items.n} of {items.total} items have a value of {' and '.join(scores)}; "
             f"at least {least} needed"
         )
-    columns = columns[kept]
-    if codes is not None:
-        codes = joined(codes[kept])
-    order = ordered(list(columns.T), codes)
-    return columns[order], None if codes is None else codes[order], total
+    return np.stack(items.columns, axis=1), items.groups, items.total
 
 
 def cliffs_delta(first: Values, second: Values) -> float:

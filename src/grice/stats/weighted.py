@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.stats.estimate import Floats, Integers, scipy_module
+from grice.stats.estimate import scipy_module
+from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

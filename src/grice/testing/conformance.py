@@ -25,8 +25,8 @@ from grice.records import (
     Turn,
     TurnEvidence,
 )
+from grice.runtime.models import Models
 from grice.scoring.loaded import LoadedMetric, load_metric
-from grice.scoring.models import Models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -19,58 +19,49 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from grice.text.contractions import written_out
-from grice.text.verbs import (
-    base_form,
-    is_adjective,
-    is_noun,
-    is_past,
-    is_verb,
-    past_participle,
-    present,
-    simple_present,
+from grice.text.clause import (
+    describes,
+    is_finite,
+    is_order,
+    is_plural,
+    is_verbal,
+    predicate,
+    statement,
+    subject_end,
+    thing_predicate,
+    uncapitalised,
 )
+from grice.text.contractions import written_out
+from grice.text.people import OWNERS, SUBJECTS, Mention, Party, mark_people, parties_of
+from grice.text.tokens import SENTENCE_END
+from grice.text.verbs import is_adjective, is_verb, past_participle, simple_present
 from grice.text.wordlists import (
     ADVERBS,
-    AFTER_OBJECT,
     AUXILIARIES,
-    BE,
     CLAUSE_STARTS,
     DEGREES,
-    DETERMINERS,
-    FEELINGS,
     INDEFINITE,
-    MODALS,
     NOT_FEELINGS,
-    NOT_VERBS,
     PARTICIPIAL_ADJECTIVES,
     PLURAL_INDEFINITE,
     PREPOSITIONS,
-    QUESTIONS,
     THINGS,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from grice.text.people import Speaker
+
 __all__ = [
     "Event",
-    "Party",
     "PersonName",
-    "Speaker",
     "event_text",
     "reaction",
     "read_event",
     "read_events",
     "triple_texts",
 ]
-
-Speaker: TypeAlias = Literal["responder", "previous"]
-"""Who said a text: the speaker of the judged response, or the speaker of the turn before."""
-
-Party: TypeAlias = Literal["responder", "previous", "other", "thing"]
-"""Who an event is about; ``thing`` where its subject is no person that can be told."""
-
 
 PersonName: TypeAlias = Literal["PersonX", "PersonY"]
 
@@ -93,18 +84,6 @@ class Event(msgspec.Struct, frozen=True):
         return _joined(
             word if isinstance(word, str) else word.name(person_x) for word in self.words
         )
-
-
-class Mention(msgspec.Struct, frozen=True):
-    """A place where a person is named, such as ``PersonX`` or ``PersonX's``."""
-
-    party: Party
-    possessive: bool = False
-
-    def name(self, person_x: Party) -> str:
-        """Return the name of the person."""
-        name = "PersonX" if self.party == person_x else "PersonY"
-        return f"{name}'s" if self.possessive else name
 
 
 def event_text(text: str, *, said_by: Speaker = "responder") -> str:
@@ -142,8 +121,8 @@ def triple_texts(
     person_x = _person_x(head, "responder") if head.subject != "thing" else tail.subject
     person_x = "responder" if person_x == "thing" else person_x
     second = tail.text(person_x)
-    said = "PersonX" if tail.subject == person_x else "PersonY"
-    if tail_subject not in {None, said} and tail.subject != "thing":
+    named = "PersonX" if tail.subject == person_x else "PersonY"
+    if tail_subject not in {None, named} and tail.subject != "thing":
         second = re.sub("Person[XY]", lambda m: _OTHER_NAME[m[0]], second)
     return head.text(person_x), second
 
@@ -162,7 +141,7 @@ def read_events(text: str, spans: Sequence[tuple[int, int]], *, said_by: Speaker
     events: list[Event] = []
     for i, (start, end) in enumerate(spans):
         inherited: Party | None = None
-        if i > 0 and not _SENTENCE_END.search(text[spans[i - 1][1] : start]):
+        if i > 0 and not SENTENCE_END.search(text[spans[i - 1][1] : start]):
             inherited = events[-1].subject
         events.append(read_event(text[start:end], said_by=said_by, inherited=inherited))
     return events
@@ -177,7 +156,7 @@ def reaction(text: str, *, said_by: Speaker) -> Event | None:
     Returns:
         None where the text does not call something it, that or this by an adjective.
     """
-    words = [word.lower() for word in _statement(written_out(text))]
+    words = [word.lower() for word in statement(written_out(text))]
     if len(words) < 3 or words[0] not in {"it", "that", "this"}:
         return None
     verb, rest = simple_present(words[1:])
@@ -201,250 +180,62 @@ def read_event(text: str, *, said_by: Speaker, inherited: Party | None = None) -
         inherited: The subject to take if none is said. Without it an order ("bring your own
             skateboard") is about the listener, everything else about the speaker.
     """
-    words = _statement(written_out(text))
-    parties = _parties(said_by)
+    words = statement(written_out(text))
     if not words:
         return Event((), inherited or said_by, explicit=False)
+    return _with_subject(words, said_by) or _without_subject(words, said_by, inherited)
+
+
+def _with_subject(words: list[str], said_by: Speaker) -> Event | None:
+    """Read a clause that says who it is about, or None."""
+    parties = parties_of(said_by)
     first = words[0].lower()
-    if first in _SUBJECTS:
-        party = parties[_SUBJECTS[first]]
-        rest = _people(_predicate(words[1:], plural=False), parties)
-        return Event((Mention(party), *rest), party, explicit=True)
-    if first in INDEFINITE and len(words) > 1 and _is_verbal(words[1].lower()):
+
+    def rest(verb: int, *, plural: bool = False) -> list[str | Mention]:
+        return mark_people(predicate(words[verb:], plural=plural), parties)
+
+    if first in SUBJECTS:
+        party = parties[SUBJECTS[first]]
+        return Event((Mention(party), *rest(1)), party, explicit=True)
+    if first in INDEFINITE and len(words) > 1 and is_verbal(words[1].lower()):
         plural = first in PLURAL_INDEFINITE
-        rest = _people(_predicate(words[1:], plural=plural), parties)
-        return Event((first, *rest), "thing", explicit=True)
+        return Event((first, *rest(1, plural=plural)), "thing", explicit=True)
     if first in THINGS:
-        return Event(
-            (first, *_people(_thing_predicate(words[1:], first), parties)), "thing", explicit=True
-        )
+        about_thing = mark_people(thing_predicate(words[1:], first), parties)
+        return Event((first, *about_thing), "thing", explicit=True)
     if first == "let" and len(words) > 2 and words[1].lower() in {"me", "us"}:
-        rest = _people(_predicate(words[2:], plural=False), parties)
-        return Event((Mention(said_by), *rest), said_by, explicit=True)
-    verb = _subject_end(words)
-    if verb:
-        owner = parties[_OWNERS[first]] if first in _OWNERS else "thing"
-        subject = _people(_uncapitalised(words[:verb]), parties)
-        plural = _is_plural(words[:verb])
-        return Event(
-            (*subject, *_people(_predicate(words[verb:], plural=plural), parties)),
-            owner,
-            explicit=True,
-        )
-    if len(words) > 1 and _describes(first, inherited) and words[1].lower() in PREPOSITIONS:
+        return Event((Mention(said_by), *rest(2)), said_by, explicit=True)
+    verb = subject_end(words)
+    if not verb:
+        return None
+    owner = parties[OWNERS[first]] if first in OWNERS else "thing"
+    subject = mark_people(uncapitalised(words[:verb]), parties)
+    plural = is_plural(words[:verb])
+    return Event((*subject, *rest(verb, plural=plural)), owner, explicit=True)
+
+
+def _without_subject(words: list[str], said_by: Speaker, inherited: Party | None) -> Event:
+    """Read a clause that takes its subject from the event before, or is an order."""
+    parties = parties_of(said_by)
+    first = words[0].lower()
+    if len(words) > 1 and describes(first, inherited) and words[1].lower() in PREPOSITIONS:
         words = ["is", *words]  # "tired of it"
-    if inherited == "thing" and _is_finite(first):
-        rest = _people(_predicate(words, plural=False), parties)
+    if inherited == "thing" and is_finite(first):
+        rest = mark_people(predicate(words, plural=False), parties)
         return Event(("it", *rest), "thing", explicit=False)
-    listener = parties["you"] if _is_order(words) else said_by
+    listener = parties["you"] if is_order(words) else said_by
     party = listener if inherited in (None, "thing") else inherited
     if not is_verb(first) and first not in AUXILIARIES | ADVERBS | {"not", "to"}:
         words = ["is", *words]  # "sorry to hear that"
-    return Event(
-        (Mention(party), *_people(_predicate(_uncapitalised(words), plural=False), parties)),
-        party,
-        explicit=False,
-    )
+    rest = mark_people(predicate(uncapitalised(words), plural=False), parties)
+    return Event((Mention(party), *rest), party, explicit=False)
 
 
 _OTHER_NAME = {"PersonX": "PersonY", "PersonY": "PersonX"}
-_SENTENCE_END = re.compile(r"[.!?]\s")
-_SUBJECTS = {
-    "i": "i",
-    "we": "i",
-    "you": "you",
-    "u": "you",
-    "ya": "you",
-    "he": "he",
-    "she": "he",
-    "they": "he",
-    "who": "he",
-}
-_OWNERS = {"my": "i", "our": "i", "your": "you", "ur": "you", "his": "he", "her": "he"}
-_OBJECTS = {
-    "me": "i",
-    "us": "i",
-    "myself": "i",
-    "ourselves": "i",
-    "you": "you",
-    "u": "you",
-    "ya": "you",
-    "yourself": "you",
-    "him": "he",
-    "himself": "he",
-    "herself": "he",
-    "he": "he",
-    "she": "he",
-    "i": "i",
-    "we": "i",
-}
-_POSSESSIVES = _OWNERS | {"mine": "i", "ours": "i", "yours": "you", "hers": "he"}
-_PLURAL_THINGS = frozenset({"these", "those"})
-
-
-def _parties(said_by: Speaker) -> dict[str, Party]:
-    return {
-        "i": said_by,
-        "you": "previous" if said_by == "responder" else "responder",
-        "he": "other",
-    }
 
 
 def _person_x(event: Event, said_by: Speaker) -> Party:
     return said_by if event.subject == "thing" else event.subject
-
-
-def _statement(words: list[str]) -> list[str]:
-    """Put the subject of a question before its auxiliary: "do you play" is "you do play"."""
-    if len(words) > 2 and words[0].lower() == "which" and words[2].lower() not in _SUBJECTS:
-        return ["it", *words[1:]]  # "which is cool", said of what went before
-    while words and words[0].lower() in QUESTIONS and len(words) > 2:
-        words = words[1:]
-    if len(words) < 3 or words[0].lower() not in AUXILIARIES:
-        return words
-    second = words[1].lower()
-    if second in _SUBJECTS or (second in THINGS and words[0].lower() not in {"do", "have"}):
-        return [words[1], words[0], *words[2:]]
-    if second == "not" and words[2].lower() in THINGS | _SUBJECTS.keys():
-        return [words[2], words[0], "not", *words[3:]]
-    if words[0].lower() in {"does", "did"} | MODALS and _begins_noun(words[1]):
-        verb = next((i for i in range(2, len(words)) if is_verb(words[i].lower())), 0)
-        if verb:
-            return [*words[1:verb], words[0], *words[verb:]]
-    return words
-
-
-def _begins_noun(word: str) -> bool:
-    return word.lower() in DETERMINERS or word[0].isupper()
-
-
-def _predicate(words: list[str], *, plural: bool) -> list[str]:
-    """Return a predicate in the simple present."""
-    verb, rest = simple_present(words)
-    return [*(_plural(verb) if plural else verb), *rest]
-
-
-def _plural(verb: list[str]) -> list[str]:
-    if not verb:
-        return []
-    *before, last = verb
-    agreed = {"is": "are", "doesn't": "don't", "has": "have"}
-    return [agreed.get(w, w) for w in before] + [
-        agreed.get(last, base_form(last) if is_verb(last) else last)
-    ]
-
-
-def _thing_predicate(words: list[str], subject: str) -> list[str]:
-    plural = subject in _PLURAL_THINGS or (
-        subject in {"here", "there"} and bool(words) and words[0].lower() in {"are", "were"}
-    )
-    return _predicate(words, plural=plural)
-
-
-def _subject_end(words: list[str]) -> int:
-    """Return the index of the verb behind a subject of several words, 0 if there is none.
-
-    Only sure signs count: an auxiliary, or a past form, behind at least one word that may be a
-    noun.
-    """
-    first = words[0].lower()
-    if first in AUXILIARIES | ADVERBS | {"not", "to"}:
-        return 0
-    determined = first in _OWNERS or first in NOT_VERBS
-    if len(words) > 1 and words[1].lower() in AUXILIARIES and not determined:
-        return 1
-    if len(words) > 2 and words[2].lower() in BE - {"be", "being"} and is_noun(words[1].lower()):
-        return 2  # "house cats are"
-    if is_verb(first) and not determined and not words[0][0].isupper():
-        return 0
-    for i, word in enumerate(words[1:], start=1):
-        lower = word.lower()
-        if lower in {"to", "that", "who", "which"} or (lower in _OBJECTS and i == 1):
-            return 0
-        if lower in AUXILIARIES and (lower in BE or not determined or i > 1):
-            return i
-        if i > int(determined) and is_past(lower):
-            return i
-        if determined and i > 1 and is_verb(lower) and not _is_noun_like(words, i):
-            return i
-    return 0
-
-
-def _is_verbal(word: str) -> bool:
-    return word in AUXILIARIES | ADVERBS or is_verb(word)
-
-
-def _is_noun_like(words: list[str], i: int) -> bool:
-    """Say whether the word at ``i`` is more likely a noun: it ends the clause or "of" follows."""
-    word = words[i].lower()
-    if base_form(word) != word and not word.endswith(("s", "ing")):
-        return False
-    return i + 1 >= len(words) or words[i + 1].lower() in AUXILIARIES | {"of", "and", "or"}
-
-
-def _is_plural(subject: list[str]) -> bool:
-    nouns = [word.lower() for word in subject if word.lower() not in ADVERBS]
-    if not nouns or nouns[0] in {"one", "each"}:
-        return False
-    if "and" in nouns:
-        return True
-    if subject[-1][0].isupper() and nouns[0] != "the":
-        return False  # a name
-    lower = nouns[-1]
-    return (lower.endswith("s") and not lower.endswith(("ss", "us", "is", "'s"))) or lower in {
-        "people",
-        "children",
-        "men",
-        "women",
-        "kids",
-        "parents",
-    }
-
-
-def _describes(word: str, inherited: Party | None) -> bool:
-    """Say whether a first word is an adjective; behind another event it is rather a past form."""
-    form = base_form(word) != word and not word.endswith("ing") and inherited is None
-    return is_adjective(word) and (form or word in {"busy", "free", "perfect", "ready"})
-
-
-def _is_finite(word: str) -> bool:
-    """Say whether a first verb has its own tense, so that it shares the subject before it."""
-    inflected = is_verb(word) and base_form(word) != word and not word.endswith("ing")
-    return word in AUXILIARIES or inflected
-
-
-def _is_order(words: list[str]) -> bool:
-    first = words[0].lower()
-    if first in FEELINGS or first in AUXILIARIES - {"do", "be"} or not is_verb(first):
-        return False
-    return base_form(first) == first
-
-
-def _uncapitalised(words: list[str]) -> list[str]:
-    first = words[0].lower()
-    common = first in NOT_VERBS or first in _POSSESSIVES or is_verb(first)
-    return [first, *words[1:]] if common else words
-
-
-def _people(words: list[str], parties: dict[str, Party]) -> list[str | Mention]:
-    """Replace the words for people by mentions."""
-    out: list[str | Mention] = []
-    for i, word in enumerate(words):
-        lower = word.lower()
-        following = words[i + 1].lower() if i + 1 < len(words) else ""
-        before = out[-1] if out else None
-        if lower == "her" and (not following or following in AFTER_OBJECT):
-            out.append(Mention(parties["he"]))
-        elif lower in _POSSESSIVES:
-            out.append(Mention(parties[_POSSESSIVES[lower]], possessive=True))
-        elif lower in _OBJECTS and (lower != "us" or before != "the"):
-            out.append(Mention(parties[_OBJECTS[lower]]))
-        elif isinstance(before, Mention) and words[i - 1].lower() in {"i", "he", "she", "we"}:
-            agrees = (is_verb(lower) or lower in AUXILIARIES) and lower not in MODALS
-            out.append(present(lower) if agrees else word)
-        else:
-            out.append(word)
-    return out
 
 
 def _joined(words: Iterable[str]) -> str:

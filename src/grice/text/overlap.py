@@ -5,11 +5,11 @@ Scores of graphs and of situated pairs are built from these counts.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice.errors import GriceError
+from grice.text.tokens import ROUGE_TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +19,6 @@ __all__ = ["Counts", "common_length", "count_ngrams", "shared", "stem", "stems"]
 Counts: TypeAlias = dict[tuple[str, ...], int]
 """How often each n-gram occurs."""
 
-ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
 UNSTEMMED = 3
 """Words up to this length are not stemmed."""
 
@@ -45,7 +44,8 @@ def shared(mine: Counts, other: Counts) -> int:
 def stems(text: str) -> tuple[str, ...]:
     """Return the words of a text in lower case, stemmed as rouge-score does."""
     return tuple(
-        word if len(word) <= UNSTEMMED else stem(word) for word in ROUGE_TOKEN.findall(text.lower())
+        word if len(word) <= UNSTEMMED else stem(word)
+        for word in ROUGE_TOKENS.findall(text.lower())
     )
 
 

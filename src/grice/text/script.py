@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from itertools import islice
+
+from grice.text.tokens import LATIN_ALPHANUMERIC
 
 __all__ = ["unreadable"]
 
 LETTERS = 2000
 """Letters looked at: the script of a text shows in its beginning."""
-_WORD = re.compile(r"[A-Za-z0-9]")
 LATIN_END = "\u0250"
 """The first character behind the Latin blocks of Unicode."""
 
@@ -26,7 +26,7 @@ def unreadable(text: str) -> str | None:
     (None, 'holds no word', 'is not in Latin letters')
     """
     if text.isascii():
-        return None if _WORD.search(text) else "holds no word"
+        return None if LATIN_ALPHANUMERIC.search(text) else "holds no word"
     letters = list(islice((c for c in text if c.isalpha()), LETTERS))
     if not letters:
         return None if any(c.isdigit() for c in text) else "holds no word"

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.runtime.heads import sigmoid
+from grice.numeric import sigmoid
 from grice.stats.accuracy import balanced_accuracy
 from grice.stats.correlations import correlation
 from grice.stats.dependent import compare_correlations

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from grice.numeric import logistic
 from grice.runtime.blas import single_threaded
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def fit_logistic(
     with single_threaded():
         for _ in range(STEPS):
             logits = _times(x, solution)
-            chance = 0.5 * (1 + np.tanh(0.5 * logits))
+            chance = logistic(logits)
             slope = _back(x, share * (chance - y)) + ridge * solution
             if np.abs(slope).max() < tolerance:
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from grice.runtime.protocols import Encoder, PairClassifier
 from grice.training.adapt import adapt
 from grice.training.bundle import check_folder, save_head
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.runtime.bundle import CardValue
-    from grice.scoring.models import Models
+    from grice.runtime.models import Models
     from grice.training.adapt import Report
     from grice.training.labelled import Labelled
 
@@ -50,8 +51,8 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
     beneath = models.bundle(reference)
     adapted = adapt(
         data,
-        models.open(f"bundle:{beneath.card.encoder}"),  # type: ignore[arg-type]
-        models.open(reference),  # type: ignore[arg-type]
+        models.open(f"bundle:{beneath.card.encoder}", Encoder),
+        models.open(reference, PairClassifier),
         seed=seed,
     )
     facts = {

@@ -1,4 +1,4 @@
-"""Fitting the head of a :class:`~grice.runtime.replies.ReplyHead`.
+"""Fitting the head of a :class:`~grice.metrics.engagement.replies.ReplyHead`.
 
 Log odds of a reply being of the positive class, linear in countable features and in frozen
 vectors. Labels of several sources can be fitted together: each keeps a level of its own, and all
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.files import replacing
-from grice.runtime.heads import Mlp
-from grice.runtime.replies import (
+from grice.metrics.engagement.replies import (
     BLOCKS,
     Scale,
     block_sizes,
@@ -22,6 +21,7 @@ from grice.runtime.replies import (
     reply_features,
     reply_scalars,
 )
+from grice.runtime.heads import Mlp
 from grice.training.logistic import Linear, balanced, fit_logistic
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.metrics.engagement.replies import Array
     from grice.runtime.protocols import Encoder, Pair, PairClassifier
-    from grice.runtime.replies import Array
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

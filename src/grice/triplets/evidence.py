@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING
 
 from grice.knowledge.candidates import Candidate, allowed, are_whole, worded
 from grice.knowledge.clauses import CHARACTERS, said_events
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
+from grice.knowledge.extraction import (
+    KINDS,
+    RELATIONS,
+    ExtractedTriple,
+    Extraction,
+    TripleExtractor,
+    check_kinds,
+)
 from grice.knowledge.extractor import not_english
 from grice.knowledge.mapping import find_mapping
 from grice.knowledge.schema import load_schema
 from grice.records import Conversation, Span, Turn
 from grice.runtime.protocols import TaggedSpan
+from grice.runtime.registry import NoSettings, dependencies_of, model_kind
 from grice.triplets.find import Wanted, read_all
+from grice.triplets.models import TripletModels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,11 +36,12 @@ if TYPE_CHECKING:
 
     from grice.knowledge.clauses import Said
     from grice.knowledge.extraction import Exchange, Kind
-    from grice.text.events import Speaker
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.registry import Opener
+    from grice.text.people import Speaker
     from grice.triplets.find import Found, Link
-    from grice.triplets.models import TripletModels
 
-__all__ = ["LinkExtractor"]
+__all__ = ["LinkExtractor", "link_extractor"]
 
 PREVIOUS, REPLY = range(2)
 """Turns of an exchange."""
@@ -163,3 +173,13 @@ def _nearest(said: Sequence[Said], span: Span) -> Said | None:
 
     best = max(said, key=shared, default=None)
     return best if best is not None and shared(best) > 0 else None
+
+
+@model_kind(
+    "link-extractor", answers="triples of a reply", protocol=TripleExtractor, settings=NoSettings
+)
+def link_extractor(bundle: Bundle, _: NoSettings, opener: Opener) -> LinkExtractor:
+    """Open the heads below."""
+    (below,) = dependencies_of(bundle.card)
+    models = opener.part(bundle, below, TripletModels, "links")
+    return LinkExtractor(models, opener.fingerprint(below))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
+from grice.text.tokens import UNICODE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ def near_duplicates(texts: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _grams(text: str) -> set[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.lower())
+    words = UNICODE_WORDS.findall(text.lower())
     return {tuple(words[i : i + GRAM]) for i in range(len(words) - GRAM + 1)}
 
 

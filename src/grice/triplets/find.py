@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
+from grice.numeric import sigmoid
 from grice.records import Span
-from grice.runtime.heads import sigmoid
 from grice.triplets.connectives import said_links
 from grice.triplets.heads import Sides
 from grice.triplets.reading import read_texts

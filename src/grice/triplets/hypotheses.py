@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal, TypeAlias
 
 from grice.knowledge.schema import load_schema
+from grice.text.tokens import WORDS_OR_MARKS
 from grice.text.verbs import base_form
 
 __all__ = ["Wording", "hypothesis", "lemmatised", "surface_of"]
@@ -15,7 +15,6 @@ Wording: TypeAlias = Literal["raw", "lemmatised", "released"]
 ``released``: base forms without spaCy's stop words, which lose "not" in 421 of 452 negated spans;
 only the table of the release has it."""
 
-_WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\S")
 
 NEGATIONS = {
     "n't": "not", "can't": "can not", "cannot": "can not", "won't": "will not",
@@ -57,7 +56,7 @@ def lemmatised(span: str) -> str:
     >>> lemmatised("won't keep you waiting")
     'will not keep you wait'
     """
-    return " ".join(_lemma(word) for word in _WORD.findall(span)) or span
+    return " ".join(_lemma(word) for word in WORDS_OR_MARKS.findall(span)) or span
 
 
 def _lemma(word: str) -> str:

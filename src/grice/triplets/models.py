@@ -9,6 +9,9 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError, InputError
+from grice.runtime.memo import MemoEncoder
+from grice.runtime.registry import Settings, encoder_of, model_kind, read_settings
+from grice.runtime.spans import SpanHead, SpanSettings
 from grice.triplets.connectives import Nouns
 from grice.triplets.decoder import Decoder
 from grice.triplets.heads import LinkHead, LinkHeads
@@ -24,12 +27,12 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Hidden
-    from grice.runtime.memo import MemoEncoder
     from grice.runtime.protocols import TaggedSpan
+    from grice.runtime.registry import Opener
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["TripletEncoder", "TripletModels", "open_folder", "open_lower", "open_triplets"]
+__all__ = ["TripletEncoder", "TripletModels", "open_folder", "open_lower", "triplet_heads"]
 
 
 class TripletEncoder(Protocol):
@@ -98,32 +101,43 @@ class _Settings(msgspec.Struct):
     weights: tuple[float, ...] = ()
 
 
-def open_triplets(bundle: Bundle, encoder: MemoEncoder, events: Bundle) -> TripletModels:
-    """Return the models of a bundle of kind ``triplet-heads``.
+class TripletSettings(Settings, frozen=True):
+    """Of a bundle of kind ``triplet-heads``.
 
-    Args:
-        bundle: The opened bundle, with ``links.npz`` and perhaps ``nouns.txt``.
-        encoder: The encoder the heads were fitted on.
-        events: The bundle of kind ``span-head`` whose events links are looked for between.
+    Attributes:
+        level: Log odds from which on a triplet counts as entailed.
+        levels: Of each relation, log odds that only few pairs of everyday talk are above.
+        events: Reference of the tagger whose events links are looked for between.
     """
-    from grice.runtime.spans import SpanHead
+
+    level: float
+    levels: tuple[float, ...]
+    events: str = "bundle:events"
+
+
+@model_kind("triplet-heads", answers="links", protocol=TripletModels, settings=TripletSettings)
+def triplet_heads(bundle: Bundle, settings: TripletSettings, opener: Opener) -> TripletModels:
+    """Open ``links.npz`` and perhaps ``nouns.txt``."""
+    events = opener.bundle(settings.events)
+    spans = read_settings(events, SpanSettings)
 
     def tagger(hidden: Callable[[Sequence[str]], Sequence[Hidden]]) -> EventTagger:
-        return SpanHead(events.card.settings, events.folder, hidden, events.digest)
+        return SpanHead(spans, events.folder, hidden, events.digest)
 
-    level = bundle.card.settings.get("level")
-    if not isinstance(level, int | float):
-        raise BundleError(f"{bundle.folder / 'card.toml'}: settings.level: a number is needed")
     links = LinkHeads([LinkHead(bundle.path("links.npz"))])
-    levels = bundle.card.settings.get("levels")
-    if not isinstance(levels, list) or len(levels) != len(links.relations):
+    if len(settings.levels) != len(links.relations):
         raise BundleError(
             f"{bundle.folder / 'card.toml'}: settings.levels: {len(links.relations)} numbers, one "
             f"per relation, are needed"
         )
-    found = tuple(float(str(one)) for one in levels)
+    encoder = encoder_of(bundle, opener, MemoEncoder)
     return TripletModels(
-        links, float(level), encoder, levels=found, tagger=tagger, nouns=_nouns(bundle)
+        links,
+        settings.level,
+        encoder,
+        levels=settings.levels,
+        tagger=tagger,
+        nouns=_nouns(bundle),
     )
 
 

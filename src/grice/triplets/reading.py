@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from grice.numeric import unit_vector
+from grice.text.tokens import SENTENCE_BREAK
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -24,8 +27,6 @@ NEW = 700
 """Characters of a text that one window reads for the first time."""
 BEFORE = 250
 """Characters before them that it reads again, for what they refer to."""
-
-_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class TextReading(NamedTuple):
@@ -54,8 +55,7 @@ class TextReading(NamedTuple):
         first, end = self.tokens(place)
         if first == end:
             return np.zeros(self.states.shape[1], np.float32)
-        found = self.states[first:end].mean(axis=0, dtype=np.float32)
-        return np.asarray(found / max(float(np.linalg.norm(found)), 1e-9), np.float32)
+        return unit_vector(self.states[first:end].mean(axis=0, dtype=np.float32))
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
@@ -67,7 +67,7 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
     cuts = [0]
     while len(text) - cuts[-1] > NEW + BEFORE:
         stretch = text[cuts[-1] : cuts[-1] + NEW]
-        ends = [m.end() for m in _BREAK.finditer(stretch)]
+        ends = [m.end() for m in SENTENCE_BREAK.finditer(stretch)]
         ends = ends or [m.end() for m in re.finditer(r"\s+", stretch)]
         cuts.append(cuts[-1] + (max(ends, default=0) or NEW))
     cuts.append(len(text))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.runtime.embedded import Hidden
 from grice.text.lexicon import look_up
+from grice.text.tokens import SPAN_TOKENS
 from grice.text.wordlists import (
     ADVERBS,
     AUXILIARIES,
@@ -44,7 +45,6 @@ LONG_WORD = 6
 MOST = 5
 """Words of a thing; a longer run is a list or no English."""
 
-_WORD = re.compile(r"[A-Za-z][\w'-]*|\d[\w.,%]*|[^\w\s]")
 _MARKS = " .,!?;:"
 _JOINS = re.compile(
     r"\s+(?:after|and|as|because|before|but|cause|cuz|if|or|since|so|that|then|unless|until|when|"
@@ -176,7 +176,7 @@ def things(text: str) -> list[Place]:
     found: list[Place] = []
     run: list[re.Match[str]] = []
     after = ""
-    for match in [*_WORD.finditer(text), None]:
+    for match in [*SPAN_TOKENS.finditer(text), None]:
         if match is not None and _belongs(match[0], after, opened=bool(run)):
             run.append(match)
             after = match[0].lower()

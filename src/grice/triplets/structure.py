@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from grice.text.tokens import WORDS_AND_COMMAS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -47,7 +49,6 @@ STRUCTURE = PLAIN + 2 * len(EDGES) + len(CUES)
 """Numbers per pair of spans."""
 
 _MARK = re.compile(r"[.?!]")
-_WORD = re.compile(r"[\w']+|,")
 
 
 class Layout(NamedTuple):
@@ -120,7 +121,7 @@ def structure(
     side = 0 if tail_at[0] >= head_at[0] else len(EDGES)
     found[PLAIN + side + bisect_left(EDGES, gap + 1) - 1] = 1
     if gap <= NEAR:
-        said = set(_WORD.findall(layout.text[before[1] : after[0]].lower()))
+        said = set(WORDS_AND_COMMAS.findall(layout.text[before[1] : after[0]].lower()))
         said |= {"n't"} if any(word.endswith("n't") for word in said) else set()
         offset = PLAIN + 2 * len(EDGES)
         for i, cue in enumerate(CUES):
@@ -129,4 +130,4 @@ def structure(
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))
+    return set(WORDS_AND_COMMAS.findall(text.lower()))

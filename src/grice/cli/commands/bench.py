@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, cache_folder, load_grader
+from grice.cli.options import add_metric_options, cache_folder, load_grader
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         if len(benches) == 1 and not found[0] and workshop.missing:
             raise InputError(next(iter(workshop.missing.values())))
         for problem in workshop.missing.values():
-            from grice.cli._terminal import warn
+            from grice.cli.terminal import warn
 
             warn(problem)
     if arguments.page:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
     from grice.evaluation.datasets import data_folder
     from grice.evaluation.workshop import Workshop
-    from grice.scoring.models import Models, default_workers
+    from grice.runtime.models import Models, default_workers
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
         arguments.metrics = ",".join(names)
@@ -100,7 +100,7 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
 
     found = list(figures(bench, workshop))
     for first, second in equal_rows(found):
-        from grice.cli._terminal import warn
+        from grice.cli.terminal import warn
 
         warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
     won = list(wins(bench, found, workshop))
@@ -138,7 +138,7 @@ def _write_page(folder: Path, page: Path) -> None:
 
 
 def _list(benches: Sequence[Bench]) -> int:
-    from grice.cli._tables import print_table
+    from grice.cli.tables import print_table
 
     print_table(("bench", "about"), [(bench.name, bench.title) for bench in benches], words=2)
     return 0

@@ -91,7 +91,7 @@ def _apply(arguments: argparse.Namespace) -> int:
 
 
 def _print(calibration: Calibration) -> None:
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     rows = []
     for fitted in calibration.maps:

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(result: CompareResult) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     print_lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
     columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
@@ -84,7 +84,7 @@ def _print(result: CompareResult) -> None:
 
 
 def _row(metric: MetricDifference) -> Sequence[str]:
-    from grice.cli._tables import bounds, number
+    from grice.cli.tables import bounds, number
 
     comparison = metric.comparison
     if comparison is None or metric.baseline is None or metric.other is None:
@@ -121,7 +121,7 @@ def _short(text: str) -> str:
 
 
 def _print_moved(moved: MovedConversation) -> None:
-    from grice.cli._tables import number, print_lines
+    from grice.cli.tables import number, print_lines
 
     print_lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
     for item in moved.items:

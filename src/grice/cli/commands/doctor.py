@@ -40,14 +40,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the diagnosis; the exit status is 1 if the promise does not hold, else 0."""
-    from grice.cli._options import cache_folder
-    from grice.cli._output import print_json
-    from grice.cli._terminal import warn
+    from grice.cli.options import cache_folder
+    from grice.cli.output import print_json
+    from grice.cli.terminal import warn
     from grice.metrics.registry import find_metrics
+    from grice.runtime.registry import plugin_problems
     from grice.scoring.doctor import diagnose
 
     registry = find_metrics(arguments.plugin)
-    for problem in registry.problems:
+    for problem in (*registry.problems, *plugin_problems()):
         warn(problem)
     names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
     diagnosis = diagnose(registry, names, mode=arguments.mode, cache=cache_folder())
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(diagnosis: Diagnosis) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     _print_facts(diagnosis)
     if diagnosis.arrangements:
@@ -81,7 +82,7 @@ def _print_facts(diagnosis: Diagnosis) -> None:
     from rich.text import Text
 
     from grice.cli._clean import visible
-    from grice.cli._terminal import console
+    from grice.cli.terminal import console
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -134,7 +135,7 @@ def _arrangement_cell(tried: Arrangement) -> str:
 
 
 def _distance_row(distance: Distance) -> tuple[str, ...]:
-    from grice.cli._tables import number
+    from grice.cli.tables import number
 
     if distance.note:
         return (distance.metric, distance.note, "–", "–", "–")

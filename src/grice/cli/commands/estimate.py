@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(result: EstimateResult) -> None:
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     print_lines(
         [f"{result.labelled:,} rated and {result.unlabelled:,} other {result.unit}s"], style="bold"

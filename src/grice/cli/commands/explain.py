@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, load_grader
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
+from grice.cli.options import add_metric_options, load_grader
 from grice.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the reply and print the evidence."""
-    from grice.cli._terminal import print_scores
+    from grice.cli.terminal import print_scores
     from grice.records import to_json
 
     conversation = _conversation(arguments)
@@ -66,7 +66,7 @@ def _try_changes(
     conversation: Conversation,
     scores: Sequence[Score],
 ) -> None:
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
     from grice.evaluation.counterfactuals import best_of_each_kind, counterfactuals
     from grice.records import to_json
 

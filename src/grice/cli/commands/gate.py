@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(result: GateResult) -> None:
-    from grice.cli._tables import print_lines
+    from grice.cli.tables import print_lines
 
     for check in result.checks:
         style = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}[check.verdict]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli._emit import emit
-from grice.cli._options import add_metric_options, load_grader, positive
 from grice.cli._status import PARTIAL
+from grice.cli.options import add_metric_options, load_grader, positive
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(result: HealthResult) -> None:
-    from grice.cli._tables import print_limits, print_lines, print_table
+    from grice.cli.tables import print_limits, print_lines, print_table
     from grice.metrics.limits import summed_up
 
     print_lines([f"{result.conversations:,} of {counted(result.of, 'conversation')}"], style="bold")
@@ -69,7 +69,7 @@ def _print(result: HealthResult) -> None:
 
 
 def _rows(card: HealthCard) -> list[tuple[str, str, str, str]]:
-    from grice.cli._tables import bounds
+    from grice.cli.tables import bounds
 
     rows = []
     for what, estimate, form in (

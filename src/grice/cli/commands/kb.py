@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._kb_open import SHIPPED
-from grice.cli._options import positive
+from grice.cli.options import positive
 
 if TYPE_CHECKING:
     import argparse

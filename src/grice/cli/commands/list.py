@@ -26,24 +26,28 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list or the page."""
-    from grice.cli._terminal import warn
-    from grice.metrics.page import metric_page
+    from grice.cli.terminal import warn
+    from grice.metrics.page import metric_page, model_cards
     from grice.metrics.registry import find_metrics
+    from grice.runtime.registry import plugin_problems
 
     registry = find_metrics(arguments.plugin)
-    for problem in registry.problems:
+    for problem in (*registry.problems, *plugin_problems()):
         warn(problem)
     if arguments.json:
         sys.stdout.write(_as_json(registry, arguments.metric) + "\n")
     elif arguments.metric:
-        sys.stdout.write(metric_page(registry.named(arguments.metric)))
+        metric = registry.named(arguments.metric)
+        sys.stdout.write(metric_page(metric))
+        for title, card in model_cards(metric):
+            sys.stdout.write(f"\n## {title}\n\n{card}")
     else:
         _print_lists(registry)
     return 0
 
 
 def _print_lists(registry: Registry) -> None:
-    from grice.cli._tables import print_limits, print_lines, print_table
+    from grice.cli.tables import print_limits, print_lines, print_table
     from grice.formats import FORMATS
     from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
     from grice.metrics.limits import summed_up
@@ -68,12 +72,15 @@ def _print_lists(registry: Registry) -> None:
 def _as_json(registry: Registry, name: str | None) -> str:
     import msgspec
 
+    from grice.metrics.declaration import Metric
     from grice.metrics.limits import explained
 
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
+    # Protocols are classes: they say something to code alone.
+    fields = [field for field in Metric.__struct_fields__ if field != "protocols"]
     rows = [
         {
-            **{field: getattr(metric, field) for field in metric.__struct_fields__},
+            **{field: getattr(metric, field) for field in fields},
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
             "does_not_see": explained(metric.name),

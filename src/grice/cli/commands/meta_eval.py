@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, load_grader, positive
 from grice.cli._status import PARTIAL
+from grice.cli.options import add_metric_options, load_grader, positive
 
 if TYPE_CHECKING:
     import argparse
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables, and write them where asked."""
     from grice.cli._meta import print_block
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.errors import InputError
     from grice.evaluation.meta import meta_evaluate
     from grice.report.meta_tables import as_json, write_results
@@ -116,7 +116,7 @@ def _names(arguments: argparse.Namespace) -> list[str]:
 
 
 def _list_sets() -> int:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
     from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
 

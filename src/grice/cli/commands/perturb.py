@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Write the broken conversations; the exit status is 4 if records could not be read."""
     from grice.cli._reading import conversations
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.errors import RecordError
     from grice.files import write_lines
     from grice.perturb.run import named
@@ -80,7 +80,7 @@ def _material(
 def _lines(
     sound: Sequence[Conversation], kinds: Sequence[Perturbation], seed: int, material: Material
 ) -> Iterator[str]:
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.perturb.run import perturb
     from grice.records import to_json
 
@@ -116,7 +116,7 @@ def _noted(
 def _list() -> int:
     from rich.table import Table
 
-    from grice.cli._terminal import console
+    from grice.cli.terminal import console
     from grice.perturb.mixture import MIXTURES, mixture
     from grice.perturb.registry import find_perturbations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli._emit import emit
-from grice.cli._options import add_metric_options, load_grader, positive
 from grice.cli._status import PARTIAL
+from grice.cli.options import add_metric_options, load_grader, positive
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(result: SanityResult) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     of = counted(result.of, "conversation")
     print_lines([f"{result.conversations:,} of {of}, one reply each"], style="bold")
@@ -73,7 +73,7 @@ def _print(result: SanityResult) -> None:
 
 
 def _row(row: SanityRow) -> Sequence[str]:
-    from grice.cli._tables import bounds, number
+    from grice.cli.tables import bounds, number
 
     counts = (f"{n:,}" for n in (row.lower, row.tied, row.higher, row.abstained))
     rate = row.rate.value if row.rate else None

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import add_metric_options, load_grader
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
+from grice.cli.options import add_metric_options, load_grader
 from grice.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.cli._report import Report
-    from grice.errors import RecordError
     from grice.formats import Reading
-    from grice.records import Conversation
     from grice.scoring.run import Listener, Scorer
-    from grice.scoring.sink import Sink
     from grice.scoring.summary import Summary
 
 HELP = "score every reply of files of conversations"
@@ -71,128 +68,85 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli._status` for the exit status."""
-    from grice.cli._terminal import warn
+    from grice.batch import judged_nobody
+    from grice.cli.terminal import warn
     from grice.formats import read
-    from grice.scoring.run import run as run_scoring
-    from grice.scoring.sink import ScoreFile
 
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
         ]
         scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
-        report = None if arguments.report is None else _open_report(arguments, scorer, stack)
-        listeners: list[Listener] = [] if report is None else [report]
-        sink = _sink(arguments, _identity(arguments, scorer), stack)
-        if sys.stderr.isatty():
-            listeners.append(_open_progress(readings, stack))
-        try:
-            summary = run_scoring(_records(arguments, readings), scorer, sink, listeners)
-        except KeyboardInterrupt:
-            if isinstance(sink, ScoreFile):
-                warn(f"{arguments.output} is unfinished; the same command goes on")
-            raise
-        if report is not None:
-            report.finish(summary)
+        summary = _score(arguments, readings, scorer)
     _show(arguments, readings, summary)
-    if summary.turns > 0 and _unheard(scorer, summary):
-        warn(f"no turn is by {' or '.join(arguments.speaker)}: --speaker takes names and roles as "
-             "the file writes them")  # fmt: skip
+    if judged_nobody(summary, scorer):
+        speakers = " or ".join(arguments.speaker)
+        warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
         return UNUSABLE
     return _status(summary)
 
 
+def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: Scorer) -> Summary:
+    from grice.batch import keeps_unfinished, score_readings
+    from grice.cli.terminal import warn
+
+    shown = arguments.json or not sys.stdout.isatty()
+    output = arguments.output or ("-" if shown else None)
+    with _progress(readings) as listeners:
+        try:
+            return score_readings(
+                readings,
+                scorer,
+                output,
+                format=arguments.format,
+                bad_records=arguments.bad_records,
+                resume=arguments.resume,
+                report=arguments.report,
+                command=shlex.join(["grice", *sys.argv[1:]]),
+                listeners=listeners,
+            )
+        except KeyboardInterrupt:
+            if keeps_unfinished(output):
+                warn(f"{output} is unfinished; the same command goes on")
+            raise
+
+
+@contextmanager
+def _progress(readings: Sequence[Reading]) -> Iterator[list[Listener]]:
+    """Draw a progress bar on a terminal."""
+    if not sys.stderr.isatty():
+        yield []
+        return
+    from grice.cli._progress import Progress
+
+    with Progress(readings) as progress:
+        yield [progress]
+
+
 def _status(summary: Summary) -> int:
     """Return the exit status of a finished run, and say what is missing from it."""
-    from grice.cli._terminal import one_line, warn
+    from grice.cli.terminal import one_line, warn
 
     for metric in summary.metrics:
         if failed := metric.counts.get("failed", 0):
-            total = sum(metric.counts.values())
-            warn(f"{metric.metric}: {failed:,} of {counted(total, 'score')} failed, the first: "
-                 f"{one_line(metric.failure or '')}")  # fmt: skip
+            scores = counted(sum(metric.counts.values()), "score")
+            reason = one_line(metric.failure or "")
+            warn(f"{metric.metric}: {failed:,} of {scores} failed, the first: {reason}")
     if not summary.skipped and not summary.failed:
         return DONE
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
 
-def _unheard(scorer: Scorer, summary: Summary) -> bool:
-    """Return whether a speaker was asked for whom nobody heard: no reply was judged."""
-    judged = [
-        sum(one.counts.values())
-        for one, loaded in zip(summary.metrics, scorer.metrics, strict=True)
-        if loaded.metric.judges == "response"
-    ]
-    return bool(scorer.speakers and judged) and not any(judged)
-
-
-def _open_report(arguments: argparse.Namespace, scorer: Scorer, stack: ExitStack) -> Report:
-    from grice.cli._report import Report
-
-    return stack.enter_context(Report(arguments.report, ", ".join(arguments.files), scorer))
-
-
-def _open_progress(readings: Sequence[Reading], stack: ExitStack) -> Listener:
-    from grice.cli._progress import Progress
-
-    return stack.enter_context(Progress(readings))
-
-
-def _records(
-    arguments: argparse.Namespace, readings: Sequence[Reading]
-) -> Iterator[Conversation | RecordError]:
-    from msgspec.structs import replace
-
-    from grice.errors import RecordError
-
-    for reading in readings:
-        for record in reading:
-            if isinstance(record, RecordError):
-                if arguments.bad_records == "fail":
-                    raise record
-                yield record
-            elif len(readings) > 1:
-                # Ids are unique within a file only.
-                yield replace(record, meta={"file": reading.source, **record.meta})
-            else:
-                yield record
-
-
-def _is_file(output: str | None) -> bool:
-    return output not in (None, "-", "/dev/stdout")
-
-
-def _identity(arguments: argparse.Namespace, scorer: Scorer) -> str:
-    """Return whatever decides the lines of the output; a run goes on only if it agrees."""
-    parts = [loaded.signature for loaded in scorer.metrics]
-    parts += [f"speaker={speaker}" for speaker in sorted(scorer.speakers)]
-    parts += [f"file={file}" for file in arguments.files]
-    return " ".join([*parts, f"format={arguments.format}"])
-
-
-def _sink(arguments: argparse.Namespace, identity: str, stack: ExitStack) -> Sink:
-    from grice.files import destination, streaming
-    from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
-
-    if _is_file(arguments.output):
-        path = Path(arguments.output)
-        if destination(path) is None:
-            return ScoreStream(stack.enter_context(streaming(path)), identity, path)
-        return ScoreFile(path, identity, resume=arguments.resume)
-    if arguments.output or arguments.json or not sys.stdout.isatty():
-        return ScoreStream(sys.stdout.buffer, identity)
-    return NoSink(identity)
-
-
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
-    from grice.cli._terminal import print_summary, warn
-    from grice.records import to_json
+    from grice.cli.output import print_json
+    from grice.cli.terminal import print_summary, warn
 
     for reading in readings:
         warn(f"{reading.source}: read as {reading.format}")
-    if _is_file(arguments.output) and arguments.json:
-        sys.stdout.write(to_json(summary) + "\n")
-    elif _is_file(arguments.output) or (sys.stdout.isatty() and not arguments.json):
+    to_file = arguments.output not in (None, "-", "/dev/stdout")
+    if to_file and arguments.json:
+        print_json(summary)
+    elif to_file or (sys.stdout.isatty() and not arguments.json):
         print_summary(summary)
     elif summary.skipped:
         for problem in summary.problems:

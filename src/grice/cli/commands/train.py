@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli._reading import conversations
     from grice.evaluation.trained import record_texts
     from grice.records import to_json
-    from grice.scoring.models import Models, default_workers
+    from grice.runtime.models import Models, default_workers
     from grice.training.labelled import labelled_replies, true_and_false_replies
     from grice.training.own import train
 
@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(report: Report, arguments: argparse.Namespace) -> None:
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     print_lines(
         [

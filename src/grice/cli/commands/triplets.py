@@ -11,8 +11,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._options import positive
 from grice.cli._status import PARTIAL
+from grice.cli.options import positive
 from grice.errors import counted
 
 if TYPE_CHECKING:
@@ -99,14 +99,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Print or write a line per link; the exit status is 4 if records could not be read."""
     if "action" in arguments:
         return _stats(arguments) if arguments.action == "stats" else _convert(arguments)
-    from grice.cli._options import cache_folder
     from grice.cli._reading import conversations
-    from grice.cli._terminal import warn
+    from grice.cli.options import cache_folder
+    from grice.cli.terminal import warn
     from grice.errors import ModelError, RecordError
     from grice.files import write_lines, write_text
     from grice.knowledge.schema import load_schema
     from grice.records import to_json
-    from grice.scoring.models import Models, default_workers
+    from grice.runtime.models import Models, default_workers
     from grice.triplets.drawing import links_page
     from grice.triplets.find import Wanted, find_all
     from grice.triplets.models import TripletModels
@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _annotated(arguments: argparse.Namespace) -> tuple[list[Dialogue], int]:
     """Return the annotated dialogues of all files, and how many triplets were left out."""
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.triplets.brat import read_brat
     from grice.triplets.files import read_dialogues
 
@@ -179,7 +179,7 @@ def _annotated(arguments: argparse.Namespace) -> tuple[list[Dialogue], int]:
 
 def _stats(arguments: argparse.Namespace) -> int:
     """Print every count beside the printed one; the exit status is 4 if triplets were left out."""
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
     from grice.records import to_json
     from grice.triplets.statistics import compare_counts
 
@@ -207,7 +207,7 @@ def _shown(value: Value | None) -> str:
 
 def _convert(arguments: argparse.Namespace) -> int:
     """Write annotated dialogues in the other form; the exit status is 4 if some were left out."""
-    from grice.cli._terminal import warn
+    from grice.cli.terminal import warn
     from grice.triplets.brat import write_brat
     from grice.triplets.files import write_dialogues
 

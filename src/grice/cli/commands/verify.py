@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grice.cli._emit import emit, names
-from grice.cli._options import add_metric_options, destination, load_grader
+from grice.cli.options import add_metric_options, destination, load_grader
 from grice.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _load(arguments: argparse.Namespace, wanted: Sequence[str], how: Stated) -> 
 
 
 def _print(result: VerifyResult) -> None:
-    from grice.cli._tables import print_lines, print_table
+    from grice.cli.tables import print_lines, print_table
 
     print_lines([f"{result.file}: {counted(result.scores, 'score')} re-derived"], style="bold")
     print_table(
@@ -132,7 +132,7 @@ def _faithful(arguments: argparse.Namespace) -> int:
 
 
 def _print_faithful(result: FaithfulResult) -> None:
-    from grice.cli._tables import bounds, number, print_lines, print_table
+    from grice.cli.tables import bounds, number, print_lines, print_table
 
     replies = counted(result.replies, "reply", "replies")
     print_lines([f"{result.metric}: {replies} with evidence"], style="bold")

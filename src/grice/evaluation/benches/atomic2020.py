@@ -24,7 +24,7 @@ from grice.knowledge.generative import plain_event
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.situated.captions import ORDERS, bleu_counts, rouge_l
-from grice.stats.estimate import group_codes
+from grice.stats.inputs import group_codes
 from grice.stats.resample import estimate, resample
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from grice.evaluation.workshop import Workshop
     from grice.knowledge.generative import GenerativeKnowledge
     from grice.knowledge.protocols import KnowledgeBase
-    from grice.stats.estimate import Estimate, Floats
+    from grice.stats.estimate import Estimate
+    from grice.stats.inputs import Floats
 
     Tails: TypeAlias = list[list[str]]
 
@@ -76,7 +77,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     names = {"generated": GENERATED, "retrieved": STORED, "retrieved and generated": BOTH}
     for row, reference in names.items():
         knowledge = cast("KnowledgeBase", shop.models().open(reference))
-        signature = shop.models().stamp(reference)
+        signature = shop.models().fingerprint(reference)
         given.append((row, "ours", _asked_tails(knowledge, asked), signature))
     for part, suffix in PARTS.items():
         chosen = _places(asked, part)
@@ -202,7 +203,7 @@ def _perplexities(shop: Workshop, asked: Sequence[Query], suffix: str) -> Iterat
             kind=kind,
             lower=True,
             why="of a word piece; every reference counts alike; COMET-BART's was not released",
-            signature=f"{shop.models().stamp(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
+            signature=f"{shop.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
         )
 
 

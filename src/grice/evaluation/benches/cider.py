@@ -104,7 +104,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         shipped = cast("TripletModels", models.open(MODEL))
     except BundleError as error:
         raise InputError(str(error)) from error
-    stamp = models.stamp(MODEL)
+    stamp = models.fingerprint(MODEL)
     everything = frozenset(cider.folds)
     said = answer_tasks(cider, everything, shipped)
     by_fold = [_scored(folds[number], said, shipped.level) for number in FOLDS]

@@ -21,8 +21,8 @@ from grice.evaluation.replies import (
     read_replies,
 )
 from grice.evaluation.triples import knowledge_of
-from grice.knowledge.compatibility import scorer_names
 from grice.metrics.commonsense import commonsense
+from grice.metrics.commonsense.scorers import scorer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

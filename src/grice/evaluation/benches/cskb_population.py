@@ -21,7 +21,7 @@ from grice.evaluation.triples import (
     models_of,
     read_triples,
 )
-from grice.knowledge.compatibility import scorer_names
+from grice.metrics.commonsense.scorers import scorer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     others = [name for name in scorer_names() if name in SCORERS]
     for name in ("compatibility", *FLOORS, *others):
         scores = SCORERS[name](rows, shop.models(), shop.folder)
-        stamp = "|".join([name, *(shop.models().stamp(one) for one in models_of(name))])
+        stamp = "|".join([name, *(shop.models().fingerprint(one) for one in models_of(name))])
         for part, suffix in PARTS.items():
             yield from _areas(name, scores, rows, part, suffix, stamp)
     for part, suffix in PARTS.items():

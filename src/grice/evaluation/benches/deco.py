@@ -27,8 +27,8 @@ from grice.evaluation.replies import (
 )
 from grice.evaluation.rows import Row
 from grice.evaluation.triples import knowledge_of
-from grice.knowledge.compatibility import scorer_names
 from grice.metrics.commonsense import commonsense
+from grice.metrics.commonsense.scorers import scorer_names
 from grice.scoring.loaded import load_metric
 
 if TYPE_CHECKING:

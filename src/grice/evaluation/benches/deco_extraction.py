@@ -75,7 +75,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     exchanges = [exchange_of(response) for response in replies.responses]
     models = shop.models()
     extractor = cast("TripleExtractor", models.open(MODEL))
-    stamp = f"{models.stamp(MODEL)}|on:{replies.stamp}"
+    stamp = f"{models.fingerprint(MODEL)}|on:{replies.stamp}"
     printed = _printed()
 
     found = {"extractor": _read(extractor, exchanges)}
@@ -86,7 +86,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     tagger = cast("SpanTagger", models.open("bundle:events"))
     typing = cast("TripleHead", models.open("bundle:plausibility"))
     pairing = EventPairs(tagger, typing)
-    earlier = f"{models.stamp('bundle:events')}|{models.stamp('bundle:plausibility')}"
+    earlier = f"{models.fingerprint('bundle:events')}|{models.fingerprint('bundle:plausibility')}"
     yield from _rows("pairs of events, typed by a network", _read(pairing, exchanges), replies,
                      "ours", f"{earlier}|on:{replies.stamp}")  # fmt: skip
 
@@ -94,7 +94,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     for row in list(found)[1:]:
         yield from _rows(row, found[row], replies, "floor", replies.stamp)
     found[SEARCH] = _read(cast("TripleExtractor", models.open("bundle:search")), exchanges)
-    searched = f"{models.stamp('bundle:search')}|on:{replies.stamp}"
+    searched = f"{models.fingerprint('bundle:search')}|on:{replies.stamp}"
     yield from _rows(SEARCH, found[SEARCH], replies, "floor", searched, printed[SEARCH], SEARCH)
     yield from _differences(found, replies, stamp)
     for name, figures in printed.items():

@@ -153,7 +153,8 @@ def _transfer(shop: Workshop, chats: list[Chat], reading: Labels) -> Iterator[Ro
     readings = read_replies(data.pairs, encoder)  # type: ignore[arg-type]
     head = by_head(data, readings, PENALTY)
     around = by_conversation(data, chats, readings, PENALTY)
-    stamp = f"head on vectors and features, folds by conversation|{shop.models().stamp(ENCODER)}"
+    stamp = "head on vectors and features, folds by conversation"
+    stamp = f"{stamp}|{shop.models().fingerprint(ENCODER)}"
     alone = "from one pair, fitted without its conversation, five folds"
     for name, values, kind, why in (
         (f"engagement {reading}", around, "ours", "from a pair and the conversation around it: "

@@ -83,7 +83,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     folder = shop.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
     judges: GraphJudges = shop.models().open(MODEL)  # type: ignore[assignment]
-    stamp = shop.models().stamp(MODEL)
+    stamp = shop.models().fingerprint(MODEL)
     kept: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
         answered = [sample for sample in samples if sample.id in system.predictions]

@@ -90,7 +90,7 @@ def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
         raise InputError(str(error)) from error
     known = entities_in(folder)
     samples = [with_entities(one, known) for one in samples]
-    stamp = models.stamp("bundle:situated")
+    stamp = models.fingerprint("bundle:situated")
     written: dict[str, tuple[Kind, list[str]]] = {
         "reference": ("ours", [one.reference for one in samples]),
         "halved keywords": ("floor", [halved(one.keywords) for one in samples]),
@@ -107,8 +107,8 @@ def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
         yield from rows
     yield from _ranking(figures)
     yield from _swaps(samples, contrast.judge, stamp)
-    yield from _steps(folder, context, models.stamp("bundle:context"))
-    yield from _mined(folder, context.tagger, contrast, models.stamp("bundle:context"))
+    yield from _steps(folder, context, models.fingerprint("bundle:context"))
+    yield from _mined(folder, context.tagger, contrast, models.fingerprint("bundle:context"))
 
 
 def _ranking(figures: Sequence[Row]) -> Iterator[Row]:

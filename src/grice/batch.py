@@ -1,0 +1,221 @@
+"""Whole files: conversations in, a file of scores and a report out, resumed where it stopped."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
+
+from grice.errors import InputError, RecordError
+from grice.files import check_not_input, destination, streaming
+from grice.formats import read
+from grice.scoring.api import load
+from grice.scoring.run import run
+from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+    from grice.formats import Reading
+    from grice.records import Conversation
+    from grice.runtime.embedded import Mode
+    from grice.scoring.run import Listener, Scorer
+    from grice.scoring.sink import Sink
+    from grice.scoring.summary import Summary
+
+    BadRecords: TypeAlias = Literal["skip", "fail"]
+
+__all__ = ["judged_nobody", "keeps_unfinished", "score_files", "score_readings"]
+
+
+def score_files(
+    paths: str | Path | Sequence[str | Path],
+    output: str | Path | None = None,
+    *,
+    metrics: Sequence[str] = (),
+    options: Mapping[str, Mapping[str, object]] | None = None,
+    format: str | None = None,  # noqa: A002 - the flag's name
+    speakers: Collection[str] = (),
+    bad_records: BadRecords = "skip",
+    resume: bool = True,
+    report: str | Path | None = None,
+    mode: Mode = "fast",
+    workers: int | None = None,
+    cache: str | Path | None = None,
+    plugins: Sequence[str | Path] = (),
+    listeners: Sequence[Listener] = (),
+) -> Summary:
+    r"""Score files of conversations, as ``grice score`` does, and return the summary.
+
+    A run into a file that was interrupted goes on where it stopped when it is called again; the
+    finished file is the same, byte for byte. Of several files, each score says in its ``meta``
+    which one it is of. Memory does not grow with the input.
+
+    Args:
+        paths: A path, or several: files in any known format, gzipped or not, directories, or
+            ``-`` for standard input.
+        output: Where the scores are written, one JSON object a line, gzipped if its name ends in
+            ``.gz``; ``-`` is standard output, None writes none.
+        metrics: Names of metrics; without any, those that ``grice score`` runs.
+        options: Options and model references by metric name.
+        format: Name of the files' format; None recognises each.
+        speakers: Judge only turns of these speakers or roles. If nobody has such a name, nothing
+            is judged, and the counts of the summary are empty.
+        bad_records: A record that cannot be read is counted in the summary (``skip``), or raised
+            (``fail``).
+        resume: Finish what an interrupted run left beside ``output``; if false, start again.
+        report: Where a page to look at the scores is written; None writes none.
+        mode: ``fast`` (int8) or ``exact`` (float32, slower); see ``docs/modes.md``.
+        workers: Batches computed at the same time; by default one per core.
+        cache: Folder that keeps what models answered; by default nothing is kept.
+        plugins: Python files that declare further metrics.
+        listeners: Told of every scored conversation, in input order.
+
+    Raises:
+        InputError: If an input cannot be read, or an unfinished output is of another run.
+        RecordError: For the first record that cannot be read, with ``bad_records="fail"``.
+        OutputError: If an output cannot be written, or is one of the inputs.
+        MetricError: For an unknown metric or option.
+        BundleError: For a model that is missing or changed.
+
+    >>> import grice
+    >>> from pathlib import Path
+    >>> _ = Path("chat.txt").write_text("Ann: Is it far?\nBob: Ten minutes.\n")
+    >>> summary = grice.score_files("chat.txt", "scores.jsonl", metrics=["log_length"])
+    >>> [(metric.metric, metric.counts["ok"]) for metric in summary.metrics]
+    [('log_length', 2)]
+    >>> len(Path("scores.jsonl").read_text().splitlines())
+    2
+    """
+    sources = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    for written in (output, report):
+        if written is not None:
+            check_not_input(Path(written), map(Path, sources))
+    with ExitStack() as stack:
+        readings = [stack.enter_context(read(source, format=format)) for source in sources]
+        grader = stack.enter_context(
+            load(
+                *metrics,
+                options=options,
+                speakers=speakers,
+                mode=mode,
+                workers=workers,
+                cache=cache,
+                plugins=plugins,
+            )
+        )
+        return score_readings(
+            readings,
+            grader.scorer,
+            output,
+            format=format,
+            bad_records=bad_records,
+            resume=resume,
+            report=report,
+            command=f"grice.score_files({[str(source) for source in sources]})",
+            listeners=listeners,
+        )
+
+
+def score_readings(
+    readings: Sequence[Reading],
+    scorer: Scorer,
+    output: str | Path | None = None,
+    *,
+    format: str | None = None,  # noqa: A002 - the flag's name
+    bad_records: BadRecords = "skip",
+    resume: bool = True,
+    report: str | Path | None = None,
+    command: str = "",
+    listeners: Sequence[Listener] = (),
+) -> Summary:
+    """Score files that are open with metrics that are loaded; see :func:`score_files`.
+
+    Args:
+        readings: The open files.
+        scorer: The loaded metrics.
+        output: As in :func:`score_files`.
+        format: The format that was asked for, which belongs to the identity of the run.
+        bad_records: As in :func:`score_files`.
+        resume: As in :func:`score_files`.
+        report: As in :func:`score_files`.
+        command: What the report names as the way to repeat the run.
+        listeners: As in :func:`score_files`.
+    """
+    if bad_records not in ("skip", "fail"):
+        raise InputError(f"bad records {bad_records!r}: write skip or fail")
+    with ExitStack() as stack:
+        page = None
+        if report is not None:
+            from grice.report.listener import ReportListener
+
+            title = ", ".join(reading.source for reading in readings)
+            page = stack.enter_context(ReportListener(Path(report), title, scorer, command=command))
+        sink = _open_sink(output, _identity(readings, scorer, format), stack, resume=resume)
+        records = _records(readings, bad_records)
+        summary = run(records, scorer, sink, [*([] if page is None else [page]), *listeners])
+        if page is not None:
+            page.finish(summary)
+    return summary
+
+
+def keeps_unfinished(output: str | Path | None) -> bool:
+    """Return whether a run into an output that is interrupted can go on later."""
+    return not _is_standard(output) and output is not None and destination(Path(output)) is not None
+
+
+def judged_nobody(summary: Summary, scorer: Scorer) -> bool:
+    """Return whether no reply of a run was judged because no turn is by the speakers asked for."""
+    replies = [
+        sum(metric.counts.values())
+        for metric, loaded in zip(summary.metrics, scorer.metrics, strict=True)
+        if loaded.metric.judges == "response"
+    ]
+    return bool(summary.turns and scorer.speakers and replies) and not any(replies)
+
+
+def _is_standard(output: str | Path | None) -> bool:
+    return str(output) in ("-", "/dev/stdout")
+
+
+def _records(
+    readings: Sequence[Reading], bad_records: BadRecords
+) -> Iterator[Conversation | RecordError]:
+    for reading in readings:
+        for record in reading:
+            if isinstance(record, RecordError):
+                if bad_records == "fail":
+                    raise record
+                yield record
+            elif len(readings) > 1:
+                # Ids are unique within a file only.
+                yield replace(record, meta={"file": reading.source, **record.meta})
+            else:
+                yield record
+
+
+def _identity(readings: Sequence[Reading], scorer: Scorer, asked_format: str | None) -> str:
+    """Return whatever decides the lines of the output; a run goes on only if it agrees."""
+    return " ".join(
+        [
+            *(loaded.signature for loaded in scorer.metrics),
+            *(f"speaker={speaker}" for speaker in sorted(scorer.speakers)),
+            *(f"file={reading.source}" for reading in readings),
+            f"format={asked_format}",
+        ]
+    )
+
+
+def _open_sink(output: str | Path | None, identity: str, stack: ExitStack, *, resume: bool) -> Sink:
+    if output is None:
+        return NoSink(identity)
+    if _is_standard(output):
+        return ScoreStream(sys.stdout.buffer, identity)
+    path = Path(output)
+    if destination(path) is None:
+        return ScoreStream(stack.enter_context(streaming(path)), identity, path)
+    return ScoreFile(path, identity, resume=resume)

@@ -1,0 +1,230 @@
+"""``grice graph score``: a system's graphs against gold graphs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli.options import add_json
+from grice.errors import counted
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.graphs.files import ScoreOptions, ShapeScores
+    from grice.graphs.judges import GraphJudges
+    from grice.graphs.scores import Row
+    from grice.stats.estimate import Estimate
+
+__all__ = ["PREDICTIONS", "add_rules", "add_samples", "configure", "opened_judges", "run"]
+
+PREDICTIONS = "a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
+
+MEASURES = (
+    "sa",
+    "stca",
+    "ged",
+    "g_bleu",
+    "g_rouge_2",
+    "g_rouge_2_released",
+    "g_rouge_l",
+    "g_embedding",
+    "g_bertscore",
+    "seca",
+    "ea",
+    "substance",
+)
+
+
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    """Add the file of samples."""
+    parser.add_argument(
+        "samples",
+        type=Path,
+        metavar="SAMPLES",
+        help="JSON lines with id, belief, argument, stance, graph; or the released .tsv",
+    )
+
+
+def add_rules(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of the rules of structure."""
+    parser.add_argument(
+        "--rules",
+        choices=("released", "paper"),
+        default="released",
+        help="as the official script counts (default), or as the task says",
+    )
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_samples(parser)
+    parser.add_argument("predictions", type=Path, metavar="PREDICTIONS", help=PREDICTIONS)
+    add_rules(parser)
+    add_json(parser)
+    parser.add_argument(
+        "--gate",
+        choices=("paper", "structure", "none"),
+        default="paper",
+        help="what a graph must pass to be compared: stance and structure (paper, default), "
+        "structure, or none",
+    )
+    parser.add_argument(
+        "--embedding",
+        action="store_true",
+        help="also g_embedding: BERTScore's matching with grice's own encoder",
+    )
+    parser.add_argument(
+        "--bertscore",
+        action="store_true",
+        help="also g_bertscore: needs the package bert-score and its model",
+    )
+    parser.add_argument(
+        "--bertscore-model",
+        metavar="MODEL",
+        help="a model that bert-score knows, or a folder; default: that of English",
+    )
+    parser.add_argument(
+        "--bertscore-layer",
+        metavar="N",
+        type=int,
+        help="whose vectors are compared; needed for a folder",
+    )
+    parser.add_argument(
+        "--by",
+        choices=("shape",),
+        help="the system alone, by depth and linearity of the gold graph",
+    )
+    parser.add_argument(
+        "--judges",
+        action="store_true",
+        help="also seca, ea and substance by the shipped judges, which are not the published ones",
+    )
+
+
+@contextmanager
+def opened_judges() -> Iterator[GraphJudges]:
+    """Open the shipped judges of meaning and stance."""
+    from grice.cli.models import opened_models
+    from grice.graphs.judges import GraphJudges
+
+    with opened_models() as models:
+        yield models.open("bundle:graphs", GraphJudges)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the scores of the system and of the baselines, or those by shape."""
+    from grice.graphs.files import BertModel, ScoreOptions
+
+    model = BertModel(arguments.bertscore_model, arguments.bertscore_layer)
+    with ExitStack() as stack:
+        options = ScoreOptions(
+            arguments.rules,
+            arguments.gate,
+            arguments.embedding,
+            model if arguments.bertscore else None,
+            stack.enter_context(opened_judges()) if arguments.judges else None,
+        )
+        score = _score_by_shape if arguments.by == "shape" else _score
+        score(arguments, options)
+    return 0
+
+
+def _score(arguments: argparse.Namespace, options: ScoreOptions) -> None:
+    from grice.cli.terminal import warn
+    from grice.graphs.files import score_files
+
+    rows, total = score_files(arguments.samples, arguments.predictions, options)
+    _warn_of_missing(rows[0].missing, total)
+    for row in rows:
+        if row.inexact:
+            graphs = counted(row.inexact, "graph")
+            warn(f"{row.name}: the edit distance of {graphs} is an upper bound")
+    if arguments.json:
+        for row in rows:
+            _print_measures({"row": row.name}, row.measures, options)
+    else:
+        _print_rows(rows, options)
+
+
+def _score_by_shape(arguments: argparse.Namespace, options: ScoreOptions) -> None:
+    from grice.graphs.files import score_files_by_shape
+
+    scores = score_files_by_shape(arguments.samples, arguments.predictions, options)
+    _warn_of_missing(scores.missing, scores.total)
+    name = arguments.predictions.name
+    if arguments.json:
+        for part, measures in scores.parts.items():
+            _print_measures({"row": name, "part": part}, measures, options)
+    else:
+        _print_parts(name, scores, options)
+
+
+def _warn_of_missing(missing: int, total: int) -> None:
+    from grice.cli.terminal import warn
+
+    if missing:
+        warn(f"no prediction for {missing:,} of {counted(total, 'sample')}: left out")
+
+
+def _print_measures(
+    place: Mapping[str, str], measures: Mapping[str, Estimate], options: ScoreOptions
+) -> None:
+    from grice.cli.output import estimate_fields, print_json
+
+    settings = {"rules": options.rules, "gate": options.gate}
+    for measure, estimate in measures.items():
+        print_json({**place, "measure": measure, **estimate_fields(estimate), **settings})
+
+
+def _print_head(what: str, options: ScoreOptions) -> None:
+    from grice.cli.tables import print_lines
+
+    settings = f"rules {options.rules}, gate {options.gate}"
+    print_lines([f"{what}; {settings}; means with 95 % intervals"], style="bold")
+
+
+def _print_parts(name: str, scores: ShapeScores, options: ScoreOptions) -> None:
+    from grice.cli.tables import bounds, number, print_table
+
+    _print_head(name, options)
+    for measure in MEASURES:
+        rows = [
+            (
+                part,
+                number(measures[measure].value),
+                bounds(measures[measure]),
+                f"{measures[measure].n:,}",
+            )
+            for part, measures in scores.parts.items()
+            if measure in measures
+        ]
+        if rows:
+            print_table((measure, "value", "95 %", "n"), rows)
+
+
+def _print_rows(rows: Sequence[Row], options: ScoreOptions) -> None:
+    from grice.cli.tables import bounds, number, print_lines, print_table
+
+    _print_head(counted(rows[0].measures["sa"].n, "sample"), options)
+    for measure in MEASURES:
+        if measure in rows[0].measures:
+            estimates = [row.measures[measure] for row in rows]
+            print_table(
+                (measure, "value", "95 %"),
+                [
+                    (row.name, number(estimate.value), bounds(estimate))
+                    for row, estimate in zip(rows, estimates, strict=True)
+                ],
+            )
+    print_lines(
+        [
+            "ged: 0 is best. nonsense: a chain of the longest words with the system's stances.",
+            "polarity: the system's graphs, the stance read off the number of negations in them.",
+            "nonsense, polarity: the chain, the stance read off negations in both texts.",
+            "What does not clearly beat these rows shows no understanding.",
+        ],
+        style="dim",
+    )

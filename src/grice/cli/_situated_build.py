@@ -1,0 +1,218 @@
+"""``grice situated build`` and its steps: statements, mark, mine and split."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._situated_score import opened_shipped
+from grice.cli.actions import Action
+
+if TYPE_CHECKING:
+    import argparse
+
+    from grice.situated.tagger import Tagger
+
+__all__ = ["ACTIONS", "add_file"]
+
+QUESTIONS = (
+    "JSON lines with id, question, answer, form (claim, yes_no, choice, fact); or id, statement; "
+    "or plain lines, each a statement"
+)
+TITLE = "A benchmark of place and time"
+
+
+def add_file(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the file that an action reads."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=about)
+
+
+def _configure_build(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, QUESTIONS)
+    _add_rules(parser)
+    _add_tagger(parser)
+    parser.add_argument("--title", default=TITLE, help=f"of the datasheet ({TITLE})")
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="where the file is from, with its licence",
+    )
+    parser.add_argument(
+        "--contrast",
+        choices=("shipped", "none"),
+        default="shipped",
+        help="drop pairs that do not depend on their context (default)",
+    )
+    _add_folder(parser)
+
+
+def _configure_mark(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, "what `statements` wrote")
+    _add_tagger(parser)
+
+
+def _configure_mine(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, "what `mark` wrote")
+    parser.add_argument(
+        "--search",
+        choices=("exact", "nearby"),
+        help="all pairs, or neighbouring cells; default: by size",
+    )
+    _add_rules(parser)
+
+
+def _configure_split(parser: argparse.ArgumentParser) -> None:
+    add_file(parser, "what `mine` wrote")
+    parser.add_argument("marked", type=Path, metavar="MARKED", help="what `mark` wrote")
+    _add_folder(parser)
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rules",
+        choices=("paper", "released"),
+        default="paper",
+        help="as the paper says (default), or as the released code does",
+    )
+
+
+def _add_tagger(parser: argparse.ArgumentParser) -> None:
+    tagger = parser.add_mutually_exclusive_group()
+    tagger.add_argument("--spacy", metavar="MODEL", help="an installed spaCy model")
+    tagger.add_argument("--flair", metavar="MODEL", help="a flair model of entities")
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seed", type=int, default=17, help="of splits and of the order of keywords (17)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="where the splits are written; made if it is not there",
+    )
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    from grice.cli.tables import print_lines
+    from grice.situated.files import build_folder
+
+    settings = f"--rules {arguments.rules} --seed {arguments.seed}"
+    with opened_shipped() as models:
+        built = build_folder(
+            arguments.file,
+            arguments.output,
+            models,
+            tagger=_tagger(arguments),
+            contrast=arguments.contrast == "shipped",
+            rules=arguments.rules,
+            seed=arguments.seed,
+            title=arguments.title,
+            sources=arguments.source,
+            command=f"grice situated build {arguments.file.name} {settings}",
+        )
+    print_lines(f"{count:>9,}  {what}" for what, count in built.counts.items())
+    sizes = {name: len(samples) for name, samples in built.splits.items()}
+    print_lines((f"{size:>9,}  pairs in {name}" for name, size in sizes.items()), style="bold")
+    return 0
+
+
+def _statements(arguments: argparse.Namespace) -> int:
+    from grice.cli.output import print_json_lines
+    from grice.situated.files import statements_of_file
+
+    with opened_shipped() as models:
+        statements, lost = statements_of_file(arguments.file, models.context.clauses)
+    _warn_of(lost, "gave no statement: false claim or unknown form")
+    print_json_lines(statements)
+    return 0
+
+
+def _mark(arguments: argparse.Namespace) -> int:
+    from grice.cli.output import print_json_lines
+    from grice.situated.marking import mark_statements
+    from grice.situated.records import Statement, read_records
+
+    with ExitStack() as stack:
+        tagger = _tagger(arguments) or stack.enter_context(opened_shipped()).context.tagger
+        marked, without = mark_statements(read_records(arguments.file, Statement), tagger)
+    _warn_of(len(without), "statements without context")
+    print_json_lines(marked)
+    return 0
+
+
+def _mine(arguments: argparse.Namespace) -> int:
+    from grice.cli.output import print_json_lines
+    from grice.situated.files import mine_file
+
+    with opened_shipped() as models:
+        pairs, refused = mine_file(
+            arguments.file, models.encoder, rules=arguments.rules, search=arguments.search
+        )
+    for reason, count in sorted(refused.items()):
+        _warn_of(count, f"pairs refused: {reason}")
+    print_json_lines(pairs)
+    return 0
+
+
+def _split(arguments: argparse.Namespace) -> int:
+    from grice.situated.files import split_files
+
+    between = split_files(arguments.file, arguments.marked, arguments.output, seed=arguments.seed)
+    _warn_of(between, "pairs between communities")
+    return 0
+
+
+def _tagger(arguments: argparse.Namespace) -> Tagger | None:
+    from grice.situated.installed import open_tagger
+
+    return open_tagger(spacy=arguments.spacy, flair=arguments.flair)
+
+
+def _warn_of(count: int, what: str) -> None:
+    from grice.cli.terminal import warn
+
+    if count:
+        warn(f"{count:,} {what}")
+
+
+ACTIONS = (
+    Action(
+        "build",
+        "a benchmark from your questions or statements, in one go",
+        _configure_build,
+        _build,
+    ),
+    Action(
+        "statements",
+        "step 1: statements from questions with answers",
+        partial(add_file, about=QUESTIONS),
+        _statements,
+    ),
+    Action(
+        "mark",
+        "step 2: context, keywords and masked sentences of statements",
+        _configure_mark,
+        _mark,
+    ),
+    Action(
+        "mine",
+        "step 3: pairs of marked statements that are alike",
+        _configure_mine,
+        _mine,
+    ),
+    Action(
+        "split",
+        "step 4: samples in splits that share no statement",
+        _configure_split,
+        _split,
+    ),
+)
+"""A benchmark in one go, and step by step."""

@@ -1,0 +1,154 @@
+"""``grice situated score``: a system's sentences against references."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli.options import add_json, positive
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from grice.situated.files import Models
+    from grice.situated.scores import Row
+
+__all__ = ["configure", "opened_shipped", "run"]
+
+MEASURES = (
+    "match_first",
+    "match_exclusive",
+    "coverage",
+    "bleu4",
+    "bleu4_best",
+    "rouge2",
+    "rouge2_best",
+    "rouge_l",
+    "rouge_l_best",
+    "meteor",
+    "meteor_best",
+    "cider_d",
+    "cider_d_best",
+    "spice",
+    "plausibility",
+)
+BASELINES = ("halved", "swapped", "reference")
+"""What stands beside a system's figures."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="samples: JSON lines with keywords, keywords_pos, statements",
+    )
+    parser.add_argument(
+        "outputs",
+        type=Path,
+        metavar="OUTPUTS",
+        help="JSON lines with id and output, or plain lines in order",
+    )
+    parser.add_argument(
+        "--plausibility",
+        choices=("shipped", "none"),
+        default="shipped",
+        help="also the learned score (default), or not",
+    )
+    parser.add_argument(
+        "--spice", type=Path, metavar="JAR", help="SPICE by its Java program: spice-1.0.jar"
+    )
+    parser.add_argument(
+        "--meteor", type=Path, metavar="JAR", help="METEOR by its Java program, with paraphrases"
+    )
+    parser.add_argument(
+        "--java-seconds",
+        type=positive,
+        default=1800,
+        metavar="N",
+        help="stop a Java program that takes longer (1800)",
+    )
+    add_json(parser)
+
+
+@contextmanager
+def opened_shipped() -> Iterator[Models]:
+    """Open what ships for contrasting sentences."""
+    from grice.cli.models import opened_models
+    from grice.runtime.protocols import Encoder
+    from grice.situated.files import Models
+    from grice.situated.models import ContextModels, ContrastModels
+
+    with opened_models(keep=False) as models:
+        yield Models(
+            models.open("bundle:context", ContextModels),
+            models.open("bundle:situated", ContrastModels),
+            models.open("bundle:encoder", Encoder),
+        )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the scores of the system and of the baselines."""
+    from grice.cli.terminal import warn
+    from grice.situated.files import JavaPrograms, score_files
+
+    programs = JavaPrograms(arguments.spice, arguments.meteor, arguments.java_seconds)
+    with opened_shipped() if arguments.plausibility == "shipped" else nullcontext() as models:
+        systems = score_files(arguments.file, arguments.outputs, models=models, programs=programs)
+    own = systems[0][0]
+    total = own.measures["match_first"].n
+    for problem, count in sorted(own.problems.items()):
+        warn(f"{count:,} of {total:,}: {problem}")
+    rows = [row for system in systems for row in system]
+    if arguments.json:
+        _print_json(rows, with_spice=arguments.spice is not None)
+    else:
+        _print_tables(rows)
+    return 0
+
+
+def _print_json(rows: Sequence[Row], *, with_spice: bool) -> None:
+    from grice.cli.output import estimate_fields, print_json
+
+    for row in rows:
+        place = {"row": row.name, "context": row.context}
+        for measure, estimate in row.measures.items():
+            print_json({**place, "measure": measure, **estimate_fields(estimate)})
+        print_json({**place, "problems": row.problems})
+    if not with_spice:
+        print_json({"row": "*", "measure": "spice", "value": None, "why": "not computed"})
+
+
+def _print_tables(rows: Sequence[Row]) -> None:
+    """Print a table for each kind of context: the system with its intervals, baselines beside."""
+    from grice.cli.tables import bounds, number, print_lines, print_table
+
+    for context in dict.fromkeys(row.context for row in rows):
+        own, *baselines = (row.measures for row in rows if row.context == context)
+        if len(baselines) < len(BASELINES):  # no context is known that could be exchanged
+            baselines.insert(BASELINES.index("swapped"), {})
+        n = own["match_first"].n
+        print_lines([f"{context}: {n:,} sample{'' if n == 1 else 's'}"], style="bold")
+        table = [
+            (
+                measure,
+                number(own[measure].value),
+                bounds(own[measure]),
+                *(number(other[measure].value if other else None) for other in baselines),
+            )
+            for measure in MEASURES
+            if measure in own
+        ]
+        print_table(("", "value", "95 %", *BASELINES), table)
+    lines = [
+        "match_first: the reading of the paper's example; match_exclusive: the one that",
+        "writing keywords twice cannot raise. halved: the keywords cut in two, no model.",
+        "swapped: the references with places or times exchanged, false by construction.",
+        "..._best: in the better order of both sentences. --json has every interval.",
+    ]
+    if "spice" not in rows[0].measures:
+        lines.append("SPICE: not computed, its Java program does not ship (--spice JAR).")
+    print_lines(lines, style="dim")

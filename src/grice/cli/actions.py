@@ -1,0 +1,42 @@
+"""Actions of a command, such as ``grice kb find``: each declares its arguments and runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterable
+
+__all__ = ["Action", "add_actions", "run_action"]
+
+
+class Action(NamedTuple):
+    """One action of a command.
+
+    Attributes:
+        name: The word after the command.
+        about: What its help says.
+        configure: Declares its arguments.
+        run: Carries it out and returns the exit status.
+    """
+
+    name: str
+    about: str
+    configure: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+def add_actions(parser: ArgumentParser, actions: Iterable[Action]) -> None:
+    """Declare the actions of a command, of which one has to be named."""
+    subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    for action in actions:
+        subparser = subparsers.add_parser(action.name, help=action.about, description=action.about)
+        subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        subparser.set_defaults(run_action=action.run)
+        action.configure(subparser)
+
+
+def run_action(arguments: Namespace) -> int:
+    """Run the action that was named."""
+    return int(arguments.run_action(arguments))

@@ -1,0 +1,176 @@
+"""Options that several commands take, and how they become loaded metrics."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.metrics.declaration import Metric, Option
+    from grice.scoring.api import Grader
+
+__all__ = [
+    "add_format",
+    "add_json",
+    "add_metric_options",
+    "cache_folder",
+    "destination",
+    "load_grader",
+    "positive",
+]
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add what names the format of files of conversations."""
+    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add what asks for lines that machines read."""
+    parser.add_argument("--json", action="store_true", help="print JSON lines")
+
+
+def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Add what selects, configures and runs metrics; each metric brings its own options.
+
+    The words of the command line are looked through for plugins, whose options are added too, and
+    for the metrics asked for: the help describes the options of those alone, of all metrics they
+    would bury it.
+    """
+    from grice.metrics.registry import find_metrics
+
+    early = _early(words)
+    registry = find_metrics(early.plugin)
+    parser.set_defaults(registry=registry)  # a plugin is run once a command
+    for problem in registry.problems:  # here, where every command comes by once
+        from grice.cli.terminal import warn
+
+        warn(problem)
+    group = parser.add_argument_group(
+        "metrics",
+        "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
+        "and this help does with -m METRIC.",
+    )
+    group.add_argument(
+        "-m",
+        "--metrics",
+        metavar="NAMES",
+        help=f"comma-separated; default {','.join(registry.defaults())} (see grice list)",
+    )
+    group.add_argument(
+        "--plugin",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="a Python file that declares further metrics; may be repeated",
+    )
+    group.add_argument(
+        "--mode",
+        choices=("fast", "exact"),
+        default="fast",
+        help="arithmetic: fast (int8, default) or exact (float32, one text at a time)",
+    )
+    group.add_argument(
+        "--workers", type=positive, metavar="N", help="batches computed at once; default: cores"
+    )
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="folder of answers kept between runs (default: the user's cache folder)",
+    )
+    group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
+    named = _names(early.metrics)
+    for metric in registry.metrics.values():
+        _add_options_of(metric, parser, named)
+
+
+def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequence[str]) -> None:
+    if not metric.options and not metric.models:
+        return
+    described = metric.name in named
+    group = parser.add_argument_group(f"options of {metric.name}")
+    for option in metric.options:
+        group.add_argument(
+            metric.flag(option.name),
+            dest=destination(metric, option.name),
+            type={"int": int, "float": float, "str": str}[option.type],
+            choices=option.choices or None,
+            metavar=None if option.choices else option.type.upper(),
+            help=_help(option) if described else argparse.SUPPRESS,
+        )
+    for name, reference in metric.models.items():
+        group.add_argument(
+            metric.flag(name),
+            dest=destination(metric, name),
+            metavar="MODEL",
+            help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
+        )
+
+
+def _help(option: Option) -> str:
+    parts = [option.help, f"{option.range}." if option.range else "", f"Default: {option.default}."]
+    return " ".join(filter(None, parts)).replace("%", "%%")
+
+
+def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
+    """Return the metrics that the arguments ask for, ready to score."""
+    from grice.scoring.api import load_from
+
+    settings: dict[str, dict[str, object]] = {}
+    for metric in arguments.registry.metrics.values():
+        given = {
+            name: value
+            for name in (*(option.name for option in metric.options), *metric.models)
+            if (value := getattr(arguments, destination(metric, name), None)) is not None
+        }
+        if given:
+            settings[metric.name] = given
+    return load_from(
+        arguments.registry,
+        _names(arguments.metrics),
+        options=settings,
+        speakers=speakers,
+        mode=arguments.mode,
+        workers=arguments.workers,
+        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+    )
+
+
+def cache_folder() -> Path:
+    """Return where answers are kept: ``GRICE_CACHE``, or the user's cache folder."""
+    if stated := os.environ.get("GRICE_CACHE"):
+        return Path(stated)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "grice"
+
+
+def _early(words: Sequence[str]) -> argparse.Namespace:
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    early.add_argument("--plugin", type=Path, action="append", default=[])
+    early.add_argument("-m", "--metrics")
+    try:
+        return early.parse_known_args(list(words))[0]
+    except argparse.ArgumentError:  # the full parser says what is wrong
+        return argparse.Namespace(plugin=[], metrics=None)
+
+
+def _names(listed: str | None) -> list[str]:
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]
+
+
+def destination(metric: Metric, name: str) -> str:
+    """Return under which name the arguments hold an option of a metric."""
+    return f"{metric.name}.{name}"
+
+
+def positive(text: str) -> int:
+    """Return a whole number of 1 or more that stands behind an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: a whole number of 1 or more is needed")
+    return int(text)

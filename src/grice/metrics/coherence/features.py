@@ -1,0 +1,249 @@
+"""Features of the turns of a conversation: similarity, overlap, repetition, questions, persons.
+
+The networks of :mod:`grice.metrics.coherence.dialogues` read them beside the vectors. All are of
+order one; what is not there is zero.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from grice.metrics.coherence.turn_text import FEWEST_WORDS, read_turn
+from grice.text.repetition import strip_repetition
+from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.metrics.coherence.bigrams import Bigrams
+    from grice.metrics.coherence.turn_text import TurnText
+
+    Array: TypeAlias = NDArray[np.float32]
+
+__all__ = [
+    "AGAIN",
+    "BY_LENGTH",
+    "NUMBERS",
+    "SPEAKER",
+    "speaker_features",
+    "turn_features",
+    "verbatim_features",
+]  # fmt: skip
+
+AGAIN = 3
+"""How many numbers :func:`verbatim_features` gives for a turn."""
+NUMBERS = 49
+"""How many numbers a turn has."""
+SPEAKER = 5
+"""How many numbers tell the speakers of a conversation apart."""
+OWN, REPEATS, LENGTH, ASKS, ODD = 2, 8, 18, 21, 26
+"""Places of some numbers."""
+BY_LENGTH = (28, 29)
+"""Places of those that only say how long a conversation is."""
+
+
+_SOMEBODY = 2
+
+
+def turn_features(
+    vectors: Array, speakers: Sequence[str | int], texts: Sequence[str], bigrams: Bigrams
+) -> Array:
+    """Return the numbers of each turn, shape ``(turns, NUMBERS)``.
+
+    Args:
+        vectors: Unit vectors of the turns, shape ``(turns, d)``.
+        speakers: Who says each turn.
+        texts: What is said.
+        bigrams: What words stand side by side.
+    """
+    turns = [read_turn(text) for text in texts]
+    names: dict[str, int] = {}
+    sides = np.array([names.setdefault(str(speaker), len(names)) for speaker in speakers])
+    cosines = vectors @ vectors.T
+    counts = np.array([len(one.words) for one in turns], np.float32)
+    lengths: Array = (np.log1p(counts) / 3).astype(np.float32)
+    asks = np.array([one.asks for one in turns], np.float32)
+    lost = np.array([one.lost for one in turns], np.float32)
+    odd = np.array([bigrams.surprise(one.bigrams) for one in turns], np.float32)
+    columns = (
+        *_cosine_columns(cosines, sides),
+        *_overlap_columns(turns),
+        lengths, _later(lengths), _sooner(lengths),
+        asks, _later(asks), _sooner(asks),
+        lost, _sooner(lost),
+        odd[:, 0], odd[:, 1] / 2,
+        np.log1p(np.arange(len(texts), dtype=np.float32)) / 3,
+        _sooner(np.ones(len(texts), np.float32)),
+        *_said_again(turns, sides).T,
+        *_person_columns(turns),
+        *_place_columns(turns),
+    )  # fmt: skip
+    return np.stack(columns, axis=1, dtype=np.float32)
+
+
+def _later(values: Array, by: int = 1) -> Array:
+    """Return at each turn the value of the turn before it."""
+    return np.concatenate([np.zeros(min(by, len(values)), np.float32), values[:-by]])
+
+
+def _sooner(values: Array) -> Array:
+    """Return at each turn the value of the turn after it."""
+    return np.concatenate([values[1:], np.zeros(1, np.float32)])
+
+
+def _cosine_columns(cosines: Array, sides: NDArray[np.int64]) -> list[Array]:
+    """Return nine columns: how near a turn is to those around it."""
+    count = len(cosines)
+    one, two = (np.zeros(count, np.float32) for _ in range(2))
+    one[1:], two[2:] = np.diagonal(cosines, 1), np.diagonal(cosines, 2)
+    earlier = np.tri(count, k=-1, dtype=bool)
+    same = sides[:, None] == sides[None, :]
+    own = np.where(earlier & same, cosines, 0).max(axis=1)
+    other = np.where(earlier & ~same, cosines, 0).max(axis=1)
+    far = np.abs(np.arange(count)[:, None] - np.arange(count)[None, :]) > 2
+    beyond = np.where(far, cosines, 0)
+    mean = beyond.sum(axis=1) / np.maximum(far.sum(axis=1), 1)
+    # What is said next beside what was said before: a question asked again.
+    again = np.zeros(count, np.float32)
+    again[1:-1] = two[2:] if count > 2 else 0
+    repeated = (own > 0.9).astype(np.float32)
+    return [one * 4, two * 4, own * 4, other * 4, beyond.max(axis=1) * 4, mean * 4,
+            _sooner(one) * 4, again * 4, repeated]  # fmt: skip
+
+
+def _overlap_columns(turns: Sequence[TurnText]) -> list[Array]:
+    """Return nine columns: how much of what a turn is about stands in other turns."""
+    vocabulary: dict[str, int] = {}
+    rows = [[vocabulary.setdefault(word, len(vocabulary)) for word in sorted(one.content)]
+            for one in turns]  # fmt: skip
+    count = len(turns)
+    held = np.zeros((count, max(1, len(vocabulary))), np.float32)
+    for i, places in enumerate(rows):
+        held[i, places] = 1
+    sizes = np.maximum(held.sum(axis=1), 1)
+    share = (held @ held.T) / sizes[:, None]
+    np.fill_diagonal(share, 0)
+    spread = held.sum(axis=0)
+    alone = (held * (spread == 1)).sum(axis=1) / sizes
+    before, after, second = (np.zeros(count, np.float32) for _ in range(3))
+    before[1:], second[2:] = np.diagonal(share, -1), np.diagonal(share, -2)
+    after[:-1] = np.diagonal(share, 1)
+    near = np.abs(np.arange(count)[:, None] - np.arange(count)[None, :]) <= 1
+    beyond = np.where(near, 0, share).max(axis=1)
+    earlier = np.tri(count, k=-1, dtype=bool)
+    behind = np.where(earlier, share, 0).max(axis=1)
+    ahead = np.where(earlier.T, share, 0).max(axis=1)
+    return [before * 2, second * 2, after * 2, beyond * 2, behind * 2, ahead * 2, alone,
+            np.log1p(sizes) / 3, (beyond - np.maximum(before, after)) * 2]  # fmt: skip
+
+
+def _person_columns(turns: Sequence[TurnText]) -> list[Array]:
+    """Return ten columns: whom a turn speaks of.
+
+    How often each person and "the" is named; whether the turn before it names the one who speaks or
+    the one spoken to; and whether somebody is spoken of of whom nobody spoke before.
+    """
+    counts = np.array([one.persons for one in turns], np.float32)
+    named = (np.minimum(counts, 3) / 2).astype(np.float32)
+    somebody = counts[:, _SOMEBODY] > 0
+    first = somebody & (np.cumsum(somebody) == 1)
+    return [*named.T, _later(named[:, 0]), _later(named[:, 1]), first.astype(np.float32)]
+
+
+def _place_columns(turns: Sequence[TurnText]) -> list[Array]:
+    """Return four columns: what stands where it is not said.
+
+    A greeting after the first two turns, a goodbye before the last two; "yes" or "no" after a
+    question, and after none.
+    """
+    places = np.arange(len(turns))
+    greets = np.array([one.greets for one in turns]) & (places > 1)
+    closes = np.array([one.closes for one in turns]) & (places < len(turns) - 2)
+    answers = np.array([one.answers for one in turns])
+    asked = _later(np.array([one.asks for one in turns], np.float32)) > 0
+    columns = (greets, closes, answers & asked, answers & ~asked)
+    return [column.astype(np.float32) for column in columns]
+
+
+def _said_again(turns: Sequence[TurnText], sides: NDArray[np.int64]) -> Array:
+    """Return what of each turn was said before, shape ``(turns, 5)``.
+
+    Of the sentence that shares most words with an earlier one: the share, and whether exactly one
+    of the two denies; for the speaker's own earlier sentences, then for the others'. Last, how
+    many sentences the turn has.
+    """
+    found = np.zeros((len(turns), 5), np.float32)
+    found[:, 4] = np.log1p([len(one.sentences) for one in turns])
+    places = np.array([i for i, one in enumerate(turns) for _ in one.sentences], np.int64)
+    if len(places) < 2:
+        return found
+    sentences = [sentence for one in turns for sentence in one.sentences]
+    vocabulary: dict[str, int] = {}
+    held = np.zeros((len(sentences), sum(len(words) for words, _ in sentences)), np.float32)
+    for row, (words, _) in enumerate(sentences):
+        held[row, [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(words)]] = 1
+    held = held[:, : len(vocabulary)]
+    shared = held @ held.T
+    sizes = held.sum(axis=1)
+    share = shared / (sizes[:, None] + sizes[None, :] - shared)
+    denies = np.array([denied for _, denied in sentences])
+    earlier = places[None, :] < places[:, None]
+    same = sides[places][:, None] == sides[places][None, :]
+    for side, chosen in ((0, earlier & same), (2, earlier & ~same)):
+        masked = np.where(chosen, share, 0)
+        nearest = masked.argmax(axis=1)
+        best = masked[np.arange(len(places)), nearest]
+        turned = denies != denies[nearest]
+        for row in map(int, np.flatnonzero(best > 0)):
+            if best[row] > found[places[row], side]:
+                found[places[row], side : side + 2] = best[row], turned[row]
+    return found * np.array([2, 1, 2, 1, 1], np.float32)
+
+
+def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
+    """Return what of each turn counts for nothing, shape ``(turns, AGAIN)``, shares of its words.
+
+    Sentences that its speaker said before, word for word, and that another said before, of three
+    words or more; and what asks whoever judges for a good mark, or is said twice in the turn.
+    """
+    found = np.zeros((len(texts), AGAIN), np.float32)
+    known: dict[tuple[str, ...], set[str]] = {}
+    for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
+        told = [tuple(CONTRACTED_WORDS.findall(one)) for one in SENTENCES.findall(text.lower())]
+        count = max(1, sum(map(len, told)))
+        long = [one for one in told if len(one) >= FEWEST_WORDS]
+        for sentence in long:
+            before = known.get(sentence, set())
+            found[i, 0] += len(sentence) * (str(speaker) in before)
+            found[i, 1] += len(sentence) * bool(before - {str(speaker)})
+        for sentence in long:
+            known.setdefault(sentence, set()).add(str(speaker))
+        found[i, 2] = max(
+            0, count - len(CONTRACTED_WORDS.findall(_without_repetition(text).lower()))
+        )
+        found[i] /= count
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _without_repetition(text: str) -> str:
+    return strip_repetition(text, ())
+
+
+def speaker_features(numbers: Array, speakers: Sequence[str | int]) -> Array:
+    """Return what tells speakers apart, shape ``(SPEAKER,)``, from the numbers of the turns.
+
+    Who is who does not count: the lowest or the highest of the speakers' means stands. How much the
+    one says who says less, and asks who asks less; how often the one repeats himself who does it
+    most, and how near he comes to it; the lowest association of words.
+    """
+    names = [str(speaker) for speaker in speakers]
+    means = np.stack([numbers[[one == name for one in names]].mean(axis=0)
+                      for name in dict.fromkeys(names)])  # fmt: skip
+    low, high = means.min(axis=0), means.max(axis=0)
+    return np.array([low[LENGTH], low[ASKS], high[REPEATS], high[OWN], low[ODD]], np.float32)

@@ -1,0 +1,272 @@
+"""Commonsense: are the events of this reply plausibly related?
+
+After ACCENT (Ghazarian et al., Findings of ACL 2023): read event triples from the reply and the
+turn before it, ask how well each agrees with what is known, and take the mean. ACCENT writes its
+triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
+extractor of our own reads them, and by default a small network fitted on known triples judges
+them. The paper's test and others are there by name, and so is its mean: by default a senseless
+triple weighs more than a sensible one.
+
+What somebody says can also be out of place as a whole, which no triple shows: how well the reply
+fits what was said before has a stated share in the score, and stands among the evidence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from grice.knowledge.extraction import KINDS, Exchange
+from grice.metrics.declaration import Example, metric
+from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
+from grice.runtime.protocols import Pair
+from grice.text.repetition import novelty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place, TripleExtractor
+    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.plausibility import TripleHead
+    from grice.knowledge.protocols import KnowledgeBase
+    from grice.metrics.declaration import Count, Share
+    from grice.records import KnownTail, Response
+    from grice.runtime.protocols import Encoder, PairClassifier
+
+__all__ = ["FIT", "MODELS", "combined", "commonsense", "surest"]
+
+NEUTRAL = 0.5
+FIT = "fits what was said before"
+"""Name of the evidence on the reply as a whole."""
+
+TURNS = 4
+"""Turns before the reply that its fit is judged by, as many as ACCENT's histories have."""
+
+NOT_WHOLE = "no two events are related that were read as whole clauses about people"
+
+READ: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
+
+MODELS = {
+    "extractor": "bundle:extraction",
+    "plausibility": "bundle:plausibility",
+    "knowledge": "bundle:atomic",
+    "encoder": "bundle:encoder",
+    "embedder": "bundle:encoder",
+    "relevance": "bundle:fit",
+}
+"""What the metric opens, by parameter."""
+
+
+@metric(
+    "commonsense",
+    version="5",
+    summary="Are the events of this reply plausibly related?",
+    judges="response",
+    models=MODELS,
+    accepts={"embedder": ("sentence vectors", "word vectors")},
+    source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
+    neutral=NEUTRAL,
+    default=True,
+    example=Example(
+        ["What do you do?", "I just got fired because I made a mistake at work."], 0.3, 1.0
+    ),
+)
+def commonsense(
+    responses: Sequence[Response],
+    *,
+    extractor: TripleExtractor,
+    plausibility: TripleHead,
+    knowledge: KnowledgeBase | Shelf,
+    encoder: Encoder,
+    embedder: Encoder,
+    relevance: PairClassifier,
+    scorer: Literal[
+        "calibrated", "cosine", "likelihood", "bert", "bert_sage", "kg_bert", "kg_bert_sage"
+    ] = "calibrated",
+    read: Literal["both", "single", "pair"] = "both",
+    pool: Literal["cautious", "mean"] = "cautious",
+    most: Count = 3,
+    least: Share = 0.5,
+    tails: Count = 10,
+    share: Share = 0.5,
+) -> list[Judgement]:
+    """Return the plausibility of the reply's event triples, blended with context relevance.
+
+    A triple relates two events of the reply, or one of the reply and one of the turn before it. The
+    plausibilities of a reply's triples are pooled and mixed with the probability that the reply
+    answers what was said before. A reply with one event and no triple is judged by context
+    relevance alone; one without an event is not judged. The evidence is every triple with its place
+    in the text, its plausibility and the nearest known triple, and the effect of context relevance.
+
+    When to use it:
+        To read which events a reply relates, and to check each relation against what is known.
+
+    When not to:
+        To find senseless replies by the number alone: on replies that are on the topic it ranks no
+        better than their length does (``grice bench deco``), and elsewhere about as well as the
+        cosine with the turn before (``grice bench conture``).
+
+    Args:
+        scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
+            with known tails; ``likelihood``, the probability of the tail by knowledge that
+            generates tails (``bundle:comet``); or networks of the shape of ACCENT's baselines.
+        read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
+        pool: How triples are taken together: ``cautious``, their harmonic mean; or ``mean``, as in
+            ACCENT.
+        most: How many triples of a reply are judged, those read most surely: of two events only
+            one, and none of a clause that was cut off or of things that do something.
+        least: How sure a triple must be read to be judged. An extractor for its own part
+            is asked for more triples than a person would stand by.
+        tails: How many known tails ``cosine`` compares with.
+        share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
+    """
+    # Imported here: what only names the metric needs no numpy.
+    from grice.metrics.commonsense.scorers import (
+        Sources,
+        as_knowledge_base,
+        cautious_score,
+        find_scorer,
+        mean_score,
+        nearest_known,
+    )
+
+    exchanges = [_exchange(one) for one in responses]
+    found = [
+        _with_surest(each, most)
+        for each in extractor.extract(exchanges, kinds=READ[read], least=least)
+    ]
+    distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
+    nearest = nearest_known(distinct, knowledge, encoder)
+    sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
+    known = dict(zip(distinct, nearest, strict=True))
+    values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
+    fits = _fits(responses, found, relevance) if share else [None] * len(responses)
+    together = cautious_score if pool == "cautious" else mean_score
+    return [
+        _judgement(_evidence(response, each, values, known), each, fit, share, together)
+        for response, each, fit in zip(responses, found, fits, strict=True)
+    ]
+
+
+def combined(triples: float, fit: float | None, share: float) -> float:
+    """Return the score of a reply: that of its triples, and a share for its fit.
+
+    >>> combined(0.7, 0.5, 0.5), combined(0.7, None, 0.5)
+    (0.6, 0.7)
+
+    Args:
+        triples: The plausibilities of the reply's triples, taken together.
+        fit: How well the reply fits what was said before; None where nothing was said.
+        share: Of the fit in the score, 0 to 1.
+    """
+    return triples if fit is None else (1 - share) * triples + share * fit
+
+
+def _exchange(response: Response) -> Exchange:
+    last = response.history[-1:]
+    return Exchange(
+        tuple(turn.text for turn in last),
+        response.text,
+        any(turn.speaker == response.speaker for turn in last),
+    )
+
+
+def _with_surest(extraction: Extraction, most: int) -> Extraction:
+    chosen = surest(extraction.triples, most)
+    reason = extraction.reason if chosen or not extraction.triples else NOT_WHOLE
+    return msgspec.structs.replace(extraction, triples=chosen, reason=reason)
+
+
+def surest(triples: Sequence[ExtractedTriple], most: int) -> tuple[ExtractedTriple, ...]:
+    """Return the triples that are judged: whole ones, the surest, of the same two events one.
+
+    Of several relations between the same events, one is mostly right.
+    """
+    found: list[ExtractedTriple] = []
+    seen: set[frozenset[Place | str]] = set()
+    for triple in triples:
+        ends = (triple.head_place or triple.head, triple.tail_place or triple.tail)
+        same = {frozenset(ends), frozenset((triple.head, triple.tail))}
+        if triple.whole and seen.isdisjoint(same):
+            found.append(triple)
+        seen |= same if triple.whole else set()
+    return tuple(found[:most])
+
+
+def _bare(triple: ExtractedTriple) -> Triple:
+    return Triple(triple.head, triple.relation, triple.tail)
+
+
+def _fits(
+    responses: Sequence[Response], found: Sequence[Extraction], relevance: PairClassifier
+) -> list[float | None]:
+    """Return how well each reply with events fits its history; None without a word of history.
+
+    What was said before, or twice, does not fit again.
+    """
+    pairs = [
+        _pair(response) if extraction.triples or extraction.own else None
+        for response, extraction in zip(responses, found, strict=True)
+    ]
+    asked = [pair for pair in pairs if pair]
+    values = iter(relevance.classify([pair for pair, _ in asked]) if asked else ())
+    return [next(values) * pair[1] if pair else None for pair in pairs]
+
+
+def _pair(response: Response) -> tuple[Pair, float] | None:
+    """Return history and reply without repetition, and the fraction of its words that is left."""
+    if not any(turn.text.strip() for turn in response.history):
+        return None
+    novel = novelty(response.text, (turn.text for turn in response.history))
+    turns = tuple(turn.text for turn in response.history[-TURNS:])
+    return Pair(turns, novel.text), novel.novel_fraction
+
+
+def _evidence(
+    response: Response,
+    extraction: Extraction,
+    values: dict[Triple, float],
+    known: dict[Triple, KnownTail | None],
+) -> list[TripleEvidence]:
+    evidence = []
+    for one in extraction.triples:
+        bare = _bare(one)
+        triple = msgspec.structs.replace(
+            bare,
+            head_span=_span(one.head_place, response),
+            tail_span=_span(one.tail_place, response),
+        )
+        evidence.append(TripleEvidence(triple, values[bare], known[bare]))
+    return evidence
+
+
+def _span(place: Place | None, response: Response) -> Span | None:
+    if place is None:
+        return None
+    turn = response.turn if place.turn == "reply" else response.positions[-1]
+    return Span(turn, place.start, place.end)
+
+
+def _judgement(
+    triples: list[TripleEvidence],
+    extraction: Extraction,
+    fit: float | None,
+    share: float,
+    together: Callable[[Sequence[float]], float],
+) -> Judgement:
+    if not triples and fit is None:
+        return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
+    pooled = together([item.plausibility for item in triples])
+    value = combined(pooled, fit, share)
+    evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
+    if fit is not None:
+        evidence.append(FeatureEvidence(FIT, fit, value - pooled))
+    return Judgement(value, "ok", _reason(triples, extraction), extraction.flags, tuple(evidence))
+
+
+def _reason(triples: list[TripleEvidence], extraction: Extraction) -> str:
+    if not triples:
+        return f"{extraction.reason}: judged by how it fits what was said before"
+    least = min(triples, key=lambda item: item.plausibility).triple
+    return f"least plausible: {least.head} — {least.relation} — {least.tail}"

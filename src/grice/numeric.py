@@ -1,0 +1,103 @@
+"""Cosines, log odds and their inverses, unit vectors: each arithmetic once, for every room.
+
+Two functions of one formula stand here only where their last bits differ and scores would move.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.float32]
+    Floats: TypeAlias = NDArray[np.float64]
+    Precision = TypeVar("Precision", np.float32, np.float64)
+
+__all__ = [
+    "cosine",
+    "dot_cosine",
+    "logistic",
+    "logit",
+    "logits",
+    "sigmoid",
+    "softmax",
+    "unit_cosine",
+    "unit_dot",
+    "unit_rows",
+    "unit_vector",
+]
+
+
+def cosine(first: Array, second: Array) -> float:
+    """Return the cosine of two vectors of any length, -1 to 1; 0 if either is zero."""
+    size = math.sqrt(float(first @ first) * float(second @ second))
+    return 0.0 if size == 0 else max(-1.0, min(1.0, float(first @ second) / size))
+
+
+def dot_cosine(first: Array, second: Array) -> float:
+    """Return the cosine of two unit vectors, -1 to 1, summed in single precision.
+
+    Vectors of half precision are of unit length to three digits only, so that the product may
+    lie beyond. :func:`unit_cosine` differs in the last bits.
+    """
+    return max(-1.0, min(1.0, float(first @ second)))
+
+
+def unit_cosine(first: Array, second: Array) -> float:
+    """Return the cosine of two unit vectors, at most 1, the same on every machine."""
+    return min(1.0, unit_dot(first, second))
+
+
+def unit_dot(first: Array, second: Array) -> float:
+    """Return the product of two vectors, summed in one order whatever the machine's BLAS."""
+    return float((first * second).sum(dtype=np.float64))
+
+
+def unit_rows(rows: Array) -> Array:
+    """Return the rows of a matrix, shape ``(n, k)``, at unit length; zeros stay zeros."""
+    norms = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    unit: Array = rows / np.maximum(norms, np.float32(1e-6))
+    return unit
+
+
+def unit_vector(vector: Array) -> Array:
+    """Return one vector at unit length; :func:`unit_rows` sums its squares in another order."""
+    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), np.float32)
+
+
+def logit(probability: float, margin: float) -> float:
+    """Return the log odds of a probability, held off 0 and 1 by a margin.
+
+    >>> round(logit(1.0, 0.001), 3)
+    6.907
+    """
+    kept = min(max(probability, margin), 1 - margin)
+    return math.log(kept / (1 - kept))
+
+
+def logits(probabilities: Floats, margin: float) -> Floats:
+    """Return the log odds of many; numpy's logarithm differs from that of :func:`logit`."""
+    kept = np.clip(probabilities, margin, 1 - margin)
+    return np.asarray(np.log(kept / (1 - kept)))
+
+
+def logistic(logits: NDArray[Precision]) -> NDArray[Precision]:
+    """Return ``1 / (1 + exp(-logits))`` without overflow, in the precision of the logits."""
+    probabilities: NDArray[Precision] = 0.5 * (1 + np.tanh(0.5 * logits))
+    return probabilities
+
+
+def sigmoid(logits: Array) -> Array:
+    """Return ``1 / (1 + exp(-logits))`` without overflow, in single precision."""
+    return logistic(logits).astype(np.float32)
+
+
+def softmax(logits: Array) -> Array:
+    """Return probabilities over the last axis."""
+    exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities: Array = (exponents / exponents.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return probabilities

@@ -1,0 +1,349 @@
+"""Kinds of models and schemes of references, found by name.
+
+A bundle's card states its kind. What runs that kind declares it with one decorated function:
+
+    class LoudSettings(Settings, frozen=True):
+        weight: float = 1.0
+
+    @model_kind("loud-head", answers="relevance", protocol=PairClassifier, settings=LoudSettings)
+    def loud_head(bundle: Bundle, settings: LoudSettings, opener: Opener) -> LoudHead:
+        return LoudHead(bundle, settings.weight, encoder_of(bundle, opener, Encoder))
+
+A reference is ``SCHEME:PLACE``; a scheme turns the place into a bundle:
+
+    @reference_scheme("team")
+    def team_model(place: str) -> Bundle:
+        return open_bundle(SHARED / place)
+
+Grice's own stand in :data:`KINDS` and :data:`SCHEMES`, other people's in the entry point groups
+``grice.models`` and ``grice.schemes``, as ``name = "package.module:function"``. A module is
+imported when a model of its kind is opened, so that one that fails leaves the others alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from importlib import metadata
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from grice.errors import BundleError, GriceError, ModelError, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from grice.runtime.bundle import Bundle, Card
+    from grice.runtime.embedded import Mode
+    from grice.runtime.memo import Memo
+
+__all__ = [
+    "KINDS",
+    "SCHEMES",
+    "Kind",
+    "NoSettings",
+    "Opener",
+    "Scheme",
+    "Settings",
+    "dependencies_of",
+    "encoder_of",
+    "encoder_reference",
+    "find_bundle",
+    "find_kind",
+    "model_kind",
+    "plugin_problems",
+    "read_settings",
+    "reference_scheme",
+]
+
+KIND_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
+"""Entry point groups of other people's packages."""
+
+KINDS = {
+    "bare-pair-head": "grice.metrics.relevance.pairs:bare_pair_head",
+    "context-tagger": "grice.situated.models:context_tagger",
+    "contrast-head": "grice.situated.models:contrast_head",
+    "encoder": "grice.runtime.embedded:encoder",
+    "extractor": "grice.knowledge.extractor:extractor",
+    "fluent-pair-head": "grice.metrics.relevance.fluency:fluent_pair_head",
+    "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
+    "generator": "grice.runtime.embedded:generator",
+    "graph-heads": "grice.graphs.judges:graph_heads",
+    "knowledge": "grice.knowledge.store:knowledge",
+    "knowledge-file": "grice.knowledge.file_model:knowledge_file",
+    "knowledge-union": "grice.knowledge.union:knowledge_union",
+    "language-model": "grice.metrics.relevance.language_model:language_model",
+    "link-extractor": "grice.triplets.evidence:link_extractor",
+    "pair-head": "grice.metrics.relevance.pairs:pair_head",
+    "pattern-extractor": "grice.knowledge.patterns:pattern_extractor",
+    "rating-regressor": "grice.metrics.rating_regressors.models:rating_regressor",
+    "reply-head": "grice.metrics.engagement.replies:reply_head",
+    "search-extractor": "grice.knowledge.search:search_extractor",
+    "span-head": "grice.runtime.spans:span_head",
+    "thread-head": "grice.metrics.coherence.dialogues:thread_head",
+    "triple-head": "grice.knowledge.plausibility:triple_head",
+    "triplet-heads": "grice.triplets.models:triplet_heads",
+    "word-encoder": "grice.runtime.word_vectors:word_encoder",
+}
+"""Where each kind is declared."""
+
+SCHEMES = {
+    "bundle": "grice.runtime.bundle:shipped_model",
+    "file": "grice.knowledge.file_model:own_model",
+}
+"""Where each scheme is declared."""
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a kind reads of a card's ``[settings]``; a card may state more, for its readers."""
+
+
+class NoSettings(Settings, frozen=True):
+    """Of a kind that needs none."""
+
+
+P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True)
+S = TypeVar("S", bound=Settings)
+
+
+class Opener(Protocol):
+    """What a kind is given to open what it stands on."""
+
+    @property
+    def mode(self) -> Mode:
+        """``exact`` or ``fast``."""
+
+    @property
+    def workers(self) -> int:
+        """How many batches may be computed at the same time."""
+
+    @property
+    def memo(self) -> Memo:
+        """What models answered before."""
+
+    def bundle(self, reference: str) -> Bundle:
+        """Return the bundle a reference names, checked with those it stands on."""
+
+    def part(self, bundle: Bundle, reference: str, protocol: type[P], *answers: str) -> P:
+        """Return what a bundle stands on, opened.
+
+        Raises:
+            BundleError: If it answers something else than ``answers``.
+        """
+
+    def check_answers(self, bundle: Bundle, reference: str, *answers: str) -> None:
+        """Check what something that a bundle stands on answers, without opening it."""
+
+    def shared(self, wanted: type[P], bundle: Bundle, make: Callable[[], P]) -> P:
+        """Return what is made of a bundle, once for all models that stand on it."""
+
+    def fingerprint(self, reference: str) -> str:
+        """Return name and hash of a model, with those of the models it stands on."""
+
+
+class Kind(NamedTuple, Generic[P_co]):
+    """A kind of model.
+
+    Attributes:
+        name: What a card states.
+        answers: What its models answer, such as ``relevance``.
+        protocol: What they can be asked for: a runtime-checkable protocol, or a class.
+        settings: What a card must state.
+        open: Opens one. The settings of its card are checked first.
+        like_base: Whether one that states a ``base`` answers what that one does.
+    """
+
+    name: str
+    answers: str
+    protocol: type[P_co]
+    settings: type[Settings]
+    open: Callable[[Bundle, Opener], P_co]
+    like_base: bool = False
+
+
+class Scheme(NamedTuple):
+    """A scheme of references: its name, and what gives the bundle at a place."""
+
+    name: str
+    find: Callable[[str], Bundle]
+
+
+def model_kind(
+    name: str,
+    *,
+    answers: str,
+    protocol: type[P],
+    settings: type[S],
+    like_base: bool = False,
+) -> Callable[[Callable[[Bundle, S, Opener], P]], Kind[P]]:
+    """Return a decorator that turns an opening function into a :class:`Kind`."""
+
+    def declare(function: Callable[[Bundle, S, Opener], P]) -> Kind[P]:
+        def opened(bundle: Bundle, opener: Opener) -> P:
+            return function(bundle, read_settings(bundle, settings), opener)
+
+        return Kind(name, answers, protocol, settings, opened, like_base)
+
+    return declare
+
+
+def reference_scheme(name: str) -> Callable[[Callable[[str], Bundle]], Scheme]:
+    """Return a decorator that turns a function from a place to a bundle into a :class:`Scheme`."""
+    return lambda find: Scheme(name, find)
+
+
+def find_kind(name: str, reference: str) -> Kind[object]:
+    """Return a kind by name.
+
+    Args:
+        name: What a card states.
+        reference: The model, for messages.
+
+    Raises:
+        ModelError: If there is none of that name, or the package that has it fails.
+    """
+    entries = _entries(KINDS, KIND_GROUP)
+    if name not in entries:
+        raise ModelError(
+            f"{reference}: this version opens bundles of kind {', '.join(entries)}, not {name!r}"
+        )
+    return _load(entries[name], Kind)
+
+
+def find_bundle(reference: str) -> Bundle:
+    """Return the bundle that a reference names.
+
+    Raises:
+        ModelError: If there is no such scheme, or the package that has it fails.
+        BundleError: If the bundle is missing or changed.
+    """
+    name, _, place = reference.partition(":")
+    entries = _entries(SCHEMES, SCHEME_GROUP) if place else {}
+    if name not in entries:
+        further = [f"{one}:PLACE" for one in _entries(SCHEMES, SCHEME_GROUP) if one not in SCHEMES]
+        raise ModelError(
+            f"model reference {reference!r}: write bundle:NAME for a model of the package or "
+            f"file:PATH for a bundle or knowledge of your own"
+            + (f"; installed packages add {', '.join(further)}" if further else "")
+        )
+    try:
+        return _load(entries[name], Scheme).find(place)
+    except (GriceError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise BundleError(f"{reference}: {type(error).__name__}: {error}") from error
+
+
+def read_settings(bundle: Bundle, wanted: type[S]) -> S:
+    """Return the settings of a bundle's card.
+
+    Raises:
+        BundleError: If one is missing, of another type or out of range.
+    """
+    settings = bundle.card.settings
+    where = f"{bundle.folder / 'card.toml'}: settings"
+    for name, value in settings.items():
+        if not all(map(math.isfinite, _floats(value))):
+            raise BundleError(f"{where}.{name}: only finite numbers are allowed")
+    try:
+        return msgspec.convert(settings, wanted)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        if missing := re.fullmatch(r"Object missing required field `(\w+)`", problem):
+            raise BundleError(f"{where}.{missing[1]} is missing") from None
+        value = settings[re.split(r"\W", place)[1]]
+        raise BundleError(
+            f"{where}{place.removesuffix('`')}: {problem[0].lower()}{problem[1:]}, "
+            f"found {shortened(repr(value))}"
+        ) from None
+
+
+def dependencies_of(card: Card) -> tuple[str, ...]:
+    """Return the references of what a model stands on: its parts, else its base, else its encoder.
+
+    Raises:
+        BundleError: If a part is no reference.
+    """
+    parts = card.settings.get("parts")
+    if isinstance(parts, list):
+        return tuple(str(part) for part in parts)
+    if base := card.settings.get("base"):
+        return (str(base),)
+    return (encoder_reference(card),) if card.encoder else ()
+
+
+def encoder_reference(card: Card) -> str:
+    """Return the reference of the encoder that a card names.
+
+    Raises:
+        BundleError: If it names none.
+    """
+    if not card.encoder:
+        raise BundleError("a head's card must name the encoder bundle whose vectors it reads")
+    return f"bundle:{card.encoder}"
+
+
+def encoder_of(bundle: Bundle, opener: Opener, protocol: type[P]) -> P:
+    """Return the encoder that a bundle's card names, opened.
+
+    Raises:
+        BundleError: If it names none, or no encoder.
+    """
+    return opener.part(bundle, encoder_reference(bundle.card), protocol, "sentence vectors")
+
+
+def plugin_problems() -> tuple[str, ...]:
+    """Return a line for each kind or scheme of other people's packages that cannot be used."""
+    return tuple(_problems(KINDS, KIND_GROUP, Kind)) + tuple(
+        _problems(SCHEMES, SCHEME_GROUP, Scheme)
+    )
+
+
+def _problems(own: Mapping[str, str], group: str, wanted: type[T]) -> Iterator[str]:
+    for entry in metadata.entry_points(group=group):
+        if entry.name in own:
+            yield f"{_title(entry)} is left out: grice has one of that name"
+            continue
+        try:
+            _load(entry, wanted)
+        except ModelError as error:
+            yield str(error)
+
+
+def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoint]:
+    """Return what can be loaded by name; of two of one name grice's own, else the first found."""
+    entries = {name: metadata.EntryPoint(name, place, group) for name, place in own.items()}
+    for entry in sorted(metadata.entry_points(group=group), key=lambda one: one.name):
+        entries.setdefault(entry.name, entry)
+    return entries
+
+
+T = TypeVar("T", bound="Kind[object] | Scheme")
+
+
+def _load(entry: metadata.EntryPoint, wanted: type[T]) -> T:
+    try:
+        loaded = entry.load()
+    except Exception as error:
+        if entry.dist is None:
+            raise
+        raise ModelError(f"{_title(entry)}: {type(error).__name__}: {error}") from error
+    if not isinstance(loaded, wanted) or loaded.name != entry.name:
+        raise ModelError(f"{_title(entry)}: {entry.value} declares no {wanted.__name__.lower()} "
+                         f"of that name")  # fmt: skip
+    return loaded
+
+
+def _title(entry: metadata.EntryPoint) -> str:
+    what = "model kind" if entry.group == KIND_GROUP else "reference scheme"
+    return f"{what} {entry.name!r} of {entry.dist.name if entry.dist else 'grice'}"
+
+
+def _floats(value: object) -> Iterator[float]:
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _floats(one)

@@ -1,0 +1,70 @@
+"""Patterns that find the words, tokens and sentences of a text.
+
+Weights of shipped models were learned on the output of most of them, so a pattern never changes: a
+reader that needs other words gets a pattern of its own. Patterns that name ``a-z`` are meant for
+text in lower case.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "BLEU_TOKENS",
+    "COMPOUNDS",
+    "CONTRACTED_WORDS",
+    "LATIN_ALPHANUMERIC",
+    "LETTERS",
+    "LETTER_WORDS",
+    "PLAIN_COMPOUNDS",
+    "PLAIN_CONTRACTIONS",
+    "PLAIN_WORDS",
+    "ROUGE_TOKENS",
+    "SENTENCES",
+    "SENTENCES_WITH_MARKS",
+    "SENTENCE_BREAK",
+    "SENTENCE_END",
+    "SHORT_FORMS",
+    "SPAN_TOKENS",
+    "UNICODE_LETTERS",
+    "UNICODE_WORDS",
+    "WORDS",
+    "WORDS_AND_COMMAS",
+    "WORDS_AND_MARKS",
+    "WORDS_NUMBERS_AND_MARKS",
+    "WORDS_OR_MARKS",
+    "WORDS_WITH_PERIODS",
+    "WORD_CHARACTER",
+]
+
+# a-z only
+WORDS = re.compile(r"[a-z0-9']+")
+CONTRACTED_WORDS = re.compile(r"[a-z0-9]+(?:['’][a-z]+)?")
+ROUGE_TOKENS = re.compile(r"[a-z0-9]+")
+"""As rouge-score splits text."""
+LETTERS = re.compile(r"[a-z]+")
+LETTER_WORDS = re.compile(r"[a-z]{2,}")
+LATIN_ALPHANUMERIC = re.compile(r"[A-Za-z0-9]")
+WORDS_OR_MARKS = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\S")
+SPAN_TOKENS = re.compile(r"[A-Za-z][\w'-]*|\d[\w.,%]*|[^\w\s]")
+
+# letters of any script
+WORD_CHARACTER = re.compile(r"\w")
+UNICODE_WORDS = re.compile(r"\w+")
+UNICODE_LETTERS = re.compile(r"[^\W\d_]+")
+SHORT_FORMS = re.compile(r"[\w']+")
+COMPOUNDS = re.compile(r"\w+(?:['’-]\w+)*")
+PLAIN_WORDS = re.compile(r"[^\W_]+")
+PLAIN_CONTRACTIONS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+PLAIN_COMPOUNDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+WORDS_WITH_PERIODS = re.compile(r"[\w'’.-]+")
+WORDS_AND_COMMAS = re.compile(r"[\w']+|,")
+WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
+WORDS_NUMBERS_AND_MARKS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\w.,:]*\w|\d|[^\w\s]")
+BLEU_TOKENS = re.compile(r"[^\s;]+|;")
+"""Of an explanation graph written as facts, whose parts semicolons part."""
+
+SENTENCES = re.compile(r"[^.!?]+")
+SENTENCES_WITH_MARKS = re.compile(r"[^.!?…]*[.!?…]*\s*")
+SENTENCE_END = re.compile(r"[.!?]\s")
+SENTENCE_BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
