@@ -71,7 +71,7 @@ class Shop:
             return self.generator
         return Letters(2.0 if "words" in reference else 1.0)
 
-    def stamp(self, reference):
+    def fingerprint(self, reference):
         return f"{reference}@1"
 
 

@@ -15,10 +15,11 @@ from grice.scoring import load
 from grice.stats.estimate import Estimate
 from grice_research.figures import Figure, figures
 from grice_research.measures import measured
+from grice_research.pages import bench_page, index_page
 from grice_research.published import Bench, Table, bench_names, load_bench
 from grice_research.replication import VERDICTS
 from grice_research.rows import Row, Task
-from grice_research.runs import Run, as_page, merged, read_runs, write_run
+from grice_research.runs import Run, merged, read_runs, write_run
 from grice_research.wins import survives, wins
 from grice_research.workshop import Workshop
 
@@ -234,7 +235,7 @@ def test_the_page_is_written_from_records(tmp_path):
               notes={"t": "mind"})  # fmt: skip
     write_run(run, tmp_path / "records")
     assert read_runs(tmp_path / "records") == [run]
-    page = as_page(read_runs(tmp_path / "records"))
+    page = bench_page(run, "../results.md")
     said = "beside: level (difference to the released scores -0.100, -0.200 to 0.100)"
     line = "| **A\\_B\\|C** | spearman on s:overall | 0.400 | 0.300 to 0.500 | 9 | 0.5 |"
     assert f"{line} {said} |" in page
@@ -262,7 +263,7 @@ def test_what_cannot_be_measured_today_stays_in_the_record_with_its_day(tmp_path
     ]
     write_run(msgspec.structs.replace(run, date="2026-03-04", figures=tuple(together)), tmp_path)
     assert merged([], tmp_path, "b")[2].date == "2026-01-02"
-    assert "measured 2026-01-02 |" in as_page(read_runs(tmp_path))
+    assert "measured 2026-01-02 |" in bench_page(*read_runs(tmp_path), "../results.md")
 
 
 def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys):
@@ -281,7 +282,8 @@ def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys
     assert "usr_topicalchat is not there" in captured.err
     kept = json.loads((records / "later.json").read_text())
     assert all(figure["value"] is not None for figure in kept["figures"])
-    assert "## later" in (tmp_path / "page.md").read_text()
+    assert "[later](records/later.md)" in (tmp_path / "page.md").read_text()
+    assert (records / "later.md").read_text().startswith("# later\n")
 
 
 def test_without_a_name_the_benches_are_listed(capsys):
@@ -305,8 +307,8 @@ def test_records_in_the_repository_say_what_the_tables_say():
             if figure.kind == "printed" and figure.table:
                 key = (figure.table, figure.row, figure.on, figure.measure)
                 assert figure.published == printed[key]
-    page = folder.with_name("results.md").read_text()
-    assert page == as_page(read_runs(folder))
+        assert folder.joinpath(f"{run.bench}.md").read_text() == bench_page(run, "../results.md")
+    assert folder.with_name("results.md").read_text() == index_page(read_runs(folder), "results")
 
 
 @pytest.mark.data

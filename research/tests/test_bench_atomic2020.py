@@ -76,7 +76,7 @@ class Shop:
     def open(self, reference):
         return Knowing()
 
-    def stamp(self, reference):
+    def fingerprint(self, reference):
         return f"{reference}@0"
 
 

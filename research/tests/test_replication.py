@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from grice_research import replication
 from grice_research.figures import Figure, verdict_of
+from grice_research.pages import index_page
 from grice_research.replication import MEANINGS, VERDICTS, verdict_on
-from grice_research.runs import as_page, counted, equal_rows, read_runs
+from grice_research.runs import counted, equal_rows, read_runs
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -115,6 +116,6 @@ def test_rows_that_agree_in_every_figure_are_named():
 def test_the_head_of_the_page_counts_what_was_recorded(runs):
     total = sum(run.counts.get("recomputed", 0) for run in runs)
     tried = total + sum(run.counts.get("not recomputed", 0) for run in runs)
-    page = as_page(runs)
+    page = index_page(runs, "results")
     assert f"| all | {total} of {tried} |" in page
     assert all(f"- *{name}*: {meaning}." in page for name, meaning in MEANINGS.items())

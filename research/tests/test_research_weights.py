@@ -110,7 +110,7 @@ def test_a_metric_that_a_file_lacks_is_named(shop, scores):
 def test_two_ways_of_computing_one_metric_are_refused(shop, scores):
     other = score_line("talk-2", 0.75, signature="relevance|other")
     scores("large", score_line("talk-1", 0.25), other)
-    with pytest.raises(InputError, match="two ways"):
+    with pytest.raises(InputError, match="computed in 2 ways"):
         next(scored(shop))
 
 

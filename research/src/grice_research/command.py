@@ -9,6 +9,7 @@ import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cache
+from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
     parser.add_argument(
         "--page", type=Path, metavar="FILE.md",
-        help="write the page on all runs kept in --record; without NAME nothing is measured",
+        help="write an index of all runs kept in --record, and a page for each beside its record; "
+        "without NAME nothing is measured",
     )  # fmt: skip
     parser.add_argument(
         "--weights", type=Path, metavar="DIR",
@@ -141,9 +143,13 @@ def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int
 
 def _write_page(folder: Path, page: Path) -> None:
     from grice.files import write_text
-    from grice_research.runs import as_page, read_runs
+    from grice_research.pages import bench_page, index_page
+    from grice_research.runs import read_runs
 
-    write_text(page, as_page(read_runs(folder)))
+    runs = read_runs(folder)
+    write_text(page, index_page(runs, relpath(folder, page.parent)))
+    for run in runs:
+        write_text(folder / f"{run.bench}.md", bench_page(run, relpath(page, folder)))
 
 
 def _list(benches: Sequence[Bench]) -> int:

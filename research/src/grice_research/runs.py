@@ -1,4 +1,4 @@
-"""Records of bench runs, and the page that is written from them."""
+"""Records of bench runs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import msgspec
 from grice.errors import InputError
 from grice.files import make_folder, write_bytes
 from grice_research.figures import Figure
-from grice_research.replication import VERDICTS, legend
+from grice_research.replication import VERDICTS
 from grice_research.wins import Win
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["Run", "as_page", "counted", "equal_rows", "merged", "read_runs", "write_run"]
+__all__ = ["Run", "counted", "equal_rows", "merged", "read_runs", "write_run"]
 
 NOT_MEASURED = "not measured"
+"""Of a printed figure with nothing beside it to compare with it."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,133 +150,3 @@ def _read_run(path: Path) -> Run:
         return msgspec.json.decode(path.read_bytes(), type=Run)
     except msgspec.DecodeError as error:
         raise InputError(f"{path}: not the record of a bench: {error}") from None
-
-
-def as_page(runs: Sequence[Run]) -> str:
-    """Return the page on all runs, as Markdown."""
-    return "\n".join(_page(runs)) + "\n"
-
-
-def _page(runs: Sequence[Run]) -> Iterator[str]:
-    yield "# Results"
-    yield ""
-    yield (
-        "Written by `grice bench --page` from the records beside this page; no figure is typed. "
-        "Intervals are 95 %. *Printed* is the figure of the source, of our metrics that of the "
-        "row they are set beside. Rows in italics are trivial baselines. Verdicts on a printed "
-        "figure:"
-    )
-    yield ""
-    yield from legend()
-    yield ""
-    yield from _overview(runs)
-    for run in runs:
-        yield from _section(run)
-
-
-def _overview(runs: Sequence[Run]) -> Iterator[str]:
-    yield (
-        "| bench | recomputed | reproduced | beside: above | level | below | cannot be checked "
-        "| not measured | date |"
-    )
-    yield "|---|---|---|---|---|---|---|---|---|"
-    total: Counter[str] = Counter()
-    for run in runs:
-        total.update(run.counts)
-        yield f"| [{run.bench}](#{run.bench}) | {' | '.join(_counts(run.counts))} | {run.date} |"
-    yield f"| all | {' | '.join(_counts(total))} | |"
-    yield ""
-
-
-def _counts(counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield the cells of the counts; of what was tried, how many were."""
-    for name in ("recomputed", "reproduced"):
-        done, not_done = counts.get(name, 0), counts.get(f"not {name}", 0)
-        yield f"{done} of {done + not_done}" if done + not_done else "–"
-    for name in (*(v for v in VERDICTS if v.startswith("beside")), VERDICTS[-1], NOT_MEASURED):
-        yield str(counts.get(name, 0))
-
-
-def _section(run: Run) -> Iterator[str]:
-    yield f"## {run.bench}"
-    yield ""
-    yield f"{run.title}. {run.paper}."
-    yield ""
-    yield f"`{run.command}`, {run.date}, grice {run.version}"
-    yield ""
-    for table in dict.fromkeys(figure.table for figure in run.figures):
-        yield from _table(run, table)
-    if run.wins:
-        yield from _wins(run)
-
-
-def _table(run: Run, table: str) -> Iterator[str]:
-    yield f"### {run.bench}, {table or 'measured on the task'}"
-    yield ""
-    if run.notes.get(table):
-        note = run.notes[table]
-        yield f"{note[0].upper()}{note[1:]}."
-        yield ""
-    yield "| row | measure | value | interval | n | printed | verdict |"
-    yield "|---|---|---|---|---|---|---|"
-    for figure in run.figures:
-        if figure.table == table:
-            yield _line(figure)
-    yield ""
-
-
-def _line(figure: Figure) -> str:
-    name = _cell(figure.row)
-    name = f"*{name}*" if figure.kind == "floor" else name
-    name = f"**{name}**" if figure.kind == "ours" else name
-    if figure.beside:
-        name += f" beside {_cell(figure.beside)}"
-    bounds = "" if figure.low is None or figure.high is None else (
-        f"{_number(figure.low)} to {_number(figure.high)}")  # fmt: skip
-    value = "" if figure.value is None else _number(figure.value)
-    printed = "" if figure.published is None else f"{figure.published:g}"
-    what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure
-    remarks = [_difference(figure), _cell(figure.why) if figure.kind == "ours" else ""]
-    remark = "; ".join(filter(None, remarks)) if figure.verdict else ""
-    verdict = (figure.verdict or "") + (f" ({remark})" if remark else "")
-    if figure.date:
-        verdict = f"{verdict}; measured {figure.date}".removeprefix("; ")
-    return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
-
-
-def _difference(figure: Figure) -> str:
-    if figure.difference is None:
-        return ""
-    value, low, high = map(_number, figure.difference)
-    return f"difference to the released scores {value}, {low} to {high}"
-
-
-def _wins(run: Run) -> Iterator[str]:
-    yield f"### {run.bench}: which printed wins survive"
-    yield ""
-    yield (
-        "Whether the best printed figure is above the others by an interval: *yes* whatever the "
-        "two metrics have in common, *no* even if they largely agree, *open* if that depends on "
-        "scores that were not released. *Over the floor*: over the best trivial baseline."
-    )
-    yield ""
-    yield "| column | n | best | figure | over the second | over the rest | over the floor |"
-    yield "|---|---|---|---|---|---|---|"
-    for win in run.wins:
-        rest = f"{win.survives} of {win.rows}" + (f", {win.open} open" if win.open else "")
-        floor = "" if win.floor_value is None else (
-            f"{win.over_floor}: {win.floor} {_number(win.floor_value)}")  # fmt: skip
-        yield (
-            f"| {_cell(win.table)}: {win.measure} on {_cell(win.on)} | {win.n} | "
-            f"{_cell(win.best)} | {win.published:g} | {win.over_second}: {_cell(win.second)} | "
-            f"{rest} | {floor} |"
-        )
-    yield ""
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"

@@ -122,7 +122,8 @@ def fetch(data_set: DataSet, mirror: str, folder: Path) -> Iterator[str]:
             continue
         make_folder(target.parent)
         with replacing(target) as temporary:
-            _download(f"{base}/{file}", temporary)
+            with temporary.open("wb") as opened:
+                opened.writelines(_blocks(f"{base}/{file}"))
             if _content_sha256(temporary, target.suffix == ".gz") != sha256:
                 raise InputError(
                     f"{base}/{file}: holds something else than the file that grice knows (sha256 "
@@ -140,12 +141,18 @@ def _as_url(mirror: str) -> str:
     return Path(mirror).resolve().as_uri()
 
 
-def _download(url: str, target: Path) -> None:
+def _blocks(url: str) -> Iterator[bytes]:
+    """Yield what a URL holds.
+
+    Raises:
+        InputError: If it cannot be had, or ends early.
+    """
     try:
-        with urlopen(url, timeout=SECONDS) as answer, target.open("wb") as file:
+        with urlopen(url, timeout=SECONDS) as answer:
             size = 0
             while block := answer.read(BLOCK):
-                size += file.write(block)
+                size += len(block)
+                yield block
             expected = answer.headers.get("Content-Length")
     except (URLError, http.client.HTTPException, OSError, ValueError) as error:
         raise InputError(f"{url}: cannot be fetched: {getattr(error, 'reason', error)}") from error

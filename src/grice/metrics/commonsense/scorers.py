@@ -25,11 +25,14 @@ from grice.numeric import unit_cosine
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
     from grice.records import KnownTail, Triple
     from grice.runtime.protocols import Encoder, Vector
 
+    Vectors: TypeAlias = NDArray[np.float32]
     Scorer: TypeAlias = Callable[[Sequence[Triple], "Sources"], list[float]]
 
 __all__ = [
@@ -93,7 +96,7 @@ def find_scorer(name: str) -> Scorer:
 
     def score(triples: Sequence[Triple], sources: Sources) -> list[float]:
         _check(triples)
-        return scorer(triples, sources) if triples else []
+        return scorer(triples, sources)
 
     return score
 
@@ -116,7 +119,7 @@ def _cosine(triples: Sequence[Triple], sources: Sources) -> list[float]:
     schema = load_schema("atomic2020")
     heads = [triple.head for triple in triples]
     relations = [triple.relation for triple in triples]
-    given = sources.knowledge.tails(heads, relations, sources.tails)
+    given = sources.knowledge.tails(heads, relations, sources.tails) if triples else []
     own = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
     known = [
         [tail_text(one.tail, schema[triple.relation]) for one in tails]
@@ -144,39 +147,37 @@ def _likelihood(triples: Sequence[Triple], sources: Sources) -> list[float]:
             "the scorer likelihood needs knowledge that generates tails; this one stores them. "
             "Name a generator, such as bundle:comet, or take the scorer cosine"
         )
-    tails = sources.knowledge.likelihoods(triples)
+    tails = sources.knowledge.likelihoods(triples) if triples else []
     return [0.0 if tail is None else math.exp(tail.given) for tail in tails]
 
 
-def _bert(triples: Sequence[Triple], sources: Sources) -> list[float]:
-    """Return what a network makes of the vectors of head, relation and tail."""
-    return judged(separate(triples, sources.head.encoder), sources, "bert.npz")
+def _network(name: str, read: Callable[..., Vectors], *, sage: bool) -> Scorer:
+    """Return the scorer of a network of the bundle.
 
+    Args:
+        name: Its file.
+        read: What it reads of the triples, as vectors of an encoder.
+        sage: Whether it also reads the mean of what is known of head and of tail.
+    """
 
-def _bert_sage(triples: Sequence[Triple], sources: Sources) -> list[float]:
-    """Return the same with the mean of what is known of head and of tail beside them."""
-    parts = (separate(triples, sources.head.encoder), neighbours(triples, sources))
-    return judged(np.concatenate(parts, axis=1), sources, "bert_sage.npz")
+    def score(triples: Sequence[Triple], sources: Sources) -> list[float]:
+        if not triples:
+            return []
+        features = read(triples, sources.head.encoder)
+        if sage:
+            features = np.concatenate([features, neighbours(triples, sources)], axis=1)
+        return judged(features, sources, name)
 
-
-def _kg_bert(triples: Sequence[Triple], sources: Sources) -> list[float]:
-    """Return what a network makes of the vector of the whole triple, read as one text."""
-    return judged(together(triples, sources.head.encoder), sources, "kg_bert.npz")
-
-
-def _kg_bert_sage(triples: Sequence[Triple], sources: Sources) -> list[float]:
-    """Return the same with the mean of what is known of head and of tail beside it."""
-    parts = (together(triples, sources.head.encoder), neighbours(triples, sources))
-    return judged(np.concatenate(parts, axis=1), sources, "kg_bert_sage.npz")
+    return score
 
 
 _SCORERS: dict[str, Scorer] = {
-    "bert": _bert,
-    "bert_sage": _bert_sage,
+    "bert": _network("bert.npz", separate, sage=False),
+    "bert_sage": _network("bert_sage.npz", separate, sage=True),
     "calibrated": _calibrated,
     "cosine": _cosine,
-    "kg_bert": _kg_bert,
-    "kg_bert_sage": _kg_bert_sage,
+    "kg_bert": _network("kg_bert.npz", together, sage=False),
+    "kg_bert_sage": _network("kg_bert_sage.npz", together, sage=True),
     "likelihood": _likelihood,
 }
 

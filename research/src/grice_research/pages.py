@@ -1,0 +1,164 @@
+"""Pages on bench runs, written from their records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from grice_research.replication import VERDICTS, legend
+from grice_research.runs import NOT_MEASURED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice_research.figures import Figure
+    from grice_research.runs import Run
+
+__all__ = ["bench_page", "index_page"]
+
+
+def index_page(runs: Sequence[Run], folder: str) -> str:
+    """Return the index of all benches, as Markdown.
+
+    Args:
+        runs: The runs.
+        folder: Where the pages of the benches lie, seen from the index.
+    """
+    return "\n".join(_index(runs, folder)) + "\n"
+
+
+def bench_page(run: Run, index: str) -> str:
+    """Return the page of one bench, as Markdown.
+
+    Args:
+        run: The run.
+        index: Where the index lies, seen from the page.
+    """
+    return "\n".join(_section(run, index)) + "\n"
+
+
+def _index(runs: Sequence[Run], folder: str) -> Iterator[str]:
+    yield "# Results"
+    yield ""
+    yield (
+        "Published tables beside what is measured here, a page for each bench. Written by `grice "
+        "bench --page` from the records beside the pages; no figure is typed. Verdicts on a "
+        "printed figure:"
+    )
+    yield ""
+    yield from legend()
+    yield ""
+    yield from _overview(runs, folder)
+
+
+def _overview(runs: Sequence[Run], folder: str) -> Iterator[str]:
+    yield (
+        "| bench | recomputed | reproduced | beside: above | level | below | cannot be checked "
+        "| not measured | date |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
+    total: Counter[str] = Counter()
+    for run in runs:
+        total.update(run.counts)
+        link = f"[{run.bench}]({folder}/{run.bench}.md)"
+        yield f"| {link} | {' | '.join(_counts(run.counts))} | {run.date} |"
+    yield f"| all | {' | '.join(_counts(total))} | |"
+
+
+def _counts(counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield the cells of the counts; of what was tried, how many were."""
+    for name in ("recomputed", "reproduced"):
+        done, not_done = counts.get(name, 0), counts.get(f"not {name}", 0)
+        yield f"{done} of {done + not_done}" if done + not_done else "–"
+    for name in (*(v for v in VERDICTS if v.startswith("beside")), VERDICTS[-1], NOT_MEASURED):
+        yield str(counts.get(name, 0))
+
+
+def _section(run: Run, index: str) -> Iterator[str]:
+    yield f"# {run.bench}"
+    yield ""
+    yield f"{run.title}. {run.paper}."
+    yield ""
+    yield f"`{run.command}`, {run.date}, grice {run.version}. [All benches and verdicts]({index})."
+    yield ""
+    yield (
+        "Intervals are 95 %. *Printed* is the figure of the source, of our metrics that of the row "
+        "they are set beside. Rows in italics are trivial baselines."
+    )
+    yield ""
+    for table in dict.fromkeys(figure.table for figure in run.figures):
+        yield from _table(run, table)
+    if run.wins:
+        yield from _wins(run)
+
+
+def _table(run: Run, table: str) -> Iterator[str]:
+    yield f"## {table or 'Measured on the task'}"
+    yield ""
+    if run.notes.get(table):
+        note = run.notes[table]
+        yield f"{note[0].upper()}{note[1:]}."
+        yield ""
+    yield "| row | measure | value | interval | n | printed | verdict |"
+    yield "|---|---|---|---|---|---|---|"
+    for figure in run.figures:
+        if figure.table == table:
+            yield _line(figure)
+    yield ""
+
+
+def _line(figure: Figure) -> str:
+    name = _cell(figure.row)
+    name = f"*{name}*" if figure.kind == "floor" else name
+    name = f"**{name}**" if figure.kind == "ours" else name
+    if figure.beside:
+        name += f" beside {_cell(figure.beside)}"
+    bounds = "" if figure.low is None or figure.high is None else (
+        f"{_number(figure.low)} to {_number(figure.high)}")  # fmt: skip
+    value = "" if figure.value is None else _number(figure.value)
+    printed = "" if figure.published is None else f"{figure.published:g}"
+    what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure
+    remarks = [_difference(figure), _cell(figure.why) if figure.kind == "ours" else ""]
+    remark = "; ".join(filter(None, remarks)) if figure.verdict else ""
+    verdict = (figure.verdict or "") + (f" ({remark})" if remark else "")
+    if figure.date:
+        verdict = f"{verdict}; measured {figure.date}".removeprefix("; ")
+    return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
+
+
+def _difference(figure: Figure) -> str:
+    if figure.difference is None:
+        return ""
+    value, low, high = map(_number, figure.difference)
+    return f"difference to the released scores {value}, {low} to {high}"
+
+
+def _wins(run: Run) -> Iterator[str]:
+    yield "## Which printed wins survive"
+    yield ""
+    yield (
+        "Whether the best printed figure is above the others by an interval: *yes* whatever the "
+        "two metrics have in common, *no* even if they largely agree, *open* if that depends on "
+        "scores that were not released. *Over the baseline*: over the best trivial baseline."
+    )
+    yield ""
+    yield "| column | n | best | figure | over the second | over the rest | over the baseline |"
+    yield "|---|---|---|---|---|---|---|"
+    for win in run.wins:
+        rest = f"{win.survives} of {win.rows}" + (f", {win.open} open" if win.open else "")
+        floor = "" if win.floor_value is None else (
+            f"{win.over_floor}: {win.floor} {_number(win.floor_value)}")  # fmt: skip
+        yield (
+            f"| {_cell(win.table)}: {win.measure} on {_cell(win.on)} | {win.n} | "
+            f"{_cell(win.best)} | {win.published:g} | {win.over_second}: {_cell(win.second)} | "
+            f"{rest} | {floor} |"
+        )
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
