@@ -38,7 +38,7 @@ def main() -> None:
     talks = [[turn.text for turn in one.turns] for one in grice.read(EXAMPLES / "chatbots.jsonl")]
     pairs = [Pair(tuple(talk[max(0, i - 4) : i]), talk[i])
              for talk in talks for i in range(1, len(talk))][:REPLIES]  # fmt: skip
-    shipped = rate(models.open("bundle:fit"), pairs)  # type: ignore[arg-type]
+    shipped = rate(models.open("bundle:context-relevance"), pairs)  # type: ignore[arg-type]
     own = rate(models.open(f"file:{sys.argv[1]}"), pairs)  # type: ignore[arg-type]
     print(f"{len(pairs)} replies: language model {own:.1f} a second, shipped {shipped:.0f}; "
           f"ratio {shipped / own:.0f}")  # fmt: skip

@@ -9,7 +9,7 @@ from grice.errors import InputError
 from grice.knowledge.clauses import EVENTS
 from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.generative import Likelihood
-from grice.metrics.commonsense import FIT, combined, commonsense
+from grice.metrics.commonsense import CONTEXT_RELEVANCE, combined, commonsense
 from grice.metrics.commonsense.scorers import cautious_score, mean_score, scorer_names
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
 from grice.runtime.protocols import TaggedSpan
@@ -100,8 +100,8 @@ def judge(
     *,
     extractor=None,
     relevance=None,
-    share=0.0,
-    pool="mean",
+    relevance_weight=0.0,
+    aggregation="mean",
     knowledge=None,
     **options,
 ):
@@ -113,8 +113,8 @@ def judge(
         encoder=Blank(),
         embedder=None,
         relevance=relevance or Fit(),
-        share=share,
-        pool=pool,
+        relevance_weight=relevance_weight,
+        aggregation=aggregation,
         **options,
     )
 
@@ -175,8 +175,8 @@ def test_read_says_which_triples_are_looked_for():
     said = response("I sleep, I snore.", "We eat.", "I run.", speakers="ABA")
     both, single, pair = Judge(), Judge(), Judge()
     judge([said], both)
-    judge([said], single, read="single")
-    judge([said], pair, read="pair")
+    judge([said], single, scope="single")
+    judge([said], pair, scope="pair")
     assert [len(asked.pairs) for asked in (both, single, pair)] == [6, 2, 4]
     assert not any("eat" in head + tail for head, tail in both.pairs)
 
@@ -221,11 +221,11 @@ def test_the_mean_is_over_all_triples():
 def test_the_fit_of_the_reply_has_its_share_and_stands_among_the_evidence():
     said = response("I missed the bus, I feel awful.", "Why are you late?")
     (alone,) = judge([said])
-    (found,) = judge([said], relevance=Fit(0.9), share=0.25)
+    (found,) = judge([said], relevance=Fit(0.9), relevance_weight=0.25)
     *triples, fit = found.evidence
     assert tuple(triples) == alone.evidence
     assert found.value == pytest.approx(0.75 * alone.value + 0.25 * 0.9)
-    assert fit == FeatureEvidence(FIT, 0.9, found.value - alone.value)
+    assert fit == FeatureEvidence(CONTEXT_RELEVANCE, 0.9, found.value - alone.value)
 
 
 def test_the_fit_is_asked_only_where_something_was_said_and_triples_are_read():
@@ -235,7 +235,7 @@ def test_the_fit_is_asked_only_where_something_was_said_and_triples_are_read():
         response("?!", "Why are you late?"),
         response("I missed the bus, I feel awful.", *"abcde", speakers="ABABABA"),
     ]
-    first, second, third = judge(said, relevance=asked, share=0.5)
+    first, second, third = judge(said, relevance=asked, relevance_weight=0.5)
     assert [pair.left for pair in asked.pairs] == [("b", "c", "d", "e")]
     assert all(isinstance(one, TripleEvidence) for one in first.evidence)
     assert (second.value, second.status) == (0.5, "abstained")
@@ -252,7 +252,7 @@ def test_what_was_said_before_does_not_fit_again():
             response(text, text),
         ],
         relevance=asked,
-        share=0.5,
+        relevance_weight=0.5,
     )
     fits = [one.evidence[-1].value for one in (whole, half, none)]
     assert fits == pytest.approx([0.8, 0.4, 0.0])
@@ -273,19 +273,21 @@ def test_triples_and_fit_have_their_shares():
 def test_triples_are_taken_together_with_caution():
     said = response("I missed the bus, I feel awful.")
     (mean,) = judge([said])
-    (cautious,) = judge([said], pool="cautious")
+    (cautious,) = judge([said], aggregation="cautious")
     assert cautious.evidence == mean.evidence
     assert cautious.value == cautious_score([one.plausibility for one in mean.evidence])
 
 
 def test_an_event_without_another_is_judged_by_how_it_fits():
     said = response("I sleep.", "Why are you late?")
-    (fitting,) = judge([said], relevance=Fit(0.9), share=0.5, read="single")
-    (other,) = judge([said], relevance=Fit(0.1), share=0.5, read="single")
+    (fitting,) = judge([said], relevance=Fit(0.9), relevance_weight=0.5, scope="single")
+    (other,) = judge([said], relevance=Fit(0.1), relevance_weight=0.5, scope="single")
     assert fitting.status == other.status == "ok"
     assert fitting.value - other.value == pytest.approx(0.4)
-    assert "judged by how it fits" in fitting.reason
-    assert fitting.evidence == (FeatureEvidence(FIT, 0.9, fitting.value - mean_score([])),)
+    assert "judged by context relevance" in fitting.reason
+    assert fitting.evidence == (
+        FeatureEvidence(CONTEXT_RELEVANCE, 0.9, fitting.value - mean_score([])),
+    )
 
 
 def test_the_same_two_events_are_judged_once():
@@ -320,7 +322,7 @@ def test_what_no_person_would_write_is_not_judged():
 
     (found,) = judge([response("a b c")], extractor=Unsound())
     assert [one.triple.head for one in found.evidence] == ["a"]
-    (none,) = judge([response("a b c")], extractor=Unsound(), most=0)
+    (none,) = judge([response("a b c")], extractor=Unsound(), max_triples=0)
     assert (none.status, none.evidence) == ("abstained", ())
     assert none.reason.startswith("no two events are related that were read as whole")
 
@@ -334,7 +336,7 @@ def test_the_extractor_is_asked_for_sure_triples():
             return [Extraction(reason="nothing") for _ in exchanges]
 
     judge([response("a b c")], extractor=Asked())
-    judge([response("a b c")], extractor=Asked(), least=0.9)
+    judge([response("a b c")], extractor=Asked(), min_confidence=0.9)
     assert asked == [0.5, 0.9]
 
 
@@ -345,7 +347,7 @@ def test_only_the_surest_triples_are_judged():
 
     said = response("I eat, I drink, I sing.")
     (both,) = judge([said], Two())
-    (one,) = judge([said], Two(), most=1)
+    (one,) = judge([said], Two(), max_triples=1)
     assert [e.triple.relation for e in both.evidence] == ["xReact", "HinderedBy"]
     assert one.evidence == both.evidence[:1]
 

@@ -128,7 +128,14 @@ def test_a_foreign_model_serves_a_metric_of_the_package(installed, chat, capsys)
 
 
 def test_a_model_of_the_package_serves_a_foreign_metric(installed, chat):
-    words = ["score", str(chat), "-m", "calm_model", "--calm-model-model", "bundle:fit"]
+    words = [
+        "score",
+        str(chat),
+        "-m",
+        "calm_model",
+        "--calm-model-model",
+        "bundle:context-relevance",
+    ]
     assert main([*words, "--no-cache"]) == 0
 
 

@@ -122,7 +122,7 @@ def test_a_metric_that_names_what_it_accepts_takes_that(models):
     load_metric(either, models, {"model": "bundle:engagement"})
     load_metric(either, models, {})
     with pytest.raises(ModelError, match="one of engagement is needed"):
-        load_metric(either, models, {"model": "bundle:fit"})
+        load_metric(either, models, {"model": "bundle:context-relevance"})
 
 
 def test_a_declaration_accepts_only_for_its_models():
@@ -158,9 +158,14 @@ INNER = [
     ("search", "bundle:atomic", "bundle:comet", "no store of known triples"),
     ("atomic-comet", "bundle:comet", "bundle:encoder", "knowledge is needed"),
     ("relevance", "bundle:dialogue", "bundle:atomic", "likelihood is needed"),
-    ("fit", "bundle:relevance", "bundle:engagement", "relevance is needed"),
-    ("fit", 'base = "bundle:relevance"', "base = 7", "model reference '7'"),
-    ("fit", 'base = "bundle:relevance"', "parts = []", "does not hold what a bundle of kind"),
+    ("context-relevance", "bundle:relevance", "bundle:engagement", "relevance is needed"),
+    ("context-relevance", 'base = "bundle:relevance"', "base = 7", "model reference '7'"),
+    (
+        "context-relevance",
+        'base = "bundle:relevance"',
+        "parts = []",
+        "does not hold what a bundle of kind",
+    ),
     ("engagement", "[settings]", '[settings]\nbase = "bundle:atomic"', "run grice train again"),
     ("engagement", "[settings]", '[settings]\nreads = 7\nbase = ""', "cannot be read"),
     ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "not 'reply-tail'"),

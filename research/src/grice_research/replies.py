@@ -147,8 +147,10 @@ def by_language_models(shop: Workshop, replies: Replies) -> Iterator[Column]:
         name, reference = card.parent.name, f"file:{card.parent}"
         yield judged(shop, replies, f"commonsense, fit by {name}", relevance=reference)
         yield judged(shop, replies, f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
-                     relevance=reference, share=CHOSEN_SHARE)  # fmt: skip
-        yield judged(shop, replies, f"fit by {name} alone", relevance=reference, share=1.0)
+                     relevance=reference, relevance_weight=CHOSEN_SHARE)  # fmt: skip
+        yield judged(
+            shop, replies, f"fit by {name} alone", relevance=reference, relevance_weight=1.0
+        )
 
 
 def baseline(shop: Workshop, replies: Replies, name: str, metric: str) -> Column:
@@ -200,7 +202,7 @@ def gold_columns(
             for each, one in zip(replies.triples, fits, strict=True)
         ]
         signature = (
-            f"{title}|scorer:{scorer}|pool:{pool.__name__}|share:{weight}|{stamps}"
+            f"{title}|scorer:{scorer}|pool:{pool.__name__}|relevance_weight:{weight}|{stamps}"
             f"|on:{replies.stamp}"
         )
         yield Column(title, values, counts, signature, f"{np.mean(counts):.1f} triples per reply")

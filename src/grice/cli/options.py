@@ -104,6 +104,10 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
             metavar=None if option.choices else option.type.upper(),
             help=_help(option) if described else argparse.SUPPRESS,
         )
+    for former in metric.renamed:
+        group.add_argument(
+            metric.flag(former), dest=destination(metric, former), help=argparse.SUPPRESS
+        )
     for name, reference in metric.models.items():
         group.add_argument(
             metric.flag(name),
@@ -126,7 +130,7 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
     for metric in arguments.registry.metrics.values():
         given = {
             name: value
-            for name in (*(option.name for option in metric.options), *metric.models)
+            for name in (*(one.name for one in metric.options), *metric.models, *metric.renamed)
             if (value := getattr(arguments, destination(metric, name), None)) is not None
         }
         if given:

@@ -9,7 +9,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.evaluation.evidence import EvidenceChange, evidence_changes
-from grice.evaluation.scores import read_rows
+from grice.evaluation.scores import read_scores
 from grice.formats import read
 from grice.records import Conversation, Score
 
@@ -129,7 +129,7 @@ def _whole_scores(
     """Return the scores of the conversations that moved, by metric and item."""
     return {
         (score.metric, ids.item(score.conversation, score.turn)): score
-        for _, score in read_rows(file, Score)
+        for _, score in read_scores(file)
         if (score.metric, ids.number(score.conversation)) in wanted
     }
 

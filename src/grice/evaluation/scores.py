@@ -13,17 +13,26 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 import msgspec
 
 from grice.errors import InputError, RecordError, os_reason
-from grice.records import Status
+from grice.metrics.signature import current_signature
+from grice.records import Score, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["TURNS", "ScoreLine", "read_rows", "read_score_groups", "read_score_lines"]
+__all__ = [
+    "TURNS",
+    "ScoreLine",
+    "read_rows",
+    "read_score_groups",
+    "read_score_lines",
+    "read_scores",
+]
 
 TURNS = (1 << 32) - 1
 """Turns of a conversation are numbered below this."""
 
 Row = TypeVar("Row")
+Scored = TypeVar("Scored", Score, "ScoreLine")
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -46,7 +55,7 @@ class ScoreLine(msgspec.Struct, frozen=True):
 
 def read_score_lines(file: str) -> Iterator[tuple[int, ScoreLine]]:
     """Yield each line of a file of scores with its number, from 1."""
-    for number, line in read_rows(file, ScoreLine):
+    for number, line in _with_current_signatures(read_rows(file, ScoreLine)):
         if line.turn is not None and not 0 <= line.turn < TURNS:
             problem = f"a turn is counted from 0, found {line.turn}"
             raise RecordError(problem, file=_name(file), line=number, field="turn")
@@ -82,6 +91,21 @@ def read_score_groups(file: str) -> Iterator[list[ScoreLine]]:
         group.append(line)
     if group:
         yield group
+
+
+def read_scores(file: str) -> Iterator[tuple[int, Score]]:
+    """Yield each line of a file of scores as a whole score, with its number, from 1."""
+    return _with_current_signatures(read_rows(file, Score))
+
+
+def _with_current_signatures(rows: Iterator[tuple[int, Scored]]) -> Iterator[tuple[int, Scored]]:
+    """Yield scores whose signatures have the names that options have now."""
+    for number, score in rows:
+        signature = current_signature(score.signature)
+        if signature == score.signature:
+            yield number, score
+        else:
+            yield number, msgspec.structs.replace(score, signature=signature)
 
 
 def read_rows(

@@ -15,7 +15,7 @@ import msgspec
 from grice.errors import InputError, RecordError
 from grice.evaluation.derivation import figures, problems, same
 from grice.evaluation.evidence import describe, identity, kind
-from grice.evaluation.scores import read_rows
+from grice.evaluation.scores import read_scores
 from grice.formats import read
 from grice.records import Conversation, Score
 
@@ -120,7 +120,7 @@ def stated(file: str, metrics: Mapping[str, Metric]) -> Stated:
         InputError: If it is no file of scores, or one metric was computed in several ways.
     """
     signatures: dict[str, str] = {}
-    for number, score in read_rows(file, Score):
+    for number, score in read_scores(file):
         known = signatures.setdefault(score.metric, score.signature)
         if known != score.signature:
             raise InputError(
@@ -225,7 +225,7 @@ class _Item(NamedTuple):
 
 
 def _groups(file: str, known: Mapping[str, object]) -> Iterator[list[Score]]:
-    scores = (score for _, score in read_rows(file, Score) if score.metric in known)
+    scores = (score for _, score in read_scores(file) if score.metric in known)
     return (list(group) for _, group in groupby(scores, key=_place))
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Count",
     "Example",
+    "Fraction",
     "Judges",
     "Metric",
     "Option",
@@ -48,8 +49,11 @@ __all__ = [
 Count: TypeAlias = Annotated[int, "1 or more"]
 """Annotation of an option that counts things."""
 
-Share: TypeAlias = Annotated[float, "0 to 1"]
+Fraction: TypeAlias = Annotated[float, "0 to 1"]
 """Annotation of an option that is a part of a whole."""
+
+Share: TypeAlias = Fraction
+"""Its former name."""
 
 Judges: TypeAlias = Literal["response", "conversation"]
 OptionValue: TypeAlias = int | float | str
@@ -64,8 +68,8 @@ class Option(msgspec.Struct, frozen=True):
         default: Value if not given.
         help: What it does, from the function's docstring.
         choices: The allowed values, if the parameter is annotated as a ``Literal`` of strings.
-        low: The smallest allowed value: 1 of a ``Count``, 0 of a ``Share``.
-        high: The largest allowed value: 1 of a ``Share``.
+        low: The smallest allowed value: 1 of a ``Count``, 0 of a ``Fraction``.
+        high: The largest allowed value: 1 of a ``Fraction``.
     """
 
     name: str
@@ -111,8 +115,9 @@ class Option(msgspec.Struct, frozen=True):
 _RANGES: dict[str, tuple[str, float, float | None]] = {
     "Count": ("int", 1, None),
     str(Count): ("int", 1, None),
-    "Share": ("float", 0, 1),
-    str(Share): ("float", 0, 1),
+    "Fraction": ("float", 0, 1),
+    "Share": ("float", 0, 1),  # its former name, in plugins
+    str(Fraction): ("float", 0, 1),
 }
 """Type and range by annotation, written or evaluated."""
 
@@ -166,6 +171,8 @@ class Metric(msgspec.Struct, frozen=True):
             where that is more than what the default model does.
         protocols: By parameter name, what its model will be asked for: a runtime-checkable
             protocol, such as :class:`grice.runtime.protocols.PairClassifier`, or a class.
+        renamed: Options by the names they had: these are accepted with a warning, and read in
+            the signatures of files.
     """
 
     name: str
@@ -184,6 +191,7 @@ class Metric(msgspec.Struct, frozen=True):
     description: str
     accepts: dict[str, tuple[str, ...]] = {}
     protocols: dict[str, type] = {}
+    renamed: dict[str, str] = {}
 
     def flag(self, parameter: str) -> str:
         """Return the command-line option of a parameter, such as ``--relevance-history``."""
@@ -201,6 +209,7 @@ def metric(
     models: Mapping[str, str] | None = None,
     accepts: Mapping[str, tuple[str, ...]] | None = None,
     protocols: Mapping[str, type] | None = None,
+    renamed: Mapping[str, str] | None = None,
     low: float = 0.0,
     high: float = 1.0,
     neutral: float = 0.5,
@@ -232,10 +241,13 @@ def metric(
             for parameter in keywords.values()
             if parameter.name not in wanted
         )
+        for new in (renamed or {}).values():
+            if new not in keywords:
+                raise MetricError(f"{name}: renamed names {new!r}, the function has no such")
         return Metric(
             name, version, summary, judges, function, options, wanted, source,
             low, high, neutral, default, example, inspect.getdoc(function) or "",
-            dict(accepts or {}), dict(protocols or {}),
+            dict(accepts or {}), dict(protocols or {}), dict(renamed or {}),
         )  # fmt: skip
 
     return declare
@@ -264,7 +276,7 @@ def _option(metric: str, parameter: inspect.Parameter, text: str) -> Option:
     if annotation not in _TYPES:
         raise MetricError(
             f"{metric}: option {parameter.name!r} is annotated {annotation}; an option is int, "
-            f"float, str, Count, Share or a Literal of strings, and a model is named in models="
+            f"float, str, Count, Fraction or a Literal of strings, and a model is named in models="
         )
     kind = typing.cast("Literal['int', 'float', 'str']", annotation)
     return Option(parameter.name, kind, parameter.default, text, choices, low, high)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Registry", "find_metrics"]
 
 GROUP = "grice.metrics"
-_MACHINERY = ("declaration", "page", "registry", "unjudged")
+_MACHINERY = ("declaration", "limits", "page", "registry", "signature", "unjudged")
 
 
 class Registry(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+import warnings
 import zipfile
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
+    "RENAMED",
     "Bundle",
     "Card",
     "CardValue",
@@ -40,6 +42,9 @@ __all__ = [
 
 MOST_BYTES = 2**20
 """Length of the longest card that is read; those that ship have some 30 KB."""
+
+RENAMED = {"fit": "context-relevance"}
+"""Shipped bundles by the names they had."""
 
 STARTS = {".gz": b"\x1f\x8b", ".npy": b"\x93NUMPY", ".sqlite": b"SQLite"}
 """How files begin, by the end of their name."""
@@ -178,8 +183,11 @@ def open_bundle(place: str | Path) -> Bundle:
 
 @reference_scheme("bundle")
 def shipped_model(name: str) -> Bundle:
-    """Return the bundle of ``bundle:NAME``."""
-    return open_bundle(name)
+    """Return the bundle of ``bundle:NAME``; one by a former name with a warning."""
+    if name in RENAMED:
+        message = f"bundle:{name} is called bundle:{RENAMED[name]} now"
+        warnings.warn(message, FutureWarning, stacklevel=2)
+    return open_bundle(RENAMED.get(name, name))
 
 
 def _read_card(folder: Path) -> Card:

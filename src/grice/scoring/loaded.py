@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from grice.errors import MetricError, ModelError, did_you_mean, plural
@@ -131,6 +132,7 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
         ModelError: For a model that answers something else than the metric asks.
         BundleError: For a model that is missing or damaged.
     """
+    options = _current(metric, options)
     known = {option.name: option for option in metric.options}
     for name in options:
         if name not in known and name not in metric.models:
@@ -155,6 +157,21 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     used = dict.fromkeys(one for name in references.values() for one in models.dependencies(name))
     bundles = tuple(models.bundle(one) for one in used)
     return LoadedMetric(metric, "|".join(parts), {**values, **opened}, bundles)
+
+
+def _current(metric: Metric, options: Mapping[str, object]) -> dict[str, object]:
+    """Return options by the names they have now; a former name is accepted with a warning."""
+    current = {}
+    for name, value in options.items():
+        if name in metric.renamed:
+            new = metric.renamed[name]
+            message = f"{metric.name}: option {name!r} is called {new!r} now"
+            warnings.warn(message, FutureWarning, stacklevel=3)
+            name = new
+        if name in current:
+            raise MetricError(f"{metric.name}: option {name!r} is given twice")
+        current[name] = value
+    return current
 
 
 def _failed(failure: Failure) -> Judgement:

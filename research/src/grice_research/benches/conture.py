@@ -75,7 +75,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from correlations(floor, replies, "floor")
     yield from differences(whole, [*trivial, relevance], replies)
 
-    alone = judged(shop, replies, "commonsense, triples alone", share=0.0)
+    alone = judged(shop, replies, "commonsense, triples alone", relevance_weight=0.0)
     yield from correlations(alone, replies, "ours", published, WHOLE)
     for column in by_language_models(shop, replies):
         yield from correlations(column, replies, "ours")
@@ -86,8 +86,9 @@ def measure(shop: Workshop) -> Iterator[Row]:
     for name in scorer_names():
         if name != default:
             beside, *_ = SCORERS.get(name, ("",))
-            other = judged(shop, replies, f"commonsense, scorer {name}, triples alone",
-                           scorer=name, share=0.0, knowledge=knowledge_of(name))  # fmt: skip
+            row = f"commonsense, scorer {name}, triples alone"
+            options = {"scorer": name, "relevance_weight": 0.0, "knowledge": knowledge_of(name)}
+            other = judged(shop, replies, row, **options)
             shown = {"spearman": PRINTED[beside]} if beside else {}
             yield from correlations(other, replies, "ours", shown, beside)
     extracted = read_by_extractor(shop, replies)
@@ -97,7 +98,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from correlations(column, replies, "floor", OTHERS.get(metric, {}), beside)
     for name, reference in EMBEDDERS.items():
         other = judged(shop, replies, f"commonsense, scorer cosine, embedder {name}, triples alone",
-                       scorer="cosine", share=0.0, embedder=reference)  # fmt: skip
+                       scorer="cosine", relevance_weight=0.0, embedder=reference)  # fmt: skip
         yield from correlations(other, replies, "ours")
     for table in ("table 1", "table 5", "table 6"):
         yield from printed(table, f"{SET}:events")

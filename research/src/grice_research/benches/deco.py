@@ -94,7 +94,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from correlations(floor, replies, "floor")
     yield from differences(whole, trivial, replies)
 
-    alone = judged(shop, replies, "commonsense, triples alone", share=0.0)
+    alone = judged(shop, replies, "commonsense, triples alone", relevance_weight=0.0)
     yield from correlations(alone, replies, "ours", {"spearman": 0.30, "pearson": 0.30}, WHOLE)
     for row, (read, beside, published) in ABLATIONS.items():
         part = judged(shop, replies, row, read=read)
@@ -106,13 +106,14 @@ def measure(shop: Workshop) -> Iterator[Row]:
         yield from correlations(column, replies, "floor", shown, beside)
     for name, reference in EMBEDDERS.items():
         other = judged(shop, replies, f"commonsense, scorer cosine, embedder {name}, triples alone",
-                       scorer="cosine", share=0.0, embedder=reference)  # fmt: skip
+                       scorer="cosine", relevance_weight=0.0, embedder=reference)  # fmt: skip
         yield from correlations(other, replies, "ours")
     for name in scorer_names():
         if name != default:
             beside, *figure = SCORERS.get(name, ("",))
-            other = judged(shop, replies, f"commonsense, scorer {name}, triples alone",
-                           scorer=name, share=0.0, knowledge=knowledge_of(name))  # fmt: skip
+            row = f"commonsense, scorer {name}, triples alone"
+            options = {"scorer": name, "relevance_weight": 0.0, "knowledge": knowledge_of(name)}
+            other = judged(shop, replies, row, **options)
             shown = {"spearman": figure[0]} if figure else {}
             yield from correlations(other, replies, "ours", shown, beside)
 
@@ -156,4 +157,4 @@ def _option(name: str) -> str:
 
 
 def _share() -> float:
-    return float(_option("share"))
+    return float(_option("relevance_weight"))

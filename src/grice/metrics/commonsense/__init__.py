@@ -7,8 +7,9 @@ extractor of our own reads them, and by default a small network fitted on known 
 them. The paper's test and others are there by name, and so is its mean: by default a senseless
 triple weighs more than a sensible one.
 
-What somebody says can also be out of place as a whole, which no triple shows: how well the reply
-fits what was said before has a stated share in the score, and stands among the evidence.
+A reply can also be out of place as a whole, which no triple shows: context relevance, the
+probability that it answers what was said before, has a stated weight in the score and stands among
+the evidence.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from grice.knowledge.lookup import Shelf
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.protocols import KnowledgeBase
-    from grice.metrics.declaration import Count, Share
+    from grice.metrics.declaration import Count, Fraction
     from grice.records import KnownTail, Response
     from grice.runtime.protocols import Encoder, PairClassifier
 
-__all__ = ["FIT", "MODELS", "combined", "commonsense", "surest"]
+__all__ = ["CONTEXT_RELEVANCE", "MODELS", "combined", "commonsense", "surest"]
 
 NEUTRAL = 0.5
-FIT = "fits what was said before"
+CONTEXT_RELEVANCE = "context relevance"
 """Name of the evidence on the reply as a whole."""
 
 TURNS = 4
@@ -45,7 +46,7 @@ TURNS = 4
 
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
 
-READ: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
+SCOPES: dict[str, tuple[Kind, ...]] = {"both": KINDS, "single": ("single",), "pair": ("pair",)}
 
 MODELS = {
     "extractor": "bundle:extraction",
@@ -53,7 +54,7 @@ MODELS = {
     "knowledge": "bundle:atomic",
     "encoder": "bundle:encoder",
     "embedder": "bundle:encoder",
-    "relevance": "bundle:fit",
+    "relevance": "bundle:context-relevance",
 }
 """What the metric opens, by parameter."""
 
@@ -66,6 +67,13 @@ MODELS = {
     models=MODELS,
     accepts={"embedder": ("sentence vectors", "word vectors")},
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
+    renamed={
+        "read": "scope",
+        "pool": "aggregation",
+        "most": "max_triples",
+        "least": "min_confidence",
+        "share": "relevance_weight",
+    },
     neutral=NEUTRAL,
     default=True,
     example=Example(
@@ -84,12 +92,12 @@ def commonsense(
     scorer: Literal[
         "calibrated", "cosine", "likelihood", "bert", "bert_sage", "kg_bert", "kg_bert_sage"
     ] = "calibrated",
-    read: Literal["both", "single", "pair"] = "both",
-    pool: Literal["cautious", "mean"] = "cautious",
-    most: Count = 3,
-    least: Share = 0.5,
+    scope: Literal["both", "single", "pair"] = "both",
+    aggregation: Literal["cautious", "mean"] = "cautious",
+    max_triples: Count = 3,
+    min_confidence: Fraction = 0.5,
     tails: Count = 10,
-    share: Share = 0.5,
+    relevance_weight: Fraction = 0.5,
 ) -> list[Judgement]:
     """Return the plausibility of the reply's event triples, blended with context relevance.
 
@@ -111,15 +119,15 @@ def commonsense(
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
             with known tails; ``likelihood``, the probability of the tail by knowledge that
             generates tails (``bundle:comet``); or networks of the shape of ACCENT's baselines.
-        read: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
-        pool: How triples are taken together: ``cautious``, their harmonic mean; or ``mean``, as in
-            ACCENT.
-        most: How many triples of a reply are judged, those read most surely: of two events only
-            one, and none of a clause that was cut off or of things that do something.
-        least: How sure a triple must be read to be judged. An extractor for its own part
-            is asked for more triples than a person would stand by.
+        scope: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
+        aggregation: How plausibilities are pooled: ``cautious``, their harmonic mean; or ``mean``,
+            as in ACCENT.
+        max_triples: Maximum triples per reply, one per event pair; truncated clauses and inanimate
+            subjects are skipped.
+        min_confidence: Minimum extraction confidence.
         tails: How many known tails ``cosine`` compares with.
-        share: Share of the fit in the score; 0 leaves the triples alone, as in ACCENT.
+        relevance_weight: Weight of context relevance in the score; 0 leaves the triples alone, as
+            in ACCENT.
     """
     # Imported here: what only names the metric needs no numpy.
     from grice.metrics.commonsense.scorers import (
@@ -133,18 +141,18 @@ def commonsense(
 
     exchanges = [_exchange(one) for one in responses]
     found = [
-        _with_surest(each, most)
-        for each in extractor.extract(exchanges, kinds=READ[read], least=least)
+        _with_surest(each, max_triples)
+        for each in extractor.extract(exchanges, kinds=SCOPES[scope], least=min_confidence)
     ]
     distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
     sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
     known = dict(zip(distinct, nearest, strict=True))
     values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
-    fits = _fits(responses, found, relevance) if share else [None] * len(responses)
-    together = cautious_score if pool == "cautious" else mean_score
+    fits = _fits(responses, found, relevance) if relevance_weight else [None] * len(responses)
+    together = cautious_score if aggregation == "cautious" else mean_score
     return [
-        _judgement(_evidence(response, each, values, known), each, fit, share, together)
+        _judgement(_evidence(response, each, values, known), each, fit, relevance_weight, together)
         for response, each, fit in zip(responses, found, fits, strict=True)
     ]
 
@@ -157,7 +165,7 @@ def combined(triples: float, fit: float | None, share: float) -> float:
 
     Args:
         triples: The plausibilities of the reply's triples, taken together.
-        fit: How well the reply fits what was said before; None where nothing was said.
+        fit: Context relevance, 0 to 1; None where nothing was said before.
         share: Of the fit in the score, 0 to 1.
     """
     return triples if fit is None else (1 - share) * triples + share * fit
@@ -261,12 +269,12 @@ def _judgement(
     value = combined(pooled, fit, share)
     evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
     if fit is not None:
-        evidence.append(FeatureEvidence(FIT, fit, value - pooled))
+        evidence.append(FeatureEvidence(CONTEXT_RELEVANCE, fit, value - pooled))
     return Judgement(value, "ok", _reason(triples, extraction), extraction.flags, tuple(evidence))
 
 
 def _reason(triples: list[TripleEvidence], extraction: Extraction) -> str:
     if not triples:
-        return f"{extraction.reason}: judged by how it fits what was said before"
+        return f"{extraction.reason}: judged by context relevance alone"
     least = min(triples, key=lambda item: item.plausibility).triple
     return f"least plausible: {least.head} — {least.relation} — {least.tail}"

@@ -80,7 +80,7 @@ def main() -> None:
             options = {"knowledge": knowledge, "scorer": scorer}
             alone, whole = (
                 [value(one) for one in load_metric(commonsense, models, chosen).judge(asked)]
-                for chosen in (options | {"share": 0.0}, options)
+                for chosen in (options | {"relevance_weight": 0.0}, options)
             )
             columns[f"{knowledge}, {scorer}"] = whole
             figures = [

@@ -29,7 +29,10 @@ def main() -> None:
     print("| share of the fit | all | machine replies |\n|---|---|---|")
     triples, fit = (
         [value(one) for one in load_metric(commonsense, models, chosen).judge(asked)]
-        for chosen in ({"share": 0.0}, {"share": 1.0, "relevance": options.relevance})
+        for chosen in (
+            {"relevance_weight": 0.0},
+            {"relevance_weight": 1.0, "relevance": options.relevance},
+        )
     )
     for share in SHARES:
         column = [combined(a, b, share) for a, b in zip(triples, fit, strict=True)]
