@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean coverage demo docs mutants portability test
+.PHONY: bench check clean coverage demo docs lint mutants portability test
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
@@ -17,11 +17,12 @@ demo: $(VENV)/.user
 test: $(VENV)/.developer
 	$(BIN)/python -m pytest -q
 
-check: $(VENV)/.developer
+lint: $(VENV)/.developer
 	$(BIN)/ruff format --check conftest.py src tests bench research
 	$(BIN)/ruff check conftest.py src tests bench research
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q
+
+check: lint test
 
 docs: $(VENV)/.developer
 	$(BIN)/python docs/generate.py

@@ -18,7 +18,9 @@ import traceback
 from pathlib import Path
 
 from grice.errors import GriceError, RecordError
-from grice.formats import FORMATS, read
+from grice.formats import find_formats, read
+
+FORMATS = find_formats().formats
 
 ROOT = Path(__file__).parent.parent
 TOKENS = (

@@ -300,13 +300,13 @@ def test_explain_shows_the_evidence(capsys):
     assert "#0 I broke my leg." in shown
 
 
-def test_explain_breaks_a_signature_only_behind_a_bar(monkeypatch, capsys):
+def test_explain_breaks_a_signature_only_behind_a_bar_or_a_plus(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["explain", "Are you hungry?", "I ate.", "-m", "commonsense"]) == 0
     out = capsys.readouterr().out
     *rows, last = out[out.index("  commonsense:") :].rstrip().splitlines()
     assert len(rows) > 1
-    assert all(row.rstrip().endswith("|") for row in rows)
+    assert all(row.rstrip().endswith(("|", "+")) for row in rows)
     assert last.strip().startswith("mode:") or "|mode:" in last
 
 

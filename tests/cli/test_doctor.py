@@ -122,10 +122,10 @@ def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, mo
     folder = tmp_path / "engagement"
     shutil.copytree(shipped_bundles()["engagement"], folder)
     (folder / "head.npz").write_bytes(b"")
-    bundles = {"engagement": folder, "fit": shipped_bundles()["fit"]}
+    bundles = {"engagement": folder, "events": shipped_bundles()["events"]}
     monkeypatch.setattr(doctor, "shipped_bundles", lambda: bundles)
     status, told = diagnosis(capsys, "-m", "log_length")
-    assert (status, [model["name"] for model in told["models"]]) == (1, ["fit"])
+    assert (status, [model["name"] for model in told["models"]]) == (1, ["events"])
     assert "head.npz is not the file its card describes" in told["problems"][0]
 
 

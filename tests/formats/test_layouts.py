@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from grice.errors import RecordError
-from grice.formats import FORMATS, read
+from grice.formats import find_formats, read
 from grice.records import Conversation, Turn
+
+FORMATS = find_formats().formats
 
 
 @pytest.fixture

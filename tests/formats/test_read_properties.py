@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grice.errors import InputError, RecordError
-from grice.formats import FORMATS, read
+from grice.formats import find_formats, read
 from grice.records import Conversation, Turn, to_json
+
+FORMATS = find_formats().formats
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=10)

@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from grice.errors import InputError, RecordError
-from grice.formats import FORMATS, document, read
+from grice.formats import document, find_formats, read
 from grice.formats._bytes import LONGEST_LINE
 from grice.records import Conversation
+
+FORMATS = find_formats().formats
 
 GOOD = b'{"id": "x", "turns": [{"speaker": "A", "text": "Hi"}]}\n'
 

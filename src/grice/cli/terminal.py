@@ -116,9 +116,10 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
 
 
 def _signature_rows(signature: str, width: int) -> list[str]:
-    """Return the signature in rows that end behind a bar, so that no part of it is torn."""
-    rows = wrap(signature.replace("|", "| "), width, break_on_hyphens=False)
-    return [row.replace("| ", "|") for row in rows]
+    """Return the signature in rows that end behind a bar or a plus, so that no name is torn."""
+    breakable = signature.replace("|", "| ").replace("+", "+ ")
+    rows = wrap(breakable, width, break_on_hyphens=False)
+    return [row.replace("| ", "|").replace("+ ", "+") for row in rows]
 
 
 def indented(text: str, indent: int, style: str = "") -> Padding:

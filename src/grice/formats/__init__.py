@@ -2,15 +2,25 @@
 
 ``read`` takes a path, ``-`` or a directory and yields conversations one by one; a broken record
 is yielded as a ``RecordError``, and reading goes on behind it. A format is one module of this
-package that declares ``FORMAT``; nothing else is touched when one is added.
+package that declares ``FORMAT``; nothing else is touched when one is added. Other people's packages
+offer one through the entry point group ``grice.formats``.
 """
 
 from __future__ import annotations
 
 from grice.formats._document import document
 from grice.formats._find import find_conversation
-from grice.formats._format import Format
+from grice.formats._format import Format, Line
 from grice.formats._reading import Reading, read
-from grice.formats._registry import FORMATS
+from grice.formats._registry import Formats, find_formats
 
-__all__ = ["FORMATS", "Format", "Reading", "document", "find_conversation", "read"]
+__all__ = [
+    "Format",
+    "Formats",
+    "Line",
+    "Reading",
+    "document",
+    "find_conversation",
+    "find_formats",
+    "read",
+]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grice.errors import RecordError
 from grice.formats._format import Line
-from grice.formats._registry import FORMATS
+from grice.formats._registry import find_formats
 from grice.records import to_json
 
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ def _section(form: Format) -> str:
 
 def document() -> str:
     """Return ``docs/formats.md``: the rules for all formats, and each with an example."""
-    return "\n".join([_HEAD, *map(_section, FORMATS.values())])
+    return "\n".join([_HEAD, *map(_section, find_formats().formats.values())])

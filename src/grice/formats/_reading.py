@@ -105,7 +105,7 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
     Args:
         source: A path, or ``-`` for standard input. Gzip is unpacked. The files of a directory
             are read in the order of their paths, hidden ones left out.
-        format: Name of one of ``FORMATS``; None recognises it by the first 64 KiB.
+        format: Name of a format; None recognises it by the first 64 KiB.
 
     Memory does not grow with the number of records, but for 16 to 32 bytes per id.
 

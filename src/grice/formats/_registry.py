@@ -1,34 +1,68 @@
-"""All formats, found by going through the modules of this package, and choosing among them."""
+"""All formats, and choosing among them: the modules of this package, and other people's packages.
+
+A package offers a format through the entry point group ``grice.formats``, under the name of the
+format; the entry point names a :class:`~grice.formats.Format`.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
+from functools import cache
+from importlib import import_module, metadata
 from pathlib import Path
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError, did_you_mean
 from grice.formats._format import Format
 from grice.formats._json import closed, samples
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-__all__ = ["FORMATS", "named", "recognise"]
+__all__ = ["Formats", "find_formats", "named", "recognise"]
+
+GROUP = "grice.formats"
 
 
-def _find() -> Mapping[str, Format]:
-    formats = {}
+def _built_in() -> Iterator[Format]:
     for module in iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_"):
-            form: Format = import_module(f"{__package__}.{module.name}").FORMAT
+            yield import_module(f"{__package__}.{module.name}").FORMAT
+
+
+class Formats(NamedTuple):
+    """The formats there are.
+
+    Attributes:
+        formats: Every format by its name, grice's own first.
+        problems: A line for each of other people's that cannot be used.
+    """
+
+    formats: Mapping[str, Format]
+    problems: tuple[str, ...]
+
+
+@cache  # looking through all installed packages takes longer than reading a conversation
+def find_formats() -> Formats:
+    """Return all formats: built-in and installed."""
+    formats = {form.name: form for form in sorted(_built_in(), key=lambda form: form.name)}
+    problems = []
+    for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+        title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
+        try:
+            form = entry.load()
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
+            problems.append(f"{title}: {type(error).__name__}: {error}")
+            continue
+        if not isinstance(form, Format) or form.name != entry.name:
+            problems.append(f"{title}: {entry.value} declares no format of that name")
+        elif form.name in formats:
+            problems.append(f"{title} is left out: there is one of that name")
+        else:
             formats[form.name] = form
-    return MappingProxyType(dict(sorted(formats.items())))
+    return Formats(MappingProxyType(formats), tuple(problems))
 
-
-FORMATS: Mapping[str, Format] = _find()
-"""Every format by its name: one module of this package each."""
 
 _SURE_ENOUGH = 0.3
 
@@ -39,9 +73,10 @@ def named(name: str) -> Format:
     Raises:
         InputError: There is none of that name.
     """
-    if name not in FORMATS:
-        raise InputError(f"unknown format {name!r}{did_you_mean(name, FORMATS)}")
-    return FORMATS[name]
+    formats = find_formats().formats
+    if name not in formats:
+        raise InputError(f"unknown format {name!r}{did_you_mean(name, formats)}")
+    return formats[name]
 
 
 def recognise(prefix: bytes, name: str) -> Format:
@@ -50,7 +85,7 @@ def recognise(prefix: bytes, name: str) -> Format:
     Raises:
         InputError: None is sure enough.
     """
-    best = max(FORMATS.values(), key=lambda form: form.sniff(prefix))
+    best = max(find_formats().formats.values(), key=lambda form: form.sniff(prefix))
     if best.sniff(prefix) >= _SURE_ENOUGH:
         return best
     raise InputError(f"{name}: {_unknown(prefix)}")
@@ -71,6 +106,6 @@ def _unknown(prefix: bytes) -> str:
         line = prefix.strip().split(b"\n", 1)[0][:60]
         seen = f"text that begins {line.decode('utf-8', 'replace')!r}"
     return (
-        f"no format recognised; found {seen}; "
-        f"name its format (--format NAME, or format=NAME in Python), one of {', '.join(FORMATS)}"
+        f"no format recognised; found {seen}; name its format (--format NAME, or format=NAME in "
+        f"Python), one of {', '.join(find_formats().formats)}"
     )

@@ -27,10 +27,10 @@ _TURN = {"role", "speaker", "from"}
 
 def _known(record: object) -> Format | None:
     """Return the format whose layout a record has."""
-    from grice.formats._registry import FORMATS  # which imports this module
+    from grice.formats._registry import find_formats  # which imports this module
 
     compact = msgspec.json.encode(record)
-    others = [form for form in FORMATS.values() if form.name != "json"]
+    others = [form for form in find_formats().formats.values() if form.name != "json"]
     best = max(others, key=lambda form: form.sniff(compact))
     return best if best.sniff(compact) else None
 

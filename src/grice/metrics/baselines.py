@@ -31,7 +31,7 @@ __all__ = [
     "turn_count",
 ]
 
-SOURCE = "No method: a floor."
+SOURCE = "A trivial baseline."
 USERS = frozenset({"human", "user"})
 SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 
@@ -39,7 +39,7 @@ SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 @metric(
     "log_length",
     version="2",
-    summary="How long is the reply? (a floor, not a quality)",
+    summary="How long is the reply? (a trivial baseline)",
     judges="response",
     source=SOURCE,
     high=math.inf,
@@ -55,7 +55,7 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
 @metric(
     "cosine_last_turn",
     version="2",
-    summary="How alike are the reply and the turn before it? (a floor, not a quality)",
+    summary="How alike are the reply and the turn before it? (a trivial baseline)",
     judges="response",
     models={"encoder": "bundle:encoder"},
     protocols={"encoder": Encoder},
@@ -81,7 +81,7 @@ def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list
 @metric(
     "turn_count",
     version="1",
-    summary="How many turns has the conversation? (a floor, not a quality)",
+    summary="How many turns has the conversation? (a trivial baseline)",
     judges="conversation",
     source=SOURCE,
     high=math.inf,
@@ -96,7 +96,7 @@ def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
 @metric(
     "overlap_last_turn",
     version="2",
-    summary="How many words of the reply stand in the turn before it? (a floor, not a quality)",
+    summary="How many words of the reply stand in the turn before it? (a trivial baseline)",
     judges="response",
     source=SOURCE,
     neutral=0.0,
@@ -123,7 +123,7 @@ def _words(text: str) -> list[str]:
 @metric(
     "mean_adjacent_cosine",
     version="2",
-    summary="How alike are neighbouring turns? (a floor, not a quality)",
+    summary="How alike are neighbouring turns? (a trivial baseline)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
     protocols={"encoder": Encoder},
@@ -143,7 +143,7 @@ def mean_adjacent_cosine(
 @metric(
     "mean_cosine_to_user",
     version="2",
-    summary="How alike are system turns and the user turn before them? (a floor, not a quality)",
+    summary="How alike are system turns and the user turn before them? (a trivial baseline)",
     judges="conversation",
     models={"encoder": "bundle:encoder"},
     protocols={"encoder": Encoder},
@@ -188,7 +188,7 @@ def _mean_cosines(
 @metric(
     "mean_user_words",
     version="2",
-    summary="How long are the user's turns? (a floor, not a quality)",
+    summary="How long are the user's turns? (a trivial baseline)",
     judges="conversation",
     source=SOURCE,
     high=math.inf,
@@ -206,7 +206,7 @@ def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
 @metric(
     "mean_system_words",
     version="2",
-    summary="How long are the system's turns? (a floor, not a quality)",
+    summary="How long are the system's turns? (a trivial baseline)",
     judges="conversation",
     source=SOURCE,
     high=math.inf,
@@ -221,7 +221,7 @@ def mean_system_words(conversations: Sequence[Conversation]) -> list[Judgement]:
 @metric(
     "distinct_words",
     version="2",
-    summary="How many of the system's words are new ones? (a floor, not a quality)",
+    summary="How many of the system's words are new ones? (a trivial baseline)",
     judges="conversation",
     source=SOURCE,
     neutral=0.0,

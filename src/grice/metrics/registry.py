@@ -11,15 +11,14 @@ import importlib
 import importlib.util
 import pkgutil
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import grice.metrics
 from grice.errors import MetricError, did_you_mean
 from grice.metrics.declaration import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 __all__ = ["Registry", "find_metrics"]
 
@@ -59,9 +58,9 @@ def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
     """Return all metrics: built-in, installed, and those in the given Python files."""
     registry = Registry({}, {}, ())
     problems: list[str] = []
-    for module in pkgutil.iter_modules(grice.metrics.__path__):
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.name not in _MACHINERY:
-            loaded = importlib.import_module(f"grice.metrics.{module.name}")
+            loaded = importlib.import_module(f"{__package__}.{module.name}")
             _add(registry, loaded, "grice", problems)
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         origin = entry.dist.name if entry.dist else entry.value

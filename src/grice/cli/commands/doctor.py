@@ -43,12 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.options import cache_folder
     from grice.cli.output import print_json
     from grice.cli.terminal import warn
+    from grice.formats import find_formats
     from grice.metrics.registry import find_metrics
     from grice.runtime.registry import plugin_problems
     from grice.scoring.doctor import diagnose
 
     registry = find_metrics(arguments.plugin)
-    for problem in (*registry.problems, *plugin_problems()):
+    for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
     names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
     diagnosis = diagnose(registry, names, mode=arguments.mode, cache=cache_folder())

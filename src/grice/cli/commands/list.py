@@ -27,12 +27,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the list or the page."""
     from grice.cli.terminal import warn
+    from grice.formats import find_formats
     from grice.metrics.page import metric_page, model_cards
     from grice.metrics.registry import find_metrics
     from grice.runtime.registry import plugin_problems
 
     registry = find_metrics(arguments.plugin)
-    for problem in (*registry.problems, *plugin_problems()):
+    for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
     if arguments.json:
         sys.stdout.write(_as_json(registry, arguments.metric) + "\n")
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_lists(registry: Registry) -> None:
     from grice.cli.tables import print_limits, print_lines, print_table
-    from grice.formats import FORMATS
+    from grice.formats import find_formats
     from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
     from grice.metrics.limits import summed_up
 
@@ -70,7 +71,7 @@ def _print_lists(registry: Registry) -> None:
     measured = [metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE]
     print_limits({name: summed_up(name) for name in measured})
     print_lines([""])
-    formats = [(name, known.summary) for name, known in FORMATS.items()]
+    formats = [(name, known.summary) for name, known in find_formats().formats.items()]
     print_table(("format", "what it is"), formats, words=2)
 
 
