@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.situated.examples import finished
 from grice.situated.frames import named, needs_article
 from grice.situated.records import CONTEXTS

@@ -21,7 +21,7 @@ from grice.metrics.engagement.replies import (
     reply_features,
     reply_scalars,
 )
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.training.logistic import Linear, balanced, fit_logistic
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from grice.errors import BundleError
 from grice.metrics.engagement.features import COUNTS, SURFACE, surface
 from grice.numeric import logit, sigmoid
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import Encoder, PairClassifier
 from grice.runtime.registry import Settings, encoder_of, model_kind
 

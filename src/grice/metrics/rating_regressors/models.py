@@ -15,7 +15,7 @@ import numpy as np
 
 from grice.files import write_bytes
 from grice.knowledge.search import concepts
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import Encoder, PairClassifier
 from grice.runtime.registry import Settings, encoder_of, model_kind
 

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from grice.knowledge.plausibility import Bilinear
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.models import Models
 from grice.runtime.protocols import Encoder
 from grice.situated.contrast import ContrastHead
