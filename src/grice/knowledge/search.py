@@ -26,7 +26,7 @@ from grice.knowledge.extraction import (
 )
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.protocols import KnowledgeBase
-from grice.knowledge.store import KnowledgeStore
+from grice.knowledge.store import BundledStore
 from grice.runtime.registry import NoSettings, dependencies_of, model_kind
 from grice.text.contractions import written_out
 from grice.text.tokens import LETTER_WORDS
@@ -228,6 +228,6 @@ def search_extractor(bundle: Bundle, _: NoSettings, opener: Opener) -> SearchExt
     """Open a search of the store below."""
     (below,) = dependencies_of(bundle.card)
     base = opener.part(bundle, below, KnowledgeBase, "knowledge")
-    if not isinstance(base, StoredKnowledge) or not isinstance(base.shelf, KnowledgeStore):
+    if not isinstance(base, StoredKnowledge) or not isinstance(base.store, BundledStore):
         raise BundleError(f"{bundle.folder}: {below} below it is no store of known triples")
-    return SearchExtractor(base.shelf.triples(RELATIONS), base.shelf.identity)
+    return SearchExtractor(base.store.triples(RELATIONS), base.store.identity)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place, TripleExtractor
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.protocols import KnowledgeBase
     from grice.metrics.declaration import Count, Share
@@ -77,7 +77,7 @@ def commonsense(
     *,
     extractor: TripleExtractor,
     plausibility: TripleHead,
-    knowledge: KnowledgeBase | Shelf,
+    knowledge: KnowledgeBase | TripleStore,
     encoder: Encoder,
     embedder: Encoder,
     relevance: PairClassifier,
