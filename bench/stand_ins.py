@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from grice.knowledge.extraction import RELATIONS
+from grice.knowledge.extraction.protocol import RELATIONS
+from grice.knowledge.extraction.search import SearchExtractor
 from grice.knowledge.lookup import StoredKnowledge
-from grice.knowledge.search import SearchExtractor
 from grice.knowledge.store import BundledStore
 from grice.runtime.bundle import Bundle
 from grice.runtime.embedded import Hidden

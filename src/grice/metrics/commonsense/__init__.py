@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.knowledge.extraction import KINDS, Exchange
+from grice.knowledge.extraction.protocol import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
 from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.runtime.protocols import Pair
@@ -26,7 +26,13 @@ from grice.text.repetition import novelty
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place, TripleExtractor
+    from grice.knowledge.extraction.protocol import (
+        ExtractedTriple,
+        Extraction,
+        Kind,
+        Place,
+        TripleExtractor,
+    )
     from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.protocols import KnowledgeBase

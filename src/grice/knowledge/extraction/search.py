@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.errors import BundleError
-from grice.knowledge.extraction import (
+from grice.knowledge.extraction.protocol import (
     KINDS,
     RELATIONS,
     ExtractedTriple,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.knowledge.extraction import Exchange, Kind
+    from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.records import Triple
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
@@ -130,7 +130,7 @@ class Held(NamedTuple):
 
 
 class SearchExtractor:
-    """A :class:`~grice.knowledge.extraction.TripleExtractor` by search.
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by search.
 
     A triple is found if a word of the reply is part of its head or tail, and another word of the
     reply or, for ``pair``, of the turn before it, is part of the other side.
