@@ -69,7 +69,7 @@ KINDS = {
     "fluent-pair-head": "grice.metrics.relevance.fluency:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.runtime.embedded:generator",
-    "graph-heads": "grice.graphs.judges:graph_heads",
+    "graph-heads": "grice.graphs.classifiers:graph_heads",
     "knowledge": "grice.knowledge.store:knowledge",
     "knowledge-file": "grice.knowledge.file_model:knowledge_file",
     "knowledge-union": "grice.knowledge.union:knowledge_union",
