@@ -22,13 +22,13 @@ from pathlib import Path
 
 import corpora
 
-from grice.knowledge.candidates import candidates, worded
-from grice.knowledge.extraction import KINDS, RELATIONS, Exchange
-from grice.knowledge.extractor import CueExtractor, CueSettings, not_english, said_in
+from grice.knowledge.extraction.candidates import candidates, worded
+from grice.knowledge.extraction.cues import CueExtractor, CueSettings, mentions_in, not_english
+from grice.knowledge.extraction.patterns import PatternExtractor
+from grice.knowledge.extraction.protocol import KINDS, RELATIONS, Exchange
+from grice.knowledge.extraction.search import concepts
 from grice.knowledge.generative import as_fragment, plain_event
-from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
-from grice.knowledge.search import concepts
 from grice.metrics.coherence.features import verbatim_features
 from grice.metrics.coherence.turn_text import read_turn
 from grice.metrics.engagement.features import surface
@@ -86,7 +86,7 @@ class Reader:
         exchange = Exchange((before,), text)
         self._patterns.extract([exchange])
         self._check(before, text, self._cues.extract([exchange], least=0.0)[0].triples)
-        [(found, _)] = said_in([exchange], self._tagger, KINDS)
+        [(found, _)] = mentions_in([exchange], self._tagger, KINDS)
         for number, pair in enumerate(candidates(found, KINDS)):
             relation = RELATIONS[number % len(RELATIONS)]
             head, tail = worded(pair, relation)

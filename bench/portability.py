@@ -40,7 +40,7 @@ EXAMPLES = ("examples/charity.txt", "examples/chatbots.jsonl")
 METRICS = ("coherence", "commonsense", "engagement", "relevance")
 MODES = ("fast", "exact")
 TESTS = (
-    "tests/runtime/test_embedded.py", "tests/runtime/test_heads.py",
+    "tests/runtime/test_embedded.py", "tests/runtime/test_mlp.py",
     "tests/runtime/test_pair_head.py", "tests/runtime/test_products.py",
     "tests/runtime/test_spans.py", "tests/knowledge/test_generative.py",
     "tests/metrics/test_conformance.py",

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from grice.knowledge.extraction import RELATIONS
+from grice.knowledge.extraction.protocol import RELATIONS
+from grice.knowledge.extraction.search import SearchExtractor
 from grice.knowledge.lookup import StoredKnowledge
-from grice.knowledge.search import SearchExtractor
-from grice.knowledge.store import KnowledgeStore
+from grice.knowledge.store import BundledStore
 from grice.runtime.bundle import Bundle
 from grice.runtime.embedded import Hidden
 from grice.runtime.memo import MemoEncoder
@@ -112,11 +112,11 @@ class StandIns(Models):
                 self._opened[reference] = SearchExtractor(known, "a part")
         return super().open(reference)
 
-    def _store(self) -> KnowledgeStore:
+    def _store(self) -> BundledStore:
         known = self.open("bundle:atomic")
         assert isinstance(known, StoredKnowledge)
-        assert isinstance(known.shelf, KnowledgeStore)
-        return known.shelf
+        assert isinstance(known.store, BundledStore)
+        return known.store
 
 
 def _tokenizer(bundle: Bundle) -> Tokenizer:

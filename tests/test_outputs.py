@@ -188,7 +188,7 @@ def test_what_an_output_stands_for(tmp_path):
 
 ELSEWHERE = {
     "grice/files.py": "the helper itself",
-    "grice/runtime/heads.py": "writes where its caller made room with grice.files",
+    "grice/runtime/mlp.py": "writes where its caller made room with grice.files",
     "grice/situated/java.py": "writes into a temporary folder of its own",
     "grice/report/spool.py": "a nameless temporary file",
 }

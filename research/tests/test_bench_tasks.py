@@ -112,8 +112,8 @@ def test_explanation_graphs_are_counted_as_the_official_script_counts(bench):
     alone, beside = (value(found, row, "sa") for row in ("embedded", "stance with gold graph"))
     gain = value(found, "with gold graph minus without", "sa")
     assert gain == pytest.approx(beside - alone)
-    above = value(found, "embedded minus nonsense", "substance")
-    parts = [value(found, name, "substance") for name in ("embedded", "nonsense")]
+    above = value(found, "embedded minus nonsense", "informativeness")
+    parts = [value(found, name, "informativeness") for name in ("embedded", "nonsense")]
     assert above == pytest.approx(parts[0] - parts[1])
     assert found["pred_structured_nodes_dev", "stca"]["value"] is None
 

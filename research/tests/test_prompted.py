@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grice.errors import InputError, ModelError
-from grice.knowledge.extraction import RELATIONS, Exchange, TripleExtractor
+from grice.knowledge.extraction.protocol import RELATIONS, Exchange, TripleExtractor
 from grice.runtime.protocols import Generated
 from grice_research.knowledge.prompted import PromptedExtractor, parsed, prompt
 

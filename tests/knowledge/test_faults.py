@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from grice.knowledge.extraction import Exchange
-from grice.knowledge.extractor import CueExtractor, CueSettings
-from grice.knowledge.faults import is_cut_off, is_unsound, with_people_apart
+from grice.knowledge.extraction.cues import CueExtractor, CueSettings
+from grice.knowledge.extraction.faults import is_cut_off, is_unsound, with_people_apart
+from grice.knowledge.extraction.protocol import Exchange
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan
 from grice.runtime.registry import read_settings

@@ -17,10 +17,10 @@ from grice.knowledge import edit
 from grice.knowledge.edit import Below, Stamp, add, build, check_base, drop_vectors, remove
 from grice.knowledge.file import Change, KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.overlay import Overlay
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
 from grice.knowledge.sources import open_triples
-from grice.knowledge.stack import Stack
 from grice.knowledge.wording import head_text
 from grice.records import Triple
 
@@ -67,19 +67,19 @@ def path(make):
 
 
 @pytest.fixture
-def stacked(tmp_path, path):
+def overlaid(tmp_path, path):
     """Opens a file on top of the one above after some changes."""
     base = KnowledgeFile(path)
     own = tmp_path / "own.kb"
     below = Below("file:base.kb", base)
 
-    def stack(*triples, without=()):
+    def overlay(*triples, without=()):
         add(own, triples, ANN, below=below)
         for triple in without:
             remove(own, triple, ANN, below=below)
-        return Stack(KnowledgeFile(own), base)
+        return Overlay(KnowledgeFile(own), base)
 
-    return stack
+    return overlay
 
 
 def test_equal_rows_stand_once_with_their_first_source(make):
@@ -87,7 +87,7 @@ def test_equal_rows_stand_once_with_their_first_source(make):
     assert (built.triples, built.repeated, built.broken) == (5, 1, 0)
     file = KnowledgeFile(path)
     assert len(file) == 5
-    assert file.under("personx bakes a CAKE", "xWant") == [
+    assert file.tails_of("personx bakes a CAKE", "xWant") == [
         Triple("PersonX bakes a cake", "xWant", "to eat the cake", source="atomic2020"),
         Triple("PersonX bakes a cake", "xWant", "to share it", source="atomic2018"),
     ]
@@ -116,7 +116,7 @@ def test_who_and_when_stay_with_every_change(path):
         Change(*BOB[::-1], "add", "PersonX bakes a cake", "xWant", "to sell it", "my shop"),
         Change(*ANN[::-1], "build", source=str(path.parent / "rows.tsv")),
     ]  # fmt: skip
-    changed = file.under("PersonX bakes a cake", "xWant")
+    changed = file.tails_of("PersonX bakes a cake", "xWant")
     assert [one.tail for one in changed] == ["to sell it dear", "to eat the cake", "to share it"]
     assert file.change_of(changed[0]).action == "edit"
     assert file.change_of(changed[1]).action == "build"
@@ -135,7 +135,7 @@ def test_words_are_found_by_their_stem_and_by_their_beginning_without_an_index(p
     assert file.find(["ake", "proud"], 5) == []
 
 
-def test_texts_are_found_exactly_in_any_case(stacked, path):
+def test_texts_are_found_exactly_in_any_case(overlaid, path):
     file = KnowledgeFile(path)
     assert [one.tail for one in file.exact("PERSONX BAKES A CAKE", 9)] == [
         "to eat the cake", "to share it", "proud",
@@ -143,8 +143,8 @@ def test_texts_are_found_exactly_in_any_case(stacked, path):
     assert [one.head for one in file.exact("Annoyed", 9)] == ["PersonX misses the train"]
     assert file.exact("cake", 9) == []
     own = Triple("PersonX naps", "xReact", "proud", source="me")
-    stack = stacked(own, without=[Triple("PersonX bakes a cake", "xReact", "proud")])
-    assert stack.exact("proud", 9) == [own]
+    overlay = overlaid(own, without=[Triple("PersonX bakes a cake", "xReact", "proud")])
+    assert overlay.exact("proud", 9) == [own]
 
 
 def test_nearest_heads_are_those_of_exhaustive_search(make, encoder):
@@ -154,39 +154,42 @@ def test_nearest_heads_are_those_of_exhaustive_search(make, encoder):
     text = "head\trelation\ttail\n" + "".join(f"{head}\txWant\tto rest\n" for head in heads)
     file = KnowledgeFile(make(text=text)[0])
     asked = [head_text(head.replace("old", "very old")) for head in heads[:20]]
-    found = file.near(asked, 5, encoder=encoder, relation="xWant")
+    found = file.nearest_heads(asked, 5, encoder=encoder, relation="xWant")
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
     for vector, near in zip(encoder.encode(asked), found, strict=True):
         exact = sorted((vectors @ vector).tolist(), reverse=True)[:5]
         assert [one.similarity for one in near] == pytest.approx(exact, abs=1e-6)
-    alone = [file.near([text], 5, encoder=encoder, relation="xWant")[0] for text in asked]
+    alone = [file.nearest_heads([text], 5, encoder=encoder, relation="xWant")[0] for text in asked]
     assert alone == found
-    assert file.near(asked, 5, encoder=encoder, relation="xNeed") == [[] for _ in asked]
+    assert file.nearest_heads(asked, 5, encoder=encoder, relation="xNeed") == [[] for _ in asked]
 
 
 def test_vectors_of_heads_are_made_once_and_kept(path, encoder):
     counting = Counting(encoder)
     first = KnowledgeFile(path)
     content = first.content
-    near = first.near(["he bakes"], 2, encoder=counting)
+    near = first.nearest_heads(["he bakes"], 2, encoder=counting)
     assert len(counting.asked) == 1 + 3
     second = KnowledgeFile(path)
     assert (second.content, second.encoded_heads()) == (content, 3)
     counting.asked.clear()
-    assert second.near(["he bakes"], 2, encoder=counting) == near
+    assert second.nearest_heads(["he bakes"], 2, encoder=counting) == near
     assert counting.asked == ["he bakes"]
     counting.identity = "another"
-    second.near(["he bakes"], 2, encoder=counting)
+    second.nearest_heads(["he bakes"], 2, encoder=counting)
     assert len(counting.asked) == 1 + 1 + 3
 
 
 def test_a_changed_vector_is_noticed_and_can_be_dropped(path, encoder):
-    KnowledgeFile(path).near(["he bakes"], 1, encoder=encoder)
+    KnowledgeFile(path).nearest_heads(["he bakes"], 1, encoder=encoder)
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE vectors SET vector = zeroblob(96) WHERE head = 1")
     connection.close()
     file = KnowledgeFile(path)
-    for looking in (lambda: file.near(["he bakes"], 1, encoder=encoder), file.check_vectors):
+    for looking in (
+        lambda: file.nearest_heads(["he bakes"], 1, encoder=encoder),
+        file.check_vectors,
+    ):
         with pytest.raises(BundleError, match="the vector of 'PersonX bakes a cake'; drop all"):
             looking()
     drop_vectors(path)
@@ -217,21 +220,23 @@ def test_stored_knowledge_is_a_knowledge_base(path, encoder):
         base.tails(["a"], ["xwant"], 1)
 
 
-def test_an_empty_file_on_top_changes_nothing(stacked, path, encoder):
-    stack, base = stacked(), KnowledgeFile(path)
+def test_an_empty_file_on_top_changes_nothing(overlaid, path, encoder):
+    overlay, base = overlaid(), KnowledgeFile(path)
     said = [
         Triple("PersonX bakes a big cake", "xWant", "to eat"),
         Triple("PersonX misses a train", "xReact", "sad"),
         Triple("PersonX bakes", "xNeed", "flour"),
     ]
     for events in (["he bakes", "he misses"], []):
-        assert stack.near(events, 3, encoder=encoder) == base.near(events, 3, encoder=encoder)
-    over, under = (StoredKnowledge(one, encoder) for one in (stack, base))
+        assert overlay.nearest_heads(events, 3, encoder=encoder) == base.nearest_heads(
+            events, 3, encoder=encoder
+        )
+    over, under = (StoredKnowledge(one, encoder) for one in (overlay, base))
     assert over.best_known(said) == under.best_known(said)
     assert over.tails(["PersonX bakes"], ["xWant"], 3) == under.tails(
         ["PersonX bakes"], ["xWant"], 3
     )
-    assert len(stack) == len(base)
+    assert len(overlay) == len(base)
 
 
 def test_a_known_triple_added_moves_only_what_is_like_it(make, tmp_path, encoder):
@@ -245,8 +250,8 @@ def test_a_known_triple_added_moves_only_what_is_like_it(make, tmp_path, encoder
     before = StoredKnowledge(base, encoder).best_known(said)
     new = Triple("PersonX bakes a cake", "xWant", "to sell it", source="shop")
     add(tmp_path / "own.kb", [new], ANN, below=Below("file:base.kb", base))
-    stack = Stack(KnowledgeFile(tmp_path / "own.kb"), base)
-    after = StoredKnowledge(stack, encoder).best_known(said)
+    overlay = Overlay(KnowledgeFile(tmp_path / "own.kb"), base)
+    after = StoredKnowledge(overlay, encoder).best_known(said)
     assert after[0].source == "shop"
     assert after[0].tail_similarity > before[0].tail_similarity
     assert after[1:] == before[1:]
@@ -267,7 +272,7 @@ def test_added_knowledge_never_makes_what_is_known_less_alike(make, tmp_path, en
         own = tmp_path / f"own{i}.kb"
         add(own, [Triple(event(), "xWant", f"to {draw.choice(words)}")], ANN,
             below=Below("file:base.kb", base))  # fmt: skip
-        after = StoredKnowledge(Stack(KnowledgeFile(own), base), encoder).best_known(said)
+        after = StoredKnowledge(Overlay(KnowledgeFile(own), base), encoder).best_known(said)
         for old, new in zip(before, after, strict=True):
             assert new.tail_similarity >= old.tail_similarity
             # Heads of the same words are equally near here; one that is added too comes first.
@@ -275,43 +280,43 @@ def test_added_knowledge_never_makes_what_is_known_less_alike(make, tmp_path, en
             assert new == old or tied or new.source == "ann"
 
 
-def test_what_is_taken_out_below_is_not_there_and_its_head_neither(stacked, path, encoder):
+def test_what_is_taken_out_below_is_not_there_and_its_head_neither(overlaid, path, encoder):
     gone = [
         Triple("PersonX bakes a cake", "xWant", tail) for tail in ("to eat the cake", "to share it")
     ]
-    stack = stacked(without=gone)
-    assert stack.under("PersonX bakes a cake", "xWant") == []
-    assert stack.near(["he bakes a cake"], 2, encoder=encoder, relation="xWant") == [[]]
-    assert stack.find(["eat"], 9) == []
-    assert len(stack) == 3
-    assert [one.tail for one in stack.find(["cake"], 9)] == ["proud"]
+    overlay = overlaid(without=gone)
+    assert overlay.tails_of("PersonX bakes a cake", "xWant") == []
+    assert overlay.nearest_heads(["he bakes a cake"], 2, encoder=encoder, relation="xWant") == [[]]
+    assert overlay.find(["eat"], 9) == []
+    assert len(overlay) == 3
+    assert [one.tail for one in overlay.find(["cake"], 9)] == ["proud"]
     assert len(KnowledgeFile(path)) == 5
 
 
-def test_what_is_taken_out_can_be_told_again_and_changed(stacked, tmp_path):
+def test_what_is_taken_out_can_be_told_again_and_changed(overlaid, tmp_path):
     wish = Triple("PersonX bakes a cake", "xWant", "to share it")
-    stack = stacked(wish, without=[])
-    assert len(stack) == 5
+    overlay = overlaid(wish, without=[])
+    assert len(overlay) == 5
     edit.edit(tmp_path / "own.kb", wish, "to share it at once", BOB)
-    tails = [one.tail for one in Stack(KnowledgeFile(tmp_path / "own.kb"), stack.base).under(
+    tails = [one.tail for one in Overlay(KnowledgeFile(tmp_path / "own.kb"), overlay.base).tails_of(
         "PersonX bakes a cake", "xWant")]  # fmt: skip
     assert tails[0] == "to share it at once"
 
 
-def test_a_triple_that_is_not_there_is_no_change(stacked, tmp_path, path):
+def test_a_triple_that_is_not_there_is_no_change(overlaid, tmp_path, path):
     content = KnowledgeFile(path).content
     unknown = Triple("PersonX flies", "xWant", "to land")
     for changing in (
         lambda: remove(path, unknown, ANN),
         lambda: edit.edit(path, unknown, "to rise", ANN),
-        lambda: stacked(without=[unknown]),
+        lambda: overlaid(without=[unknown]),
     ):
         with pytest.raises(InputError, match="'PersonX flies' xWant 'to land' is not there"):
             changing()
     taken = Triple("PersonX bakes a cake", "xReact", "proud")
-    stacked(without=[taken])
+    overlaid(without=[taken])
     with pytest.raises(InputError, match="was taken out before"):
-        stacked(without=[taken])
+        overlaid(without=[taken])
     same = Triple("PersonX bakes a cake", "xWant", "to share it")
     with pytest.raises(InputError, match="is there already"):
         edit.edit(path, same, "to eat the cake", ANN)
@@ -342,7 +347,7 @@ def test_blanks_and_scripts_are_kept_apart(path):
     assert add(path, [Triple("PersonX runs", "xWant", "to rest")], ANN) == 0
     assert add(path, [Triple("PersonX läuft 🏃", "xWant", "走り続ける")], ANN) == 1
     file = KnowledgeFile(path)
-    assert file.under("PersonX läuft 🏃", "xWant")[0].tail == "走り続ける"
+    assert file.tails_of("PersonX läuft 🏃", "xWant")[0].tail == "走り続ける"
     assert len(file.find(["🏃"], 3)) == 1
 
 
@@ -357,19 +362,19 @@ def test_a_file_that_is_there_is_not_replaced_by_mistake(make, path):
     assert make(text="a b\txWant\tto rest\n", replace=True)[1].triples == 1
 
 
-def test_schemas_that_differ_are_not_stacked(tmp_path, path):
+def test_schemas_that_differ_are_not_overlaid(tmp_path, path):
     other = tmp_path / "cn.kb"
     build(other, (), load_schema("conceptnet"), ANN)
     with pytest.raises(BundleError, match="schema is 'conceptnet', the knowledge below"):
-        Stack(KnowledgeFile(other), KnowledgeFile(path))
+        Overlay(KnowledgeFile(other), KnowledgeFile(path))
 
 
-def test_other_knowledge_below_is_noticed(stacked, path):
-    stack = stacked(Triple("PersonX runs", "xWant", "to rest"))
-    assert check_base(stack.file, stack.base) is None
+def test_other_knowledge_below_is_noticed(overlaid, path):
+    overlay = overlaid(Triple("PersonX runs", "xWant", "to rest"))
+    assert check_base(overlay.file, overlay.base) is None
     add(path, [Triple("PersonX runs", "xWant", "to win")], ANN)
     changed = KnowledgeFile(path)
-    assert "made on top of base@" in check_base(stack.file, changed)
+    assert "made on top of base@" in check_base(overlay.file, changed)
 
 
 def spoil(path, statement):
@@ -465,7 +470,7 @@ def test_a_flipped_byte_is_noticed_or_says_nothing(make, encoder):
             continue
         assert sorted(map(repr, file.all())) == expected
         for i in (0, 30, 59):
-            assert len(file.under(f"personx does thing {i}", "xWant")) == 1
+            assert len(file.tails_of(f"personx does thing {i}", "xWant")) == 1
         file.close()
     assert noticed > 20
 
@@ -536,7 +541,7 @@ def test_a_file_that_cannot_be_written_is_still_read(path, encoder, monkeypatch)
 
     monkeypatch.setattr(sqlite3, "connect", reading_only)
     file = KnowledgeFile(path)
-    assert len(file.near(["he bakes"], 2, encoder=counting)[0]) == 2
+    assert len(file.nearest_heads(["he bakes"], 2, encoder=counting)[0]) == 2
     assert file.encoded_heads() == 0
     with pytest.raises(OutputError, match="attempt to write a readonly database; its content is"):
         add(path, [Triple("PersonX runs", "xWant", "to rest")], ANN)

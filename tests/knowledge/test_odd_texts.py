@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grice.knowledge.extraction import Exchange
-from grice.knowledge.extractor import CueExtractor, CueSettings
+from grice.knowledge.extraction.cues import CueExtractor, CueSettings
+from grice.knowledge.extraction.patterns import PatternExtractor
+from grice.knowledge.extraction.protocol import Exchange
+from grice.knowledge.extraction.search import concepts
 from grice.knowledge.generative import as_fragment, plain_event
-from grice.knowledge.patterns import PatternExtractor
 from grice.knowledge.schema import load_schema
-from grice.knowledge.search import concepts
 from grice.metrics.engagement.features import surface
 from grice.runtime.bundle import open_bundle
 from grice.runtime.protocols import TaggedSpan

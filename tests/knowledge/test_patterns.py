@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from grice.knowledge.extraction import Exchange, TripleExtractor
-from grice.knowledge.patterns import PatternExtractor, persons
+from grice.knowledge.extraction.patterns import PatternExtractor, persons
+from grice.knowledge.extraction.protocol import Exchange, TripleExtractor
 from grice.runtime.protocols import TaggedSpan
 
 

@@ -16,7 +16,7 @@ from grice.knowledge.plausibility import (
 from grice.records import KnownTail, Span, Triple
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.registry import read_settings
 
 SETTINGS = {

@@ -13,7 +13,7 @@ from grice.metrics.rating_regressors.models import (
     write_edges,
 )
 from grice.runtime.bundle import open_bundle
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import Pair, PairClassifier
 from grice.runtime.registry import read_settings
 

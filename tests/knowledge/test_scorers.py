@@ -20,7 +20,7 @@ from grice.metrics.commonsense.scorers import (
 from grice.metrics.commonsense.triple_networks import one_text
 from grice.records import KnownTail, Triple
 from grice.runtime.bundle import open_bundle
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.registry import read_settings
 
 SETTINGS = {

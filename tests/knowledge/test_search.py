@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from grice.knowledge.extraction import Exchange, TripleExtractor
-from grice.knowledge.search import SearchExtractor, concepts
+from grice.knowledge.extraction.protocol import Exchange, TripleExtractor
+from grice.knowledge.extraction.search import SearchExtractor, concepts
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Triple, Turn
 from grice.runtime.models import Models

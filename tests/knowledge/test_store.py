@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge.store import Axes, KnowledgeStore, write_triples
+from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.store import Axes, BundledStore, write_triples
 from grice.knowledge.wording import head_text
 from grice.records import Triple
 from grice.runtime.bundle import open_bundle
@@ -39,7 +40,7 @@ def build(tmp_path, encoder, write_card):
 
 @pytest.fixture
 def store(build):
-    return KnowledgeStore(open_bundle(build(KNOWN)))
+    return BundledStore(open_bundle(build(KNOWN)))
 
 
 @pytest.fixture
@@ -52,42 +53,42 @@ def many():
 
 def test_known_tails_come_with_their_source_and_only_once(store):
     assert len(store) == 5
-    assert store.tails("PersonX bakes a cake", "xWant") == (KNOWN[0], KNOWN[1])
-    assert store.tails("personx bakes a cake ", "xReact") == (KNOWN[2],)
+    assert store.tails_of("PersonX bakes a cake", "xWant") == [KNOWN[0], KNOWN[1]]
+    assert store.tails_of("personx bakes a cake ", "xReact") == [KNOWN[2]]
 
 
 def test_an_unknown_head_has_no_tails_and_an_unknown_relation_is_an_error(store):
-    assert store.tails("PersonX flies", "xWant") == ()
-    assert store.tails("PersonX bakes a cake", "xNeed") == ()
+    assert store.tails_of("PersonX flies", "xWant") == []
+    assert store.tails_of("PersonX bakes a cake", "xNeed") == []
     with pytest.raises(InputError, match="did you mean 'xWant'"):
-        store.tails("PersonX bakes a cake", "xwants")
+        store.tails_of("PersonX bakes a cake", "xwants")
 
 
 def test_the_nearest_head_of_a_known_event_is_itself(store, encoder):
-    (found,) = store.nearest(["PersonX bakes a cake"], 2, encoder=encoder)
+    (found,) = StoredKnowledge(store, encoder).nearest(["PersonX bakes a cake"], 2)
     assert found[0].head == "PersonX bakes a cake"
     assert found[0].similarity == pytest.approx(1.0, abs=0.03)
     assert found[0].similarity > found[1].similarity
 
 
 def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, many):
-    store = KnowledgeStore(open_bundle(build(many)))
+    store = BundledStore(open_bundle(build(many)))
     asked = ["PersonX bakes old red cake", "PersonX buys new boat", "PersonX paints"]
     heads = [triple.head for triple in many]
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
-    for event, found in zip(asked, store.nearest(asked, 5, encoder=encoder), strict=True):
+    for event, found in zip(asked, StoredKnowledge(store, encoder).nearest(asked, 5), strict=True):
         (vector,) = encoder.encode([head_text(event)])
         exact = sorted((vectors @ vector).tolist(), reverse=True)[:5]
         assert [near.similarity for near in found] == pytest.approx(exact, abs=0.03)
 
 
 def test_answers_do_not_depend_on_batch_mates_or_order(build, encoder, many):
-    store = KnowledgeStore(open_bundle(build(many)))
+    store = BundledStore(open_bundle(build(many)))
     asked = [triple.head.replace("old", "very old") for triple in many[:40]]
-    together = store.nearest(asked, 3, encoder=encoder)
-    alone = [store.nearest([event], 3, encoder=encoder)[0] for event in asked]
+    together = StoredKnowledge(store, encoder).nearest(asked, 3)
+    alone = [StoredKnowledge(store, encoder).nearest([event], 3)[0] for event in asked]
     assert together == alone
-    assert store.nearest(asked[::-1], 3, encoder=encoder) == together[::-1]
+    assert StoredKnowledge(store, encoder).nearest(asked[::-1], 3) == together[::-1]
 
 
 def test_the_best_known_tail_is_read_under_the_relation_asked_for(store, encoder):
@@ -107,16 +108,16 @@ def test_the_best_known_tail_is_read_under_the_relation_asked_for(store, encoder
 
 
 def test_nothing_asked_gives_nothing(store, encoder):
-    assert store.nearest([], 3, encoder=encoder) == []
+    assert StoredKnowledge(store, encoder).nearest([], 3) == []
     assert store.best_known([], encoder=encoder) == []
 
 
 def test_the_folder_is_never_written(build, encoder):
     folder = build(KNOWN)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    opened = KnowledgeStore(open_bundle(folder))
+    opened = BundledStore(open_bundle(folder))
     assert opened.find(["cake"], 9)
-    assert opened.nearest(["PersonX bakes a cake"], 3, encoder=encoder)
+    assert StoredKnowledge(opened, encoder).nearest(["PersonX bakes a cake"], 3)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -125,7 +126,7 @@ def test_files_that_do_not_belong_together_are_refused(build, write_card):
     np.save(folder / "heads.npy", np.zeros((2, 48), np.int8))
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(BundleError, match=r"shape \(2, 48\), triples.sqlite has 3 heads"):
-        KnowledgeStore(open_bundle(folder))
+        BundledStore(open_bundle(folder))
 
 
 def test_a_file_that_is_no_store_is_refused(build, write_card):
@@ -133,16 +134,16 @@ def test_a_file_that_is_no_store_is_refused(build, write_card):
     (folder / "triples.sqlite").write_bytes(b"SQLite format 3\0" + b"no data base" * 100)
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(BundleError, match="not a store of triples"):
-        KnowledgeStore(open_bundle(folder))
+        BundledStore(open_bundle(folder))
 
 
 def test_another_kind_of_bundle_is_refused():
     with pytest.raises(BundleError, match="not 'knowledge'"):
-        KnowledgeStore(open_bundle("encoder"))
+        BundledStore(open_bundle("encoder"))
 
 
 def test_the_shipped_store_knows_everyday_events():
-    store = KnowledgeStore(open_bundle("atomic"))
+    store = BundledStore(open_bundle("atomic"))
     assert set(store.relations) == set(store.schema.group("accent"))
     assert len(store) > 200_000
-    assert store.tails("PersonX accepts the dare", "xWant")
+    assert store.tails_of("PersonX accepts the dare", "xWant")

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from grice.errors import InputError
-from grice.knowledge.clauses import EVENTS
-from grice.knowledge.extraction import Exchange, ExtractedTriple, Extraction, Place
+from grice.knowledge.extraction.clauses import EVENTS
+from grice.knowledge.extraction.protocol import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.generative import Likelihood
 from grice.metrics.commonsense import CONTEXT_RELEVANCE, combined, commonsense
 from grice.metrics.commonsense.scorers import cautious_score, mean_score, scorer_names

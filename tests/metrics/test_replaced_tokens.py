@@ -14,8 +14,8 @@ from grice.metrics.coherence.replaced_tokens import (
 )
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder, Hidden
-from grice.runtime.heads import Mlp
 from grice.runtime.memo import Memo, MemoEncoder
+from grice.runtime.mlp import Mlp
 
 D = 4
 

@@ -11,7 +11,7 @@ import pytest
 from grice.errors import BundleError
 from grice.runtime.bundle import Bundle, Card, open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import SpanTagger
 from grice.runtime.registry import read_settings
 from grice.runtime.spans import (

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
-from grice.situated.floors import halved, twice
 from grice.situated.match import READINGS, match_keywords
 from grice.situated.records import read_samples
+from grice.situated.trivial_outputs import halved, twice
 from grice.situated.words import noun_lemma, sentences
 
 PAPER = ["July", "China", "winter", "Australia", "summer", "July"]

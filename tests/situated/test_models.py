@@ -6,13 +6,13 @@ import pytest
 
 from grice.cli import main
 from grice.runtime.models import Models
-from grice.situated.floors import halved, swapped
 from grice.situated.frames import Frames
 from grice.situated.match import match_keywords
 from grice.situated.models import with_contexts
 from grice.situated.recompose import Recomposer, Template
 from grice.situated.records import Entity, Question, Sample
 from grice.situated.statements import to_statements
+from grice.situated.trivial_outputs import halved, swapped
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from grice.records import Conversation, Turn
-from grice.triplets.connectives import RELATIONS, Nouns, said_links
-from grice.triplets.spotting import Spotted, join_turns, says_much
+from grice.triplets.connectives import RELATIONS, Nouns, explicit_links
+from grice.triplets.span_candidates import SpanCandidate, informative, join_turns
 
 NOUNS = Nouns(frozenset({"room", "city"}), frozenset({"party", "cat"}), frozenset({"knife"}))
 
@@ -16,8 +16,8 @@ def said(text, *stretches):
     for one in stretches:
         bare = one.removeprefix("*")
         start = text.index(bare)
-        places.append(Spotted((start, start + len(bare)), not one.startswith("*")))
-    found = said_links(joined, places, NOUNS)
+        places.append(SpanCandidate((start, start + len(bare)), not one.startswith("*")))
+    found = explicit_links(joined, places, NOUNS)
     names = [one.removeprefix("*") for one in stretches]
     return [(names[one.head], one.relation, names[one.tail]) for one in found]
 
@@ -84,8 +84,8 @@ def test_neighbours_are_of_one_turn():
     talk = Conversation("x", (Turn("A", "I stayed home"), Turn("B", "because it rained hard")))
     joined = join_turns(talk)
     at = [joined.text.index(one) for one in ("stayed home", "rained hard")]
-    spotted = [Spotted((start, start + 11), event=True) for start in at]
-    assert list(said_links(joined, spotted, NOUNS)) == []
+    candidates = [SpanCandidate((start, start + 11), event=True) for start in at]
+    assert list(explicit_links(joined, candidates, NOUNS)) == []
 
 
 def test_questions_and_empty_words_are_not_linked():
@@ -94,4 +94,4 @@ def test_questions_and_empty_words_are_not_linked():
         ("missed the bus", True, True), ("lol", False, False), ("old bus", False, True),
         (" ".join(["word"] * 15), True, False),
     ):  # fmt: skip
-        assert says_much(text, Spotted((0, len(text)), event)) is wanted, text
+        assert informative(text, SpanCandidate((0, len(text)), event)) is wanted, text

@@ -8,7 +8,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.knowledge.extraction import Exchange, Place, TripleExtractor
+from grice.knowledge.extraction.protocol import Exchange, Place, TripleExtractor
 from grice.runtime.models import Models
 
 BUS = "I missed the bus so I had to walk to the office."

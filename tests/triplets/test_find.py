@@ -18,7 +18,7 @@ from grice.triplets.find import Link, Wanted, find_all, find_links
 from grice.triplets.heads import LinkHead, LinkHeads, span_vectors
 from grice.triplets.models import TripletModels
 from grice.triplets.reading import NEW, read_texts, stretches
-from grice.triplets.spotting import join_turns, slices, spot, things
+from grice.triplets.span_candidates import find_candidates, join_turns, slices, things
 from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
 
 WIDTH = 8
@@ -183,7 +183,7 @@ def test_turns_get_the_states_of_the_conversation(bus):
 
 def test_events_lose_their_subject_and_marks(bus):
     joined = join_turns(bus)
-    found = spot(joined, FakeTagger().tag)
+    found = find_candidates(joined, FakeTagger().tag)
     said = {joined.text[one.place[0] : one.place[1]]: one.event for one in found}
     assert said["my wallet was lost"]
     assert said["meeting room"] is False
@@ -262,7 +262,9 @@ def test_an_event_ends_before_the_connective_that_its_tagger_took_in():
     text = "I brushed my teeth before I went to bed."
     joined = join_turns(Conversation("teeth", (Turn("A", text),)))
     spans = (TaggedSpan(0, 25, "event", 0.9), TaggedSpan(26, 39, "event", 0.9))
-    found = [text[slice(*one.place)] for one in spot(joined, lambda _: [spans]) if one.event]
+    found = [
+        text[slice(*one.place)] for one in find_candidates(joined, lambda _: [spans]) if one.event
+    ]
     assert found == ["brushed my teeth", "went to bed"]
 
 

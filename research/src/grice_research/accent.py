@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from grice.knowledge.extraction import Exchange
+from grice.knowledge.extraction.protocol import Exchange
 from grice.knowledge.lookup import encoded
 from grice.metrics.commonsense import MODELS
 from grice.metrics.commonsense.scorers import Sources, best_cosine, find_scorer, mean_score
@@ -25,7 +25,7 @@ from grice_research.triples import GENERATOR
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.knowledge.extraction import TripleExtractor
+    from grice.knowledge.extraction.protocol import TripleExtractor
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.protocols import KnowledgeBase
     from grice.records import Response

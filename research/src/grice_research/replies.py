@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.evaluation.datasets import Rated
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
     from grice.records import Judgement, Response
     from grice.runtime.protocols import Encoder, PairClassifier
@@ -182,7 +182,7 @@ def gold_columns(
     references = references | {"knowledge": knowledge_of(scorer)}
     head = cast("TripleHead", models.open(references["plausibility"]))
     encoder = cast("Encoder", models.open(references["encoder"]))
-    store = cast("Shelf", models.open(references["knowledge"]))
+    store = cast("TripleStore", models.open(references["knowledge"]))
     fit = cast("PairClassifier", models.open(references["relevance"]))
     distinct = list(dict.fromkeys(triple for each in replies.triples for triple in each))
     nearest = nearest_known(distinct, store, encoder)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from grice.graphs.baselines import STOP_WORDS
 from grice.graphs.kernel import projections, random_features
-from grice.knowledge.extractor import Scale
+from grice.knowledge.extraction.cues import Scale
 from grice.metrics.coherence.aggregation import LOWEST
 from grice.metrics.commonsense import TURNS
 from grice.metrics.engagement.replies import WIDTH

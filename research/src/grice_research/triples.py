@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
     from grice.runtime.models import Models
     from grice.runtime.protocols import Encoder
@@ -118,7 +118,7 @@ def _by(scorer: str) -> Scorer:
 
     def scores(rows: TripleRows, models: Models, folder: Path) -> list[float]:  # noqa: ARG001
         head = cast("TripleHead", models.open(HEADS))
-        store = cast("Shelf", models.open(knowledge_of(scorer)))
+        store = cast("TripleStore", models.open(knowledge_of(scorer)))
         encoder = cast("Encoder", models.open(ENCODER))
         triples = [
             Triple(one.head, GENERAL.get(one.relation, one.relation), one.tail)

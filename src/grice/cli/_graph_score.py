@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
+    from grice.graphs.classifiers import GraphClassifiers
     from grice.graphs.files import ScoreOptions, ShapeScores
-    from grice.graphs.judges import GraphJudges
     from grice.graphs.scores import Row
     from grice.stats.estimate import Estimate
 
-__all__ = ["PREDICTIONS", "add_rules", "add_samples", "configure", "opened_judges", "run"]
+__all__ = ["PREDICTIONS", "add_rules", "add_samples", "configure", "opened_classifiers", "run"]
 
 PREDICTIONS = "a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
 
@@ -34,7 +34,7 @@ MEASURES = (
     "g_bertscore",
     "seca",
     "ea",
-    "substance",
+    "informativeness",
 )
 
 
@@ -100,18 +100,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judges",
         action="store_true",
-        help="also seca, ea and substance by the shipped judges, which are not the published ones",
+        help="also seca, ea and informativeness by the shipped judges, which are not the published "
+        "ones",
     )
 
 
 @contextmanager
-def opened_judges() -> Iterator[GraphJudges]:
-    """Open the shipped judges of meaning and stance."""
+def opened_classifiers() -> Iterator[GraphClassifiers]:
+    """Open the shipped classifiers of graphs."""
     from grice.cli.models import opened_models
-    from grice.graphs.judges import GraphJudges
+    from grice.graphs.classifiers import GraphClassifiers
 
     with opened_models() as models:
-        yield models.open("bundle:graphs", GraphJudges)
+        yield models.open("bundle:graphs", GraphClassifiers)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -125,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.gate,
             arguments.embedding,
             model if arguments.bertscore else None,
-            stack.enter_context(opened_judges()) if arguments.judges else None,
+            stack.enter_context(opened_classifiers()) if arguments.judges else None,
         )
         score = _score_by_shape if arguments.by == "shape" else _score
         score(arguments, options)

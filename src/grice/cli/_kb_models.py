@@ -55,7 +55,7 @@ def below_of(models: Models, kb: str) -> Below:
     """Return what a file may lie on."""
     from grice.knowledge.edit import Below
 
-    return Below(reference(kb), opened(models, kb).shelf)
+    return Below(reference(kb), opened(models, kb).store)
 
 
 def announce(knowledge: StoredKnowledge) -> None:
@@ -63,6 +63,6 @@ def announce(knowledge: StoredKnowledge) -> None:
     from grice.cli.terminal import warn
     from grice.knowledge.files import own_file
 
-    own = own_file(knowledge.shelf)
+    own = own_file(knowledge.store)
     if own is not None and own.unread_heads() > MANY:
         warn(f"{own.unread_heads():,} heads are encoded once and kept; this takes a while")

@@ -27,9 +27,9 @@ def info(arguments: argparse.Namespace) -> int:
     from grice.knowledge.files import describe_knowledge
 
     with opened_models() as models:
-        shelf = opened(models, arguments.kb).shelf
+        store = opened(models, arguments.kb).store
         licence = models.bundle(reference(arguments.kb)).card.licence
-        facts = describe_knowledge(shelf, licence, changes=arguments.history)
+        facts = describe_knowledge(store, licence, changes=arguments.history)
     if arguments.json:
         counts = {"relations": facts.relations, "sources": facts.sources}
         changes = {"changes": [change._asdict() for change in facts.history]} if facts.own else {}
@@ -82,9 +82,9 @@ def find(arguments: argparse.Namespace) -> int:
         if not terms:
             raise InputError("nothing to find: give words, such as grice kb find bake cake")
         if arguments.exact:
-            triples = knowledge.shelf.exact(" ".join(terms), arguments.k)
+            triples = knowledge.store.exact(" ".join(terms), arguments.k)
         else:
-            triples = knowledge.shelf.find(terms, arguments.k)
+            triples = knowledge.store.find(terms, arguments.k)
         _print_triples(arguments, knowledge, triples)
     if not triples and not arguments.json:
         sought = " ".join(terms) if arguments.exact else " and ".join(terms)
@@ -110,7 +110,7 @@ def _print_triples(
     from grice.cli.tables import print_lines
     from grice.knowledge.files import own_file
 
-    own = own_file(knowledge.shelf)
+    own = own_file(knowledge.store)
     for triple in triples:
         change = None if own is None else own.change_of(triple)
         if arguments.json:
@@ -179,9 +179,9 @@ def verify(arguments: argparse.Namespace) -> int:
         if arguments.drop_vectors and path.is_file():
             drop_vectors(path)
         with opened_models() as models:
-            shelf = opened(models, arguments.kb).shelf
-            problem = check_knowledge(shelf, lambda base: opened(models, base).shelf)
-            whole = f"{arguments.kb}: whole; {plural(len(shelf), 'triple')}, {shelf.identity}"
+            store = opened(models, arguments.kb).store
+            problem = check_knowledge(store, lambda base: opened(models, base).store)
+            whole = f"{arguments.kb}: whole; {plural(len(store), 'triple')}, {store.identity}"
     except (BundleError, ModelError) as error:
         problem = str(error)
     if arguments.json:

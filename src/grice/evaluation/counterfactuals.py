@@ -19,7 +19,7 @@ from grice.evaluation.variants import reworded
 from grice.knowledge.edit import Below, Stamp, add
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
-from grice.knowledge.stack import Stack
+from grice.knowledge.overlay import Overlay
 from grice.records import Conversation, Score, Span, Triple, TripleEvidence
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def _added(knowledge: StoredKnowledge, triple: Triple) -> Iterator[StoredKnowled
     """Yield the knowledge with one triple more, which lies in a file that is gone afterwards."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "more.kb"
-        add(path, [triple], Stamp("what if", ""), below=Below("", knowledge.shelf))
+        add(path, [triple], Stamp("what if", ""), below=Below("", knowledge.store))
         file = KnowledgeFile(path)
         try:
-            yield knowledge.over(Stack(file, knowledge.shelf))
+            yield knowledge.over(Overlay(file, knowledge.store))
         finally:
             file.close()
 

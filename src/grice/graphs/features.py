@@ -1,4 +1,4 @@
-"""Numbers that say what a graph is like beside its belief, for the judges to read.
+"""Features of a graph beside its belief, for the classifiers to read.
 
 Two sorts. Counts: sizes, ends, which concepts stand in which text, polarity, how good or bad
 concepts are. Vectors: means over facts, over the ends of the graph, over external concepts, alone
@@ -54,7 +54,7 @@ class Space(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What is judged: a belief, the argument unless it is hidden from the judge, a graph."""
+    """What is classified: a belief, the argument unless it is hidden, and a graph."""
 
     belief: str
     argument: str | None

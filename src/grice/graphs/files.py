@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from grice.graphs.analysis import Leak, Shapes
     from grice.graphs.check import RuleSet
-    from grice.graphs.judges import GraphJudges
+    from grice.graphs.classifiers import GraphClassifiers
     from grice.graphs.samples import Prediction
-    from grice.graphs.scores import Gate, Judge, Row
+    from grice.graphs.scores import FurtherMeasures, Gate, Row
     from grice.stats.estimate import Estimate
 
 __all__ = [
@@ -61,14 +61,14 @@ class ScoreOptions(NamedTuple):
         gate: What a graph must pass to be compared.
         embedding: Add ``g_embedding``, by the shipped encoder.
         bertscore: Add ``g_bertscore``, by this model.
-        judges: Add ``seca``, ``ea`` and ``substance``, by these judges.
+        classifiers: Add ``seca``, ``ea`` and ``informativeness``, by these classifiers.
     """
 
     rules: RuleSet = "released"
     gate: Gate = "paper"
     embedding: bool = False
     bertscore: BertModel | None = None
-    judges: GraphJudges | None = None
+    classifiers: GraphClassifiers | None = None
 
 
 class ShapeScores(NamedTuple):
@@ -146,7 +146,7 @@ def score_files(
         rules=how.rules,
         gate=how.gate,
         likeness=_likeness(how, gold, answers),
-        judge=_judge(how),
+        further=_classifiers(how),
     )
     return rows, len(gold)
 
@@ -171,7 +171,7 @@ def score_files_by_shape(
         rules=how.rules,
         gate=how.gate,
         likeness=likeness,
-        judge=_judge(how),
+        further=_classifiers(how),
     )
     return ShapeScores(by_shape(answered, scores), len(gold) - len(answered), len(gold))
 
@@ -191,12 +191,12 @@ def _likeness(
     return likeness
 
 
-def _judge(how: ScoreOptions) -> Judge | None:
-    if how.judges is None:
+def _classifiers(how: ScoreOptions) -> FurtherMeasures | None:
+    if how.classifiers is None:
         return None
-    from grice.graphs.judged import judge
+    from grice.graphs.classified import classifier_measures
 
-    return partial(judge, judges=how.judges, rules=how.rules, gate=how.gate)
+    return partial(classifier_measures, classifiers=how.classifiers, rules=how.rules, gate=how.gate)
 
 
 def describe_graphs(graphs: Sequence[SampleGraph]) -> Description:

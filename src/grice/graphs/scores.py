@@ -1,7 +1,7 @@
-"""Scores of predicted graphs that need no trained judge, alone and in a table with baselines.
+"""Scores of predicted graphs that need no trained classifier, alone and in a table with baselines.
 
 Source: Saha et al. 2021, ExplaGraphs, and its released evaluation script. SeCA and EA rest on
-judges that were not released: :mod:`grice.graphs.judged` has others in their place;
+classifiers that were not released: :mod:`grice.graphs.classified` has others in their place;
 ``g_embedding`` is computed as BERTScore is, with the encoder of grice, and compares with no
 published figure.
 """
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
 
 __all__ = [
+    "FurtherMeasures",
     "Gate",
-    "Judge",
     "Row",
     "SampleScore",
     "paired",
@@ -44,10 +44,10 @@ Gate: TypeAlias = Literal["paper", "structure", "none"]
 ``structure`` the structure alone, ``none`` nothing. One that does not pass has 0 everywhere
 and an edit distance of 1."""
 
-Judge: TypeAlias = (
+FurtherMeasures: TypeAlias = (
     "Callable[[Sequence[Sample], Mapping[str, Prediction]], Mapping[str, Mapping[str, float]]]"
 )
-"""Gives further measures of samples by their ids; see :func:`grice.graphs.judged.judge`."""
+"""Gives measures of samples by their ids: :func:`grice.graphs.classified.classifier_measures`."""
 
 OVERLAPS: dict[str, Callable[[str, str], float]] = {
     "g_bleu": bleu,
@@ -205,18 +205,18 @@ def score_samples(
     rules: RuleSet = "released",
     gate: Gate = "paper",
     likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
-    judge: Judge | None = None,
+    further: FurtherMeasures | None = None,
 ) -> list[SampleScore]:
     """Return the scores of each sample, in order; every one needs an answer of its id."""
     scores = [
         score_sample(sample, answers[sample.id], rules=rules, gate=gate, likeness=likeness)
         for sample in samples
     ]
-    if judge is None:
+    if further is None:
         return scores
-    said = judge(samples, answers)
+    measures = further(samples, answers)
     return [
-        msgspec.structs.replace(score, values={**score.values, **said[score.id]})
+        msgspec.structs.replace(score, values={**score.values, **measures[score.id]})
         for score in scores
     ]
 
@@ -229,7 +229,7 @@ def score_table(
     rules: RuleSet = "released",
     gate: Gate = "paper",
     likeness: Mapping[str, Callable[[str, str], float]] = OVERLAPS,
-    judge: Judge | None = None,
+    further: FurtherMeasures | None = None,
 ) -> list[Row]:
     """Return a system's row and, below it, those of the baselines on the same samples.
 
@@ -240,7 +240,7 @@ def score_table(
         rules: Which structure rules.
         gate: What has to hold before a graph is compared.
         likeness: Likeness of two facts, 0 to 1, by the name of the measure.
-        judge: Gives further measures of each sample by its id, given samples and predictions.
+        further: Gives further measures of each sample by its id, given samples and predictions.
 
     Raises:
         InputError: If a prediction belongs to no sample, or no sample has one.
@@ -251,7 +251,7 @@ def score_table(
     for row, answer in _systems(name).items():
         given = {sample.id: answer(sample, said) for sample, said in pairs}
         scores = score_samples(
-            answered, given, rules=rules, gate=gate, likeness=likeness, judge=judge
+            answered, given, rules=rules, gate=gate, likeness=likeness, further=further
         )
         rows.append(_row(row, answered, scores, len(samples) - len(answered)))
     return rows

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.lookup import TripleStore
     from grice.knowledge.schema import Schema
     from grice.knowledge.sources import Row, TripleFile
 
@@ -57,11 +57,11 @@ class Below(NamedTuple):
 
     Attributes:
         reference: Such as ``bundle:atomic``.
-        shelf: The knowledge itself.
+        store: The knowledge itself.
     """
 
     reference: str
-    shelf: Shelf
+    store: TripleStore
 
 
 class Built(NamedTuple):
@@ -163,8 +163,8 @@ def add(path: Path, triples: Iterable[Triple], by: Stamp, *, below: Below | None
     if not path.exists():
         if below is None:
             raise InputError(f"{path}: no such file; make it with grice kb build -o {path} FILE")
-        wanted = [_checked(below.shelf.schema, triple) for triple in wanted]
-        build(path, (), below.shelf.schema, by, below=below)
+        wanted = [_checked(below.store.schema, triple) for triple in wanted]
+        build(path, (), below.store.schema, by, below=below)
     with _writing(path) as (file, connection):
         checked = [_checked(file.schema, triple) for triple in wanted]
         return len(_insert(connection, checked, by, "add"))
@@ -180,7 +180,7 @@ def remove(path: Path, triple: Triple, by: Stamp, *, below: Below | None = None)
     """
     if not path.exists() and below is not None:
         _found_below(triple, below)
-        build(path, (), below.shelf.schema, by, below=below)
+        build(path, (), below.store.schema, by, below=below)
     with _writing(path) as (file, connection):
         found = _take_out(connection, _checked(file.schema, triple), below)
         change = _log(connection, Change(by.at, by.who, "remove", *_parts(found), found.source))
@@ -197,7 +197,7 @@ def edit(path: Path, triple: Triple, tail: str, by: Stamp, *, below: Below | Non
     """
     if not path.exists() and below is not None:
         _found_below(triple, below)
-        build(path, (), below.shelf.schema, by, below=below)
+        build(path, (), below.store.schema, by, below=below)
     with _writing(path) as (file, connection):
         old = _checked(file.schema, triple)
         new = _checked(file.schema, msgspec.structs.replace(triple, tail=tail))
@@ -244,7 +244,7 @@ def _describe(
         # As seen from the file itself, so that both can move together.
         reference = f"file:{os.path.relpath(place, folder)}"
     state(connection, "base", reference)
-    state(connection, "base_content", "" if below is None else below.shelf.identity)
+    state(connection, "base_content", "" if below is None else below.store.identity)
 
 
 def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Stamp) -> Built:
@@ -398,7 +398,7 @@ def _take_out(connection: sqlite3.Connection, triple: Triple, below: Below | Non
 
 
 def _found_below(triple: Triple, below: Below) -> Triple:
-    for known in below.shelf.under(triple.head, triple.relation):
+    for known in below.store.tails_of(triple.head, triple.relation):
         if known.tail == triple.tail:
             return known
     raise InputError(f"{_said(triple)} is not there")
@@ -458,7 +458,7 @@ def drop_vectors(path: Path) -> None:
         raise OutputError(f"{path}: cannot be written: {os_reason(error)}") from error
 
 
-def check_base(file: KnowledgeFile, below: Shelf) -> str | None:
+def check_base(file: KnowledgeFile, below: TripleStore) -> str | None:
     """Return in words that the knowledge below a file is not the one it was made on; else None."""
     if file.base_content == below.identity:
         return None

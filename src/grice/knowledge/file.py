@@ -103,10 +103,10 @@ class KnowledgeFile:
         (count,) = self._connection.execute("SELECT count(*) FROM triples").fetchone()
         return int(count)
 
-    def near(
+    def nearest_heads(
         self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
     ) -> list[list[NearHead]]:
-        """Return known heads near to worded texts; see :class:`grice.knowledge.lookup.Shelf`.
+        """Return known heads near to worded texts; see :class:`grice.knowledge.lookup.TripleStore`.
 
         Vectors of heads are computed when they are first needed and kept in the file, if it can
         be written.
@@ -125,7 +125,7 @@ class KnowledgeFile:
             for each in found
         ]
 
-    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:  # noqa: ARG002 - of your own knowledge, all is looked at
+    def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:  # noqa: ARG002 - of your own knowledge, all is looked at
         """Return all triples of a head and relation: what was changed last first, in its order."""
         _ = self.schema[relation]
         return self._triples(

@@ -10,8 +10,8 @@ from grice.errors import BundleError
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.layout import VERSION
 from grice.knowledge.lookup import StoredKnowledge
+from grice.knowledge.overlay import Overlay
 from grice.knowledge.protocols import KnowledgeBase
-from grice.knowledge.stack import Stack
 from grice.runtime.bundle import Bundle, Card, open_bundle
 from grice.runtime.protocols import Encoder
 from grice.runtime.registry import (
@@ -80,4 +80,4 @@ def knowledge_file(bundle: Bundle, settings: FileSettings, opener: Opener) -> St
         return StoredKnowledge(file, encoder)
     if not isinstance(base, StoredKnowledge):
         raise BundleError(f"{file.path}: {file.base} below it holds no known triples")
-    return StoredKnowledge(Stack(file, base.shelf), encoder)
+    return StoredKnowledge(Overlay(file, base.store), encoder)

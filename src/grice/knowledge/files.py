@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.errors import InputError, RecordError
 from grice.knowledge.edit import build, check_base
 from grice.knowledge.file import KnowledgeFile
+from grice.knowledge.overlay import Overlay
 from grice.knowledge.schema import schema_names
 from grice.knowledge.sources import open_triples
-from grice.knowledge.stack import Stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from grice.knowledge.edit import Below, Built, Stamp
     from grice.knowledge.file import Change
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.lookup import TripleStore
     from grice.records import Triple
 
 __all__ = [
@@ -109,7 +109,7 @@ def build_files(
         InputError: If a file cannot be used, or the knowledge below has other relations.
         OutputError: If there is a file already, or it cannot be written.
     """
-    theirs = "" if below is None else below.shelf.schema.name
+    theirs = "" if below is None else below.store.schema.name
     into = theirs if theirs in schema_names() and not schema else ""
     first = open_triples(paths[0], format=format, schema=schema, into=into)
     if below is not None and first.schema.name != theirs:
@@ -156,56 +156,56 @@ def read_triples(
 def schema_name(path: Path, below: Below | None = None) -> str:
     """Return the name of the inventory of a file, or of the one that it would be made on."""
     if not path.exists() and below is not None:
-        return below.shelf.schema.name
+        return below.store.schema.name
     with closing(KnowledgeFile(path)) as file:
         return file.schema.name
 
 
-def own_file(shelf: Shelf) -> KnowledgeFile | None:
+def own_file(store: TripleStore) -> KnowledgeFile | None:
     """Return the file of your own that knowledge is or has on top, if any."""
-    if isinstance(shelf, Stack):
-        return shelf.file
-    return shelf if isinstance(shelf, KnowledgeFile) else None
+    if isinstance(store, Overlay):
+        return store.file
+    return store if isinstance(store, KnowledgeFile) else None
 
 
-def describe_knowledge(shelf: Shelf, licence: str, *, changes: int) -> Facts:
+def describe_knowledge(store: TripleStore, licence: str, *, changes: int) -> Facts:
     """Return what knowledge holds.
 
     Args:
-        shelf: The knowledge.
+        store: The knowledge.
         licence: Of the shipped knowledge; a file of your own states none.
         changes: How many of the last changes of a file of your own are wanted.
     """
-    own = own_file(shelf)
+    own = own_file(store)
     facts: dict[str, str | int] = {
-        "identity": shelf.identity,
-        "schema": f"{shelf.schema.name} (version {shelf.schema.version})",
-        "triples": len(shelf),
+        "identity": store.identity,
+        "schema": f"{store.schema.name} (version {store.schema.version})",
+        "triples": len(store),
     }
     if own is None:
         facts["licence"] = licence
-        return Facts(facts, shelf.counts(), shelf.origins(), {}, [])
+        return Facts(facts, store.counts(), store.origins(), {}, [])
     about: dict[str, str | int] = {
         "own triples": len(own),
         "taken out below": len(own.hidden()),
         "vectors kept": own.encoded_heads(),
         "on top of": own.base or "nothing",
     }
-    return Facts(facts, shelf.counts(), shelf.origins(), about, own.history(changes))
+    return Facts(facts, store.counts(), store.origins(), about, own.history(changes))
 
 
-def check_knowledge(shelf: Shelf, open_below: Callable[[str], Shelf]) -> str | None:
+def check_knowledge(store: TripleStore, open_below: Callable[[str], TripleStore]) -> str | None:
     """Return what is wrong with knowledge that could be opened, if anything is.
 
     Args:
-        shelf: The knowledge.
+        store: The knowledge.
         open_below: Opens what a file of your own lies on.
 
     Raises:
         BundleError: If the kept vectors of a file of your own are not whole.
         ModelError: If what it lies on cannot be opened.
     """
-    own = own_file(shelf)
+    own = own_file(store)
     if own is None:
         return None
     if own.encoded_heads():

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NearHead",
-    "Shelf",
     "StoredKnowledge",
+    "TripleStore",
     "best_known",
     "encoded",
     "largest",
@@ -56,7 +56,7 @@ class NearHead(NamedTuple):
     similarity: float
 
 
-class Shelf(Protocol):
+class TripleStore(Protocol):
     """Known triples that can be looked up."""
 
     identity: str
@@ -66,7 +66,7 @@ class Shelf(Protocol):
         """Return the number of triples."""
         ...
 
-    def near(
+    def nearest_heads(
         self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
     ) -> list[list[NearHead]]:
         """Return for each text, worded as the encoder reads heads, the known heads nearest to it.
@@ -79,7 +79,7 @@ class Shelf(Protocol):
         """
         ...
 
-    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+    def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
         """Return triples of exactly this head and relation, those to look at first before others.
 
         Args:
@@ -110,23 +110,23 @@ class StoredKnowledge:
     """Known triples with an encoder: a :class:`~grice.knowledge.protocols.KnowledgeBase`.
 
     Attributes:
-        shelf: Where the triples are.
+        store: Where the triples are.
         identity: Its content and the encoder.
     """
 
-    def __init__(self, shelf: Shelf, encoder: Encoder) -> None:
-        self.shelf = shelf
-        self.identity = f"{shelf.identity}/{encoder.identity}"
+    def __init__(self, store: TripleStore, encoder: Encoder) -> None:
+        self.store = store
+        self.identity = f"{store.identity}/{encoder.identity}"
         self._encoder = encoder
 
     @property
     def schema(self) -> Schema:
         """The inventory of the relations."""
-        return self.shelf.schema
+        return self.store.schema
 
-    def over(self, shelf: Shelf) -> StoredKnowledge:
+    def over(self, store: TripleStore) -> StoredKnowledge:
         """Return other triples with the same encoder."""
-        return StoredKnowledge(shelf, self._encoder)
+        return StoredKnowledge(store, self._encoder)
 
     def tails(
         self, heads: Sequence[str], relations: Sequence[str], k: int
@@ -138,9 +138,9 @@ class StoredKnowledge:
             raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
         if k < 1:
             raise InputError(f"{k} tails: at least one is needed")
-        found = _near_heads(self.shelf, heads, relations, self._encoder, count=k)
+        found = _near_heads(self.store, heads, relations, self._encoder, count=k)
         return [
-            _first_tails(self.shelf, near, relation, k)
+            _first_tails(self.store, near, relation, k)
             for near, relation in zip(found, relations, strict=True)
         ]
 
@@ -174,7 +174,7 @@ class StoredKnowledge:
     ) -> list[KnownTail | None]:
         """Return for each triple the known tail most like its tail; see :func:`best_known`."""
         own = self._encoder if encoder is None else encoder
-        return best_known(self.shelf, triples, encoder=own, heads=heads, tails=tails)
+        return best_known(self.store, triples, encoder=own, heads=heads, tails=tails)
 
     def nearest_tails(self, triple: Triple, k: int) -> list[KnownTail]:
         """Return the known tails most like a triple's, under heads like its head.
@@ -195,23 +195,25 @@ class StoredKnowledge:
 
     def nearest(self, events: Sequence[str], count: int) -> list[list[NearHead]]:
         """Return for each event the known heads nearest to it, the nearest first."""
-        return self.shelf.near([head_text(event) for event in events], count, encoder=self._encoder)
+        return self.store.nearest_heads(
+            [head_text(event) for event in events], count, encoder=self._encoder
+        )
 
     def origin(self, head: str, relation: str, tail: str) -> str | None:
         """Return where a triple comes from; None if it is not known."""
-        for triple in self.shelf.under(head, relation):
+        for triple in self.store.tails_of(head, relation):
             if (triple.head, triple.tail) == (head, tail):
                 return triple.source
         return None
 
 
 def best_known(
-    shelf: Shelf, triples: Sequence[Triple], *, encoder: Encoder, heads: int, tails: int
+    store: TripleStore, triples: Sequence[Triple], *, encoder: Encoder, heads: int, tails: int
 ) -> list[KnownTail | None]:
     """Return for each triple the known tail most like its tail, under heads like its head.
 
     Args:
-        shelf: Where the triples are.
+        store: Where the triples are.
         triples: What was said. Only heads that have tails under its relation are looked at.
         encoder: The encoder whose vectors are compared.
         heads: How many nearest heads are looked at.
@@ -221,19 +223,19 @@ def best_known(
         None for a relation of which nothing is known.
     """
     near = _near_heads(
-        shelf, [t.head for t in triples], [t.relation for t in triples], encoder, count=heads
+        store, [t.head for t in triples], [t.relation for t in triples], encoder, count=heads
     )
     known = [
         [
             (one.similarity, triple)
             for one in found
-            for triple in shelf.under(one.head, said.relation, tails)
+            for triple in store.tails_of(one.head, said.relation, tails)
         ]
         for said, found in zip(triples, near, strict=True)
     ]
-    said_texts = [_tail_words(shelf.schema, triple.tail, triple.relation) for triple in triples]
+    said_texts = [_tail_words(store.schema, triple.tail, triple.relation) for triple in triples]
     wording = [
-        [_tail_words(shelf.schema, triple.tail, triple.relation) for _, triple in each]
+        [_tail_words(store.schema, triple.tail, triple.relation) for _, triple in each]
         for each in known
     ]
     vectors = encoded([*said_texts, *(text for each in wording for text in each)], encoder)
@@ -244,7 +246,7 @@ def best_known(
 
 
 def _near_heads(
-    shelf: Shelf,
+    store: TripleStore,
     heads: Sequence[str],
     relations: Sequence[str],
     encoder: Encoder,
@@ -255,16 +257,18 @@ def _near_heads(
     for relation in dict.fromkeys(relations):
         asked = [i for i, one in enumerate(relations) if one == relation]
         texts = [head_text(heads[i]) for i in asked]
-        found = shelf.near(texts, count, encoder=encoder, relation=relation)
+        found = store.nearest_heads(texts, count, encoder=encoder, relation=relation)
         for i, nearest in zip(asked, found, strict=True):
             near[i] = nearest
     return near
 
 
-def _first_tails(shelf: Shelf, near: Sequence[NearHead], relation: str, k: int) -> list[KnownTail]:
+def _first_tails(
+    store: TripleStore, near: Sequence[NearHead], relation: str, k: int
+) -> list[KnownTail]:
     found: dict[str, KnownTail] = {}
     for one in near:
-        for triple in shelf.under(one.head, relation, k):
+        for triple in store.tails_of(one.head, relation, k):
             known = KnownTail(triple.head, triple.tail, one.similarity, 0.0, triple.source)
             found.setdefault(triple.tail, known)
         if len(found) >= k:

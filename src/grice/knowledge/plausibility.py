@@ -18,7 +18,7 @@ from grice.files import writing
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import event_text, head_text, tail_text
 from grice.numeric import sigmoid, softmax
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.products import Columns
 from grice.runtime.protocols import Encoder
 from grice.runtime.registry import Settings, encoder_of, model_kind

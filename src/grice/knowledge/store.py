@@ -24,7 +24,6 @@ from grice.files import replacing, writing
 from grice.knowledge.lookup import NearHead, StoredKnowledge, best_known, encoded, largest
 from grice.knowledge.protocols import KnowledgeBase
 from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import head_text
 from grice.records import Triple
 from grice.runtime.blas import single_threaded
 from grice.runtime.protocols import Encoder
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Axes",
-    "KnowledgeStore",
+    "BundledStore",
     "NearHead",
     "StoreSettings",
     "knowledge",
@@ -98,7 +97,7 @@ class StoreSettings(Settings, frozen=True):
     schema: str
 
 
-class KnowledgeStore:
+class BundledStore:
     """Known triples of one schema.
 
     Args:
@@ -155,31 +154,6 @@ class KnowledgeStore:
         (count,) = self._connection.execute("SELECT count(*) FROM triples").fetchone()
         return int(count)
 
-    def tails(self, head: str, relation: str) -> tuple[Triple, ...]:
-        """Return the known triples of exactly this head and relation, in the order of the store.
-
-        A head that is not known gives none.
-
-        Raises:
-            InputError: If the schema has no such relation.
-        """
-        self._known_relation(relation)
-        found = self._connection.execute(
-            "SELECT id FROM heads WHERE text = ? COLLATE NOCASE", (head.strip(),)
-        ).fetchall()
-        return tuple(triple for (number,) in found for triple in self._tails(number, relation))
-
-    def nearest(
-        self, events: Sequence[str], count: int, *, encoder: Encoder
-    ) -> list[tuple[NearHead, ...]]:
-        """Return for each event the known heads nearest to it, the nearest first.
-
-        Similarities are those of the short vectors, within a few hundredths of the cosine. Heads
-        of equal similarity stand in the order of the store.
-        """
-        found = self.near([head_text(event) for event in events], count, encoder=encoder)
-        return [tuple(near) for near in found]
-
     def best_known(
         self, triples: Sequence[Triple], *, encoder: Encoder, heads: int = 2, tails: int = 2
     ) -> list[KnownTail | None]:
@@ -196,19 +170,34 @@ class KnowledgeStore:
         """
         return best_known(self, triples, encoder=encoder, heads=heads, tails=tails)
 
-    def near(
+    def nearest_heads(
         self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
     ) -> list[list[NearHead]]:
-        """Return known heads near to worded texts; see :class:`grice.knowledge.lookup.Shelf`."""
+        """Return heads near to worded texts; see :class:`~grice.knowledge.lookup.TripleStore`.
+
+        Similarities are those of the short vectors, within a few hundredths of the cosine. Heads
+        of equal similarity stand in the order of the store.
+        """
         among = np.arange(len(self._heads)) if relation is None else self._heads_with(relation)
         return [
             [NearHead(self._head(number), similarity) for number, similarity in found]
             for found in self._nearest(texts, count, encoder, among)
         ]
 
-    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
-        """Return the first ``count`` triples of a head and relation; None means all."""
-        return list(self.tails(head, relation)[:count])
+    def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+        """Return the first ``count`` triples of a head and relation, in the order of the store.
+
+        A head that is not known gives none; a count of None means all.
+
+        Raises:
+            InputError: If the schema has no such relation.
+        """
+        self._known_relation(relation)
+        numbers = self._connection.execute(
+            "SELECT id FROM heads WHERE text = ? COLLATE NOCASE", (head.strip(),)
+        ).fetchall()
+        triples = [triple for (number,) in numbers for triple in self._tails(number, relation)]
+        return triples[:count]
 
     def find(self, words: Sequence[str], count: int) -> list[Triple]:
         """Return triples whose head or tail holds each of the words, in the order of the store."""
@@ -396,4 +385,4 @@ def _names(connection: sqlite3.Connection, table: str) -> dict[str, int]:
 @model_kind("knowledge", answers="knowledge", protocol=KnowledgeBase, settings=NoSettings)
 def knowledge(bundle: Bundle, _: NoSettings, opener: Opener) -> StoredKnowledge:
     """Open known triples, ready to be asked."""
-    return StoredKnowledge(KnowledgeStore(bundle), encoder_of(bundle, opener, Encoder))
+    return StoredKnowledge(BundledStore(bundle), encoder_of(bundle, opener, Encoder))

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import SpanTagger, TaggedSpan
 from grice.runtime.registry import Settings, encoder_of, model_kind
 from grice.text.tokens import SENTENCE_BREAK

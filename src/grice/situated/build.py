@@ -9,13 +9,13 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.situated.examples import describe, samples_of, source_table
-from grice.situated.floors import halved
 from grice.situated.marking import mark_statements
 from grice.situated.match import match_keywords
 from grice.situated.mining import alike_by, mine_pairs
 from grice.situated.records import CONTEXTS, MinedPair, Sample, Statement
 from grice.situated.splitting import split_pairs
 from grice.situated.statements import to_statements
+from grice.situated.trivial_outputs import halved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.situated.tagger import Names, token_features
 from grice.text.tokens import WORDS_WITH_PERIODS
 

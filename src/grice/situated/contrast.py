@@ -16,7 +16,7 @@ import numpy as np
 from grice.errors import BundleError
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import sigmoid
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.situated.records import CONTEXTS
 from grice.situated.words import sentences
 

@@ -13,7 +13,6 @@ from grice.files import make_folder, write_lines, write_text
 from grice.records import json_line
 from grice.situated.build import build_benchmark, datasheet
 from grice.situated.examples import samples_of
-from grice.situated.floors import halved, swapped
 from grice.situated.java import JavaMeteor, check_program, spice
 from grice.situated.meteor import meteor_counts
 from grice.situated.mining import alike_by, mine_pairs
@@ -33,6 +32,7 @@ from grice.situated.records import (
 from grice.situated.scores import score_outputs
 from grice.situated.splitting import split_pairs
 from grice.situated.statements import to_statements
+from grice.situated.trivial_outputs import halved, swapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

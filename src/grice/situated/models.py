@@ -60,8 +60,8 @@ class ContrastModels(NamedTuple):
         decoder = msgspec.json.Decoder(Template)
         templates = [decoder.decode(line) for line in packed.split(b"\n") if line]
         frames = Frames(self.bundle.path("classes.txt.gz"))
-        together = self.bundle.path("together.npz")
-        return Recomposer(templates, frames, together, self.judge, tagger, self.encoder)
+        grouping = self.bundle.path("together.npz")
+        return Recomposer(templates, frames, grouping, self.judge, tagger, self.encoder)
 
 
 @model_kind(

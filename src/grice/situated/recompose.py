@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.situated.examples import finished
 from grice.situated.frames import named, needs_article
 from grice.situated.records import CONTEXTS
@@ -75,7 +75,7 @@ class Recomposer:
     Args:
         templates: Statements to fill.
         frames: Writes a clause where no statement fits.
-        together: File of the network that says whether two keywords share a sentence.
+        grouping: File of the network that says whether two keywords share a sentence.
         judge: The plausibility model.
         tagger: Finds which keywords are contexts.
         encoder: Gives vectors of keywords and statements.
@@ -85,7 +85,7 @@ class Recomposer:
         self,
         templates: Sequence[Template],
         frames: Frames,
-        together: Path,
+        grouping: Path,
         judge: ContrastHead,
         tagger: Tagger,
         encoder: Encoder,
@@ -94,7 +94,7 @@ class Recomposer:
         for one in templates:
             self._shapes.setdefault(_shape(one.keywords, one.kinds), []).append(one)
         self._frames = frames
-        self._together = Mlp.load(together)
+        self._grouping = Mlp.load(grouping)
         self._judge = judge
         self._tagger = tagger
         self._encoder = encoder
@@ -154,7 +154,7 @@ class Recomposer:
         pairs = list(combinations(range(count), 2))
         vectors = [self._known[word] for word in keywords]
         features = np.stack([pair_features(vectors[i], vectors[j]) for i, j in pairs])
-        logits = self._together(features)[:, 0]
+        logits = self._grouping(features)[:, 0]
         for (i, j), value in zip(pairs, logits, strict=True):
             alike = keywords[i].lower() == keywords[j].lower()
             ties[i, j] = ties[j, i] = -4.0 if alike else float(value)

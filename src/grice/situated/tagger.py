@@ -16,7 +16,7 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.numeric import softmax
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import TaggedSpan
 from grice.runtime.spans import neighbourhood, word_starts
 from grice.situated.dates import merge_spans

@@ -16,12 +16,12 @@ from grice.metrics.engagement.replies import (
     BLOCKS,
     Scale,
     block_sizes,
-    heard,
+    last_utterance,
     part_names,
     reply_features,
     reply_scalars,
 )
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.training.logistic import Linear, balanced, fit_logistic
 
 if TYPE_CHECKING:
@@ -132,9 +132,11 @@ def read_replies(
     pairs: Sequence[Pair], encoder: Encoder, base: PairClassifier | None = None
 ) -> Readings:
     """Return what the head reads of pairs with words on both sides."""
-    texts = list(dict.fromkeys(text for pair in pairs for text in (heard(pair), pair.right)))
+    texts = list(
+        dict.fromkeys(text for pair in pairs for text in (last_utterance(pair), pair.right))
+    )
     vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-    last = np.stack([vectors[heard(pair)] for pair in pairs])
+    last = np.stack([vectors[last_utterance(pair)] for pair in pairs])
     reply = np.stack([vectors[pair.right] for pair in pairs])
     beneath = None if base is None else base.classify(pairs)
     return Readings(reply_scalars(pairs, last, reply, beneath), last, reply)

@@ -1,4 +1,4 @@
-"""Links that a conversation says itself: two stretches side by side, and the word between them.
+"""Explicit links: two stretches side by side, and the word between them.
 
 "I stayed in because it rained": *it rained* causes *stayed in*. A rule is the words between two
 neighbouring stretches of one turn, what both must be, and which relation they show.
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.triplets.spotting import Joined, Spotted
+    from grice.triplets.span_candidates import Joined, SpanCandidate
 
-__all__ = ["RELATIONS", "Nouns", "Said", "said_links"]
+__all__ = ["RELATIONS", "ExplicitLink", "Nouns", "explicit_links"]
 
 BETWEEN = 25
 """Most characters between two stretches that a connective links."""
@@ -22,7 +22,7 @@ AHEAD = 4
 """Stretches behind the first that are looked at: those within one another stand side by side."""
 
 
-class Said(NamedTuple):
+class ExplicitLink(NamedTuple):
     """A link by its connective: numbers of head and tail among the stretches."""
 
     head: int
@@ -102,29 +102,33 @@ _GOAL = re.compile(
 _DENIAL = re.compile(r"n't\b|n’t\b|\b(?:not|no|never|cannot|cant|dont|didnt|too)\b", re.IGNORECASE)
 
 
-def said_links(joined: Joined, spotted: Sequence[Spotted], nouns: Nouns) -> Iterator[Said]:
+def explicit_links(
+    joined: Joined, candidates: Sequence[SpanCandidate], nouns: Nouns
+) -> Iterator[ExplicitLink]:
     """Yield the links that connectives say, in the order of the text.
 
     Args:
         joined: The conversation.
-        spotted: Its stretches, in order, longer ones before those they hold.
+        candidates: Its stretches, in order, longer ones before those they hold.
         nouns: What nouns name; without any, nothing is located or used.
     """
-    for i, first in enumerate(spotted):
-        for j in range(i + 1, min(i + 1 + 2 * AHEAD, len(spotted))):
-            second = spotted[j]
+    for i, first in enumerate(candidates):
+        for j in range(i + 1, min(i + 1 + 2 * AHEAD, len(candidates))):
+            second = candidates[j]
             gap = second.place[0] - first.place[1]
             if gap < 1:
                 continue
             if gap > BETWEEN or joined.turn(first.place) != joined.turn(second.place):
                 break
-            found = _read(joined.text, first, second, nouns)
-            if found is not None:
-                relation, swapped = found
-                yield Said(j, relation, i) if swapped else Said(i, relation, j)
+            reading = _read(joined.text, first, second, nouns)
+            if reading is not None:
+                relation, swapped = reading
+                yield ExplicitLink(j, relation, i) if swapped else ExplicitLink(i, relation, j)
 
 
-def _read(text: str, first: Spotted, second: Spotted, nouns: Nouns) -> tuple[str, bool] | None:
+def _read(
+    text: str, first: SpanCandidate, second: SpanCandidate, nouns: Nouns
+) -> tuple[str, bool] | None:
     between = text[first.place[1] : second.place[0]] + " "
     if re.search(r"[.?!]", between):
         return None
@@ -181,7 +185,7 @@ _STRANDED = re.compile(
 """What is done with the thing before it: "a family to provide for"."""
 
 
-def _says_kind(text: str, first: Spotted, second: Spotted) -> bool:
+def _says_kind(text: str, first: SpanCandidate, second: SpanCandidate) -> bool:
     """Return whether a statement calls a whole name or noun a whole noun."""
     head, after = text[slice(*first.place)], text[second.place[1] :]
     part_of_name = head[:1].isupper() and _NAME_BEFORE.search(text[: first.place[0]])
@@ -201,14 +205,14 @@ _GOES_ON = re.compile(
 """A word behind a noun that may go on with it: "a jazz film fan"."""
 
 
-def _is(kind: str, spotted: Spotted, said: str, nouns: Nouns) -> bool:
+def _is(kind: str, candidates: SpanCandidate, said: str, nouns: Nouns) -> bool:
     if kind == "e":
-        return spotted.event
+        return candidates.event
     if kind == "w":
-        return spotted.event and _WISH.search(said) is not None
+        return candidates.event and _WISH.search(said) is not None
     if kind == "n":
-        return spotted.event and _DENIAL.search(said) is not None
-    if spotted.event:
+        return candidates.event and _DENIAL.search(said) is not None
+    if candidates.event:
         return False
     if kind == "m":
         return _MOMENT.search(said) is not None

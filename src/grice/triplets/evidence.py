@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grice.knowledge.candidates import Candidate, allowed, are_whole, worded
-from grice.knowledge.clauses import CHARACTERS, said_events
-from grice.knowledge.extraction import (
+from grice.knowledge.extraction.candidates import Candidate, allowed, are_whole, worded
+from grice.knowledge.extraction.clauses import CHARACTERS, event_mentions
+from grice.knowledge.extraction.cues import not_english
+from grice.knowledge.extraction.protocol import (
     KINDS,
     RELATIONS,
     ExtractedTriple,
@@ -21,7 +22,6 @@ from grice.knowledge.extraction import (
     TripleExtractor,
     check_kinds,
 )
-from grice.knowledge.extractor import not_english
 from grice.knowledge.mapping import find_mapping
 from grice.knowledge.schema import load_schema
 from grice.records import Conversation, Span, Turn
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Literal
 
-    from grice.knowledge.clauses import Said
-    from grice.knowledge.extraction import Exchange, Kind
+    from grice.knowledge.extraction.clauses import EventMention
+    from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
     from grice.text.people import Speaker
@@ -56,7 +56,7 @@ _SUBJECT = re.compile(r"\b(?:I|we|you|he|she|it|they|that|there)\s+$", re.IGNORE
 
 
 class LinkExtractor:
-    """A :class:`~grice.knowledge.extraction.TripleExtractor` by links.
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by links.
 
     Args:
         models: The heads, with a tagger.
@@ -151,7 +151,7 @@ def _relations(relation: str) -> Iterator[tuple[str, bool]]:
             yield str(inverse), True
 
 
-def _said(link: Link, turn: int, talk: Conversation, exchange: Exchange) -> Iterator[Said]:
+def _said(link: Link, turn: int, talk: Conversation, exchange: Exchange) -> Iterator[EventMention]:
     """Yield the events of a turn that a link stands between, each with its subject."""
     text = talk.turns[turn].text
     spans = {span for span in (link.head_span, link.tail_span) if span.turn == turn}
@@ -162,13 +162,13 @@ def _said(link: Link, turn: int, talk: Conversation, exchange: Exchange) -> Iter
         tagged.append(TaggedSpan(start, span.end, "event", link.confidence))
     name: Literal["reply", "previous"] = "reply" if turn == REPLY else "previous"
     said_by: Speaker = "responder" if turn == REPLY or exchange.same_speaker else "previous"
-    yield from said_events(text, tagged, turn=name, said_by=said_by)
+    yield from event_mentions(text, tagged, turn=name, said_by=said_by)
 
 
-def _nearest(said: Sequence[Said], span: Span) -> Said | None:
+def _nearest(said: Sequence[EventMention], span: Span) -> EventMention | None:
     """Return the event that has most of a stretch; None if none has any of it."""
 
-    def shared(one: Said) -> int:
+    def shared(one: EventMention) -> int:
         return min(one.place.end, span.end) - max(one.place.start, span.start)
 
     best = max(said, key=shared, default=None)

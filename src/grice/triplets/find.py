@@ -12,10 +12,10 @@ import numpy as np
 from grice.errors import InputError
 from grice.numeric import sigmoid
 from grice.records import Span
-from grice.triplets.connectives import said_links
+from grice.triplets.connectives import explicit_links
 from grice.triplets.heads import Sides
 from grice.triplets.reading import read_texts
-from grice.triplets.spotting import join_turns, says_much, slices, spot
+from grice.triplets.span_candidates import find_candidates, informative, join_turns, slices
 from grice.triplets.structure import layout_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from grice.triplets.models import TripletModels
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Place
-    from grice.triplets.spotting import Joined, Spotted
+    from grice.triplets.span_candidates import Joined, SpanCandidate
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -36,12 +36,12 @@ __all__ = [
     "Found",
     "Link",
     "Wanted",
+    "candidates_of",
     "find_all",
     "find_links",
     "fitting",
     "near_pairs",
     "read_all",
-    "spotted",
 ]
 
 BEFORE = 3
@@ -167,9 +167,9 @@ def read_all(
             if not text.text.strip():
                 yield Found([], [])
                 continue
-            stretches = spotted(text, reading, models)
+            stretches = candidates_of(text, reading, models)
             events = [_span(text, event.place) for event in stretches if event.event]
-            telling = [event for event in stretches if says_much(text.text, event)]
+            telling = [one for one in stretches if informative(text.text, one)]
             yield Found(_links(one.id, text, reading, telling, models, wanted), events)
 
 
@@ -177,7 +177,7 @@ def _links(
     name: str,
     joined: Joined,
     reading: TextReading,
-    stretches: Sequence[Spotted],
+    stretches: Sequence[SpanCandidate],
     models: TripletModels,
     wanted: Wanted,
 ) -> list[Link]:
@@ -190,18 +190,20 @@ def _links(
         np.asarray([reading.vector(place) for place in places], np.float32),
     )  # fmt: skip
     numbers = models.links(sides, pairs)
-    found = [
-        one
-        for one in _chosen(name, joined, sides, pairs, numbers, stretches, models, wanted.least)
-        if (one.explicit or wanted.implicit)
-        and (not wanted.relations or one.relation in wanted.relations)
+    links = [
+        link
+        for link in _chosen(name, joined, sides, pairs, numbers, stretches, models, wanted.least)
+        if (link.explicit or wanted.implicit)
+        and (not wanted.relations or link.relation in wanted.relations)
     ]
-    surest = sorted(found, key=lambda one: -one.confidence)
+    surest = sorted(links, key=lambda link: -link.confidence)
     kept = _distinct(surest, each=wanted.each)[: wanted.most]
-    return sorted(kept, key=lambda one: (one.head_span.turn, one.head_span.start))
+    return sorted(kept, key=lambda link: (link.head_span.turn, link.head_span.start))
 
 
-def spotted(joined: Joined, reading: TextReading, models: TripletModels) -> list[Spotted]:
+def candidates_of(
+    joined: Joined, reading: TextReading, models: TripletModels
+) -> list[SpanCandidate]:
     """Return the stretches that may be linked; events are tagged on the states of the reading."""
     held = dict(slices(reading, joined))
     if models.tagger is None:
@@ -215,7 +217,7 @@ def spotted(joined: Joined, reading: TextReading, models: TripletModels) -> list
             for text in texts
         ]
 
-    return spot(joined, tag)
+    return find_candidates(joined, tag)
 
 
 KINDS = {
@@ -247,7 +249,7 @@ def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]
 
 def _chosen(
     name: str, joined: Joined, sides: Sides, pairs: Sequence[tuple[int, int]], numbers: Array,
-    stretches: Sequence[Spotted], models: TripletModels, least: float | None,
+    stretches: Sequence[SpanCandidate], models: TripletModels, least: float | None,
 ) -> list[Link]:  # fmt: skip
     # Each relation has its own level, so that links of different ones can be compared.
     odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
@@ -255,13 +257,14 @@ def _chosen(
     relations = models.links.relations
     fits = fitting(pairs, [one.event for one in stretches], relations)
     best = np.where(fits, odds + likely, -np.inf).argmax(axis=1)
-    said = {
-        (one.head, one.tail): one.relation for one in said_links(joined, stretches, models.nouns)
+    explicit = {
+        (one.head, one.tail): one.relation
+        for one in explicit_links(joined, stretches, models.nouns)
     }
     found = []
     for pair, row, sure, relation in zip(pairs, odds, likely, best.tolist(), strict=True):
-        cued = pair in said
-        place = relations.index(said[pair]) if cued else relation
+        cued = pair in explicit
+        place = relations.index(explicit[pair]) if cued else relation
         confidence = float(sigmoid(row[place] + (SAID if cued else 0.0)))
         if confidence <= EVEN if least is None else confidence < least:
             continue

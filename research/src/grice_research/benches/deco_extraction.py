@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from grice.graphs.embedding import TokenLikeness
-from grice.knowledge.extraction import RELATIONS
+from grice.knowledge.extraction.protocol import RELATIONS
 from grice.runtime.bundle import open_bundle, shipped_bundles
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.text.events import event_text
@@ -31,8 +31,8 @@ from grice_research.rows import Row
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.knowledge.extraction import Exchange, TripleExtractor
-    from grice.knowledge.extraction import Kind as TripleKind
+    from grice.knowledge.extraction.protocol import Exchange, TripleExtractor
+    from grice.knowledge.extraction.protocol import Kind as TripleKind
     from grice.knowledge.plausibility import TripleHead
     from grice.runtime.protocols import SpanTagger
     from grice_research.replies import Replies

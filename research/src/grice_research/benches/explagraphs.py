@@ -1,7 +1,7 @@
 """Explanation graphs on dev: ours, the released predictions, and answers without understanding.
 
-SeCA, EA and substance are by the shipped judges: they compare the rows here with each other, not
-with published figures. Everything else is counted as the official script counts.
+SeCA, EA and informativeness are by the shipped judges: they compare the rows here with each other,
+not with published figures. Everything else is counted as the official script counts.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.graphs.baselines import graph_polarity, nonsense_graph, word_polarity
+from grice.graphs.classified import classifier_measures
 from grice.graphs.features import Reading
 from grice.graphs.generate import generate_graphs
-from grice.graphs.judged import judge
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, read_predictions, read_samples
 from grice.graphs.scores import score_sample
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.graphs.judges import GraphJudges
+    from grice.graphs.classifiers import GraphClassifiers
     from grice.graphs.samples import Sample, Stance
     from grice_research.rows import Kind
     from grice_research.workshop import Workshop
@@ -47,22 +47,22 @@ MEASURES = {
     "g_rougel": "g_rouge_l",
     "ged": "ged",
     "ea": "ea",
-    "substance": "substance",
+    "informativeness": "informativeness",
 }
 RE_T5 = {"sa": 0.704, "stca": 0.278, "g_bleu": 0.054, "g_rouge2": 0.067, "g_rougel": 0.112}
 """Table 5; SeCA and EA are by judges that were not released."""
 OWN_JUDGE = "by the shipped judge: compares with the rows here, not with published figures"
 APART = (
-    "substance and the generator are taught on topics apart and ask each other nothing; graphs of "
-    "the generator are among those that substance was taught to place low"
+    "informativeness and the generator are taught on topics apart and ask each other nothing; "
+    "graphs of the generator are among those that informativeness was taught to place low"
 )
 CHOSEN = (
     "the generator picks by a judge of the same kind as seca's, so that its seca is flattered: per "
     "graph that is compared it stands above gold graphs, which is no merit"
 )
-NOTES = {"substance": APART, "seca": CHOSEN}
+NOTES = {"informativeness": APART, "seca": CHOSEN}
 LEVEL = 5
-"""The percentile of substance that a system's mean should lie above."""
+"""The percentile of informativeness that a system's mean should lie above."""
 
 Values = dict[str, list[float]]
 
@@ -82,7 +82,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
     """
     folder = shop.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
-    judges: GraphJudges = shop.models().open(MODEL)  # type: ignore[assignment]
+    judges: GraphClassifiers = shop.models().open(MODEL)  # type: ignore[assignment]
     stamp = shop.models().fingerprint(MODEL)
     kept: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
@@ -90,7 +90,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
         values = _values(answered, system.predictions, judges)
         kept[system.name] = values, answered
         for name, measured in MEASURES.items():
-            own = name in ("seca", "ea", "substance")
+            own = name in ("seca", "ea", "informativeness")
             beside = RE_T5.get(name) if system.name == "embedded" else None
             notes = [OWN_JUDGE] * own
             if system.name == "embedded" and name in NOTES:
@@ -114,7 +114,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
 
 
 def _systems(
-    samples: Sequence[Sample], judges: GraphJudges, folder: Path
+    samples: Sequence[Sample], judges: GraphClassifiers, folder: Path
 ) -> Iterator[_System]:  # fmt: skip
     ours = generate_graphs(samples, judges)
     yield _System("embedded", "ours", {one.id: one for one in ours})
@@ -144,9 +144,9 @@ def _chains(
 
 
 def _values(
-    samples: Sequence[Sample], predictions: Mapping[str, Prediction], judges: GraphJudges
+    samples: Sequence[Sample], predictions: Mapping[str, Prediction], judges: GraphClassifiers
 ) -> Values:
-    judged = judge(samples, predictions, judges)
+    judged = classifier_measures(samples, predictions, judges)
     rows = [
         score_sample(sample, predictions[sample.id]).values | judged[sample.id]
         for sample in samples
@@ -166,7 +166,7 @@ def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
               kind="floor", why="how far the form of a graph gives its stance away")  # fmt: skip
 
 
-def _stances(samples: Sequence[Sample], judges: GraphJudges, stamp: str) -> Iterator[Row]:
+def _stances(samples: Sequence[Sample], judges: GraphClassifiers, stamp: str) -> Iterator[Row]:
     """Yield how often the stance is found with the gold graph, and how much that adds.
 
     Without a graph it is found as often as the answers ``embedded`` say: their ``sa``.
@@ -193,18 +193,18 @@ def _stances(samples: Sequence[Sample], judges: GraphJudges, stamp: str) -> Iter
 def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> Iterator[Row]:
     """Yield how far ours is above nonsense and below gold, and the level to lie above."""
     samples = kept["embedded"][1]
-    signature = f"{stamp}|on:explagraphs_dev|substance"
+    signature = f"{stamp}|on:explagraphs_dev|informativeness"
     for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
-        above = [a - b for a, b in zip(kept[first][0]["substance"], kept[second][0]["substance"],
-                                       strict=True)]  # fmt: skip
-        yield Row(row=f"{first} minus {second}", measure="substance", kind="ours",
+        pair = [kept[name][0]["informativeness"] for name in (first, second)]
+        above = [a - b for a, b in zip(*pair, strict=True)]
+        yield Row(row=f"{first} minus {second}", measure="informativeness", kind="ours",
                   found=_mean(above, samples), why=f"{OWN_JUDGE}; {APART}",
                   signature=signature)  # fmt: skip
     values, answered = kept[RELEASED[0]]
-    found = np.array(values["substance"])
+    found = np.array(values["informativeness"])
     draws = np.random.default_rng(0).integers(len(found), size=(2000, len(found)))
     low, high = np.percentile(np.percentile(found[draws], LEVEL, axis=1), (2.5, 97.5))
     level = Estimate(float(np.percentile(found, LEVEL)), float(low), float(high), 0.95,
                      len(answered), "percentile, 2000 bootstrap resamples, seed 0")  # fmt: skip
-    yield Row(row=RELEASED[0], measure="substance_p5", kind="printed", found=level,
+    yield Row(row=RELEASED[0], measure="informativeness_p5", kind="printed", found=level,
               why=OWN_JUDGE, signature=signature)  # fmt: skip

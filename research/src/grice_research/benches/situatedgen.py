@@ -15,7 +15,6 @@ import numpy as np
 from grice.errors import BundleError, InputError
 from grice.runtime.protocols import TaggedSpan
 from grice.situated.captions import rouge_l
-from grice.situated.floors import halved, swapped
 from grice.situated.marking import keywords_of, mask
 from grice.situated.mining import alike, mine_pairs
 from grice.situated.records import (
@@ -28,6 +27,7 @@ from grice.situated.records import (
 from grice.situated.scores import mean_of_samples, score_outputs
 from grice.situated.splitting import split_pairs
 from grice.situated.statements import equal_up_to, to_statements
+from grice.situated.trivial_outputs import halved, swapped
 from grice.stats.estimate import Estimate
 from grice.stats.systems import mean
 from grice_research.benches._situatedgen import (

@@ -42,7 +42,7 @@ TRIPLES = re.compile(r"""\(\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*,\s*["'](.+?)[
 
 @runtime_checkable
 class StanceJudge(Protocol):
-    """Says the stance of an argument, alone or with a graph; :class:`GraphJudges` does both."""
+    """Says the stance of an argument, alone or with a graph, as :class:`GraphClassifiers` does."""
 
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
         """Return stance and margin of each pair of belief and argument."""

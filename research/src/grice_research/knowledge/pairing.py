@@ -9,15 +9,21 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from grice.knowledge.candidates import ABOUT_ANYONE
-from grice.knowledge.clauses import CHARACTERS, EVENTS
-from grice.knowledge.extraction import KINDS, ExtractedTriple, Extraction, Place, check_kinds
+from grice.knowledge.extraction.candidates import ABOUT_ANYONE
+from grice.knowledge.extraction.clauses import CHARACTERS, EVENTS
+from grice.knowledge.extraction.protocol import (
+    KINDS,
+    ExtractedTriple,
+    Extraction,
+    Place,
+    check_kinds,
+)
 from grice.text.events import Event, read_events, triple_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.knowledge.extraction import Exchange, Kind
+    from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.runtime.protocols import SpanTagger, TaggedSpan
 
 __all__ = ["EventPairs", "Typing"]
@@ -67,7 +73,7 @@ class Candidate(NamedTuple):
 
 
 class EventPairs:
-    """A :class:`~grice.knowledge.extraction.TripleExtractor` out of a tagger and a typing.
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` out of a tagger and a typing.
 
     Each relation is read at most once, at its most probable pair, and each pair of places at
     most once, under its most probable relation.

@@ -12,14 +12,20 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError, ModelError, did_you_mean
-from grice.knowledge.extraction import KINDS, RELATIONS, ExtractedTriple, Extraction, check_kinds
+from grice.knowledge.extraction.protocol import (
+    KINDS,
+    RELATIONS,
+    ExtractedTriple,
+    Extraction,
+    check_kinds,
+)
 from grice.knowledge.schema import load_schema
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.knowledge.extraction import Exchange, Kind
+    from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.runtime.protocols import Generated, Generator
 
 __all__ = ["BEAMS", "TURNS", "PromptedExtractor", "Written", "parsed", "prompt"]
@@ -50,7 +56,7 @@ def prompt(exchange: Exchange, relation: str) -> str:
 
     The history is shown whole, as the released code does; the paper says the last turn only.
 
-    >>> from grice.knowledge.extraction import Exchange
+    >>> from grice.knowledge.extraction.protocol import Exchange
     >>> prompt(Exchange(("Why ?",), "I was tired ."), "xAttr")[-54:]
     ' Utterance: </UTT></UTT></UTT>Why ?</UTT>I was tired .'
 
@@ -82,7 +88,7 @@ def parsed(output: str) -> Written | None:
 
 
 class PromptedExtractor:
-    """A :class:`~grice.knowledge.extraction.TripleExtractor` that asks a generator.
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` that asks a generator.
 
     The model points at no places, and what it writes is not checked against the text. A triple
     counts as ``pair`` if one of its events shares more words with the turn before than with the

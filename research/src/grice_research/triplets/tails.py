@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.triplets.find import spotted
+from grice.triplets.find import candidates_of
 from grice.triplets.heads import span_vectors
-from grice.triplets.spotting import Joined, says_much
+from grice.triplets.span_candidates import Joined, informative
 from grice.triplets.structure import layout_of, locate
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def best_tails(
     if links is None:
         return [""] * len(asked)
     starts = [0, *(mark + 2 for mark in layout.marks if mark + 2 < len(text))]
-    telling = [one.place for one in spotted(Joined(text, tuple(starts)), reading, models)
-               if says_much(text, one)]  # fmt: skip
+    telling = [one.place for one in candidates_of(Joined(text, tuple(starts)), reading, models)
+               if informative(text, one)]  # fmt: skip
     found = []
     for head, relation in asked:
         number, at = links.index(relation), locate(text, head)

@@ -205,8 +205,8 @@ def _generate(arguments: argparse.Namespace) -> int:
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
-    with _graph_score.opened_judges() as judges:
-        predictions = generate_graphs(samples, judges, stances=stances)
+    with _graph_score.opened_classifiers() as classifiers:
+        predictions = generate_graphs(samples, classifiers, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:
         warn(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.runtime.blas import single_threaded
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.registry import Settings, read_settings
 from grice.runtime.spans import neighbourhood
 from grice.text.tokens import PLAIN_CONTRACTIONS

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.knowledge.extraction import KINDS, Exchange
+from grice.knowledge.extraction.protocol import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
 from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.runtime.protocols import Pair
@@ -27,8 +27,14 @@ from grice.text.repetition import novelty
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.knowledge.extraction import ExtractedTriple, Extraction, Kind, Place, TripleExtractor
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.extraction.protocol import (
+        ExtractedTriple,
+        Extraction,
+        Kind,
+        Place,
+        TripleExtractor,
+    )
+    from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.protocols import KnowledgeBase
     from grice.metrics.declaration import Count, Fraction
@@ -85,7 +91,7 @@ def commonsense(
     *,
     extractor: TripleExtractor,
     plausibility: TripleHead,
-    knowledge: KnowledgeBase | Shelf,
+    knowledge: KnowledgeBase | TripleStore,
     encoder: Encoder,
     embedder: Encoder,
     relevance: PairClassifier,

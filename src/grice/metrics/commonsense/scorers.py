@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.lookup import TripleStore
     from grice.knowledge.plausibility import TripleHead
     from grice.records import KnownTail, Triple
     from grice.runtime.protocols import Encoder, Vector
@@ -192,7 +192,7 @@ def _check(triples: Sequence[Triple]) -> None:
                 )
 
 
-def as_knowledge_base(knowledge: KnowledgeBase | Shelf, encoder: Encoder) -> KnowledgeBase:
+def as_knowledge_base(knowledge: KnowledgeBase | TripleStore, encoder: Encoder) -> KnowledgeBase:
     """Return stored triples as a knowledge base; what is one already stays as it is."""
     if isinstance(knowledge, KnowledgeBase):
         return knowledge
@@ -200,7 +200,7 @@ def as_knowledge_base(knowledge: KnowledgeBase | Shelf, encoder: Encoder) -> Kno
 
 
 def nearest_known(
-    triples: Sequence[Triple], knowledge: KnowledgeBase | Shelf, encoder: Encoder
+    triples: Sequence[Triple], knowledge: KnowledgeBase | TripleStore, encoder: Encoder
 ) -> list[KnownTail | None]:
     """Return for each triple the known or generated tail most like its own; None if there is none.
 

@@ -16,7 +16,7 @@ import numpy as np
 from grice.errors import BundleError
 from grice.metrics.engagement.features import COUNTS, SURFACE, surface
 from grice.numeric import logit, sigmoid
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import Encoder, PairClassifier
 from grice.runtime.registry import Settings, encoder_of, model_kind
 
@@ -39,7 +39,7 @@ __all__ = [
     "Scale",
     "Weighed",
     "block_sizes",
-    "heard",
+    "last_utterance",
     "part_names",
     "reply_features",
     "reply_head",
@@ -114,7 +114,7 @@ def block_sizes(dimensions: int, *, base: bool) -> list[int]:
     return [1] * (len(SURFACE) + 1 + base) + [dimensions] * len(BLOCKS)
 
 
-def heard(pair: Pair) -> str:
+def last_utterance(pair: Pair) -> str:
     """Return the last segment of the left side that is not blank; empty if there is none."""
     return next((text for text in reversed(pair.left) if text.strip()), "")
 
@@ -130,7 +130,7 @@ def reply_scalars(
         reply: Unit vectors of the right sides, shape ``(n, d)``.
         base: Probabilities of the classifier beneath.
     """
-    counted = np.array([surface(heard(pair), pair.right) for pair in pairs], np.float64)
+    counted = np.array([surface(last_utterance(pair), pair.right) for pair in pairs], np.float64)
     columns = [counted.reshape(len(pairs), len(SURFACE)), (last * reply).sum(axis=1)[:, None]]
     if base is not None:
         columns.append(np.array([logit(value, 1e-4) for value in base])[:, None])
@@ -220,7 +220,7 @@ class ReplyHead:
         The effect of a part is the probability less the one that an average part of its kind
         would give.
         """
-        said = [(heard(pair), pair.right) for pair in pairs]
+        said = [(last_utterance(pair), pair.right) for pair in pairs]
         texts = list(dict.fromkeys(text for two in said for text in two))
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         judged = [

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 
 from grice.files import write_bytes
-from grice.knowledge.search import concepts
-from grice.runtime.heads import Mlp
+from grice.knowledge.extraction.search import concepts
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import Encoder, PairClassifier
 from grice.runtime.registry import Settings, encoder_of, model_kind
 

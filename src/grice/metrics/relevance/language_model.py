@@ -71,8 +71,8 @@ class LanguageSettings(Settings, frozen=True):
 class LanguageModel:
     """Says how likely texts are, and how well replies answer.
 
-    It always computes in whole numbers, and only texts of one length together, so that the bits of
-    a text do not depend on its neighbours in the batch.
+    It computes in int8, and batches hold texts of equal length, so that the bits of a text do not
+    depend on the batch.
 
     Args:
         bundle: The opened bundle: a decoder in the format of CTranslate2 and ``tokenizer.json``.

@@ -15,7 +15,7 @@ import numpy as np
 
 from grice.errors import BundleError
 from grice.numeric import sigmoid, unit_rows
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import Encoder, PairClassifier
 from grice.runtime.registry import (
     NoSettings,

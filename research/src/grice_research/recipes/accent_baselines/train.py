@@ -35,7 +35,7 @@ from grice.metrics.rating_regressors.models import (
 )
 from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import Pair
 from grice.text.verbs import base_form
 from grice_research.places import PRODUCT_DATA, work_folder

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import file_sha256
-from grice.runtime.heads import in_whole_numbers
+from grice.runtime.mlp import quantized
 from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, TRAINED
 from grice_research.recipes.coherence.fit import ThreadNet, accuracies, quality_rank, turns_of, wins
@@ -218,7 +218,7 @@ def _save(
     }  # fmt: skip
     for name, found in layers.items():
         for i, (weight, bias) in enumerate(found):
-            whole, scale = in_whole_numbers(weight)
+            whole, scale = quantized(weight)
             arrays |= {f"{name}_weight_{i}": whole, f"{name}_scale_{i}": scale,
                        f"{name}_bias_{i}": bias}  # fmt: skip
     # The weights of the whole are summed up: half precision would be too coarse for them.

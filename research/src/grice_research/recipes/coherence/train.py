@@ -21,7 +21,7 @@ import torch
 from grice.metrics.coherence.towers import Towers
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.coherence.alone import Alone, fit_alone
 from grice_research.recipes.coherence.arrays import Maker, Prepared, Vectors, prepare, weighing

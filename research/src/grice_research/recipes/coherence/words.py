@@ -27,7 +27,7 @@ from torch.nn.functional import softplus
 from grice.metrics.coherence.replaced_tokens import ReplacedTokenDetector
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.spans import neighbourhood
 from grice_research.places import work_folder
 from grice_research.recipes.coherence.arrays import weighing

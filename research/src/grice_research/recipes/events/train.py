@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice_research.places import work_folder
 
 WORK = work_folder("events")

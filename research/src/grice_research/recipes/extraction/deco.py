@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.evaluation.overlap import normalised
-from grice.knowledge.extraction import RELATIONS, Exchange
+from grice.knowledge.extraction.protocol import RELATIONS, Exchange
 from grice_research.extraction import bleu2
 
 if TYPE_CHECKING:

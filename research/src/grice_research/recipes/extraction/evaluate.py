@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grice.knowledge.extraction import RELATIONS
-from grice.knowledge.extractor import CueExtractor
+from grice.knowledge.extraction.cues import CueExtractor
+from grice.knowledge.extraction.protocol import RELATIONS
 from grice.runtime.models import Models
 from grice_research.extraction import MEASURES, Cells, as_deco, extraction_measures
 from grice_research.places import PRODUCT_DATA

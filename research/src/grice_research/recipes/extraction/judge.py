@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grice.knowledge.extractor import cue_weights, read_cues
+from grice.knowledge.extraction.cues import cue_weights, read_cues
 from grice_research.recipes.extraction.deco import cells, replies, summary
 from grice_research.recipes.extraction.pack import HERE
 from grice_research.recipes.extraction.pairs import best, likeness, read

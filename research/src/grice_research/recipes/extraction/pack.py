@@ -22,8 +22,8 @@ import numpy as np
 
 from grice.evaluation.overlap import normalised
 from grice.evaluation.trained import record_texts
-from grice.knowledge.extraction import RELATIONS, Exchange
-from grice.knowledge.extractor import cue_weights, read_cues
+from grice.knowledge.extraction.cues import cue_weights, read_cues
+from grice.knowledge.extraction.protocol import RELATIONS, Exchange
 from grice.runtime.bundle import file_sha256
 from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.extraction.deco import (

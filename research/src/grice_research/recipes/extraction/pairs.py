@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.knowledge.candidates import allowed, candidates, features, worded
-from grice.knowledge.extraction import KINDS, RELATIONS
-from grice.knowledge.extractor import said_in
+from grice.knowledge.extraction.candidates import allowed, candidates, features, worded
+from grice.knowledge.extraction.cues import mentions_in
+from grice.knowledge.extraction.protocol import KINDS, RELATIONS
 from grice.runtime.models import Models
 from grice_research.extraction import as_deco
 from grice_research.recipes.extraction.deco import NOTHING, bleu2
@@ -16,7 +16,7 @@ from grice_research.recipes.extraction.deco import NOTHING, bleu2
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.knowledge.extraction import Exchange
+    from grice.knowledge.extraction.protocol import Exchange
     from grice_research.recipes.extraction.deco import Reply
 
 
@@ -38,7 +38,7 @@ def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = (
     """Read the pairs of events of each reply with the shipped tagger."""
     tagger = Models(mode="exact", workers=1, cache=None).open("bundle:events")
     found = []
-    for i, (said, _) in enumerate(said_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
+    for i, (said, _) in enumerate(mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
         pairs = candidates(said, KINDS)
         own = sum(item.own for item in said)
         counts = (len(said) - own, own)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.evaluation.trained import record_texts
-from grice.knowledge.candidates import FEATURES
-from grice.knowledge.extraction import RELATIONS
-from grice.knowledge.extractor import cue_weights, read_cues
+from grice.knowledge.extraction.candidates import FEATURES
+from grice.knowledge.extraction.cues import cue_weights, read_cues
+from grice.knowledge.extraction.protocol import RELATIONS
 from grice_research.places import work_folder
 from grice_research.recipes.extraction.deco import (
     NOTHING,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 
-from grice.knowledge.extractor import CueExtractor
+from grice.knowledge.extraction.cues import CueExtractor
 from grice.metrics.commonsense import surest
 from grice.runtime.models import Models
 from grice_research.recipes.extraction.deco import replies

@@ -12,7 +12,7 @@ import random
 import numpy as np
 import torch
 
-from grice.graphs.substance import with_one
+from grice.graphs.informativeness import with_one
 from grice.graphs.wording import opposite, phrases, relation_names
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from grice.graphs.candidates import phrase_row
-from grice.graphs.cases import Case, Cases, case_of
 from grice.graphs.features import Features, Reading, texts_of
-from grice.graphs.generate import Maker
+from grice.graphs.generator import GraphGenerator
 from grice.graphs.graph import Graph
 from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
+from grice.graphs.templates import Template, Templates, template_of
 from grice.graphs.wording import phrases
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
@@ -52,7 +52,7 @@ class Making(NamedTuple):
     links: Bilinear
     phrases: np.ndarray
     words: list[tuple[str, float]]
-    cases: Cases
+    cases: Templates
 
 
 def in_folds(found: list[Instance], fold: dict[str, int], folds: tuple[int, ...]) -> list[Instance]:
@@ -93,19 +93,19 @@ def phrase_table(found: list[Instance], features: Features) -> tuple[np.ndarray,
     return np.array(rows), np.array(goal)
 
 
-def make_cases(found: list[Instance], features: Features) -> tuple[Cases, list[str]]:
+def make_cases(found: list[Instance], features: Features) -> tuple[Templates, list[str]]:
     """Return the patterns of gold graphs, and the belief of each."""
-    cases: list[Case] = []
+    cases: list[Template] = []
     texts, concepts, beliefs = [], [], []
     for one in found:
-        case = case_of(one.graph, one.belief, one.argument, one.stance)
+        case = template_of(one.graph, one.belief, one.argument, one.stance)
         if case is None or len(case.facts) > LARGEST or len(case.slots) > MOST:
             continue
         cases.append(case)
         beliefs.append(one.belief)
         texts.append([_unit(features.axes(one.belief)), _unit(features.axes(one.argument))])
         concepts += [_unit(features.axes(concept)) for concept in one.graph.concepts]
-    return Cases(cases, np.array(texts), np.array(concepts)), beliefs
+    return Templates(cases, np.array(texts), np.array(concepts)), beliefs
 
 
 def _unit(axes: np.ndarray) -> np.ndarray:
@@ -133,13 +133,13 @@ def fit_making(kept: Kept, found: list[Instance], known: list[Triple], features:
     )
 
 
-def without(cases: Cases, beliefs: list[str], belief: str) -> Cases:
+def without(cases: Templates, beliefs: list[str], belief: str) -> Templates:
     """Return the cases that are about another belief."""
     keep = [place for place, one in enumerate(beliefs) if one != belief]
     if len(keep) == len(beliefs):
         return cases
     concepts = np.concatenate([cases._concepts[place] for place in keep])
-    return Cases([cases.cases[place] for place in keep], cases._texts[keep], concepts)
+    return Templates([cases.templates[place] for place in keep], cases._texts[keep], concepts)
 
 
 def proposals(
@@ -149,7 +149,7 @@ def proposals(
     made = []
     for one in rows:
         cases = without(making.cases, beliefs, one.belief)
-        maker = Maker(features, making.links, making.phrases, making.words, cases)
+        maker = GraphGenerator(features, making.links, making.phrases, making.words, cases)
         made.append(maker.proposals(one.belief, one.argument, one.stance))  # type: ignore[arg-type]
     return made
 

@@ -15,9 +15,9 @@ from scipy.optimize import minimize
 
 from grice.graphs.features import Features, Reading
 from grice.graphs.graph import Graph
+from grice.graphs.informativeness import fact_logits, informativeness_features
 from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
-from grice.graphs.substance import fact_logits, substance_parts
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import sigmoid
 from grice.records import Triple
@@ -88,7 +88,7 @@ def with_parts(
     """Return what ``substance`` reads of graphs."""
     counts, vectors = read(kept, readings, features)
     parts = [
-        substance_parts(*one, sigmoid(fact_logits(facts, kept, one.graph.edges)))
+        informativeness_features(*one, sigmoid(fact_logits(facts, kept, one.graph.edges)))
         for one in readings
     ]
     return np.concatenate([counts, np.stack(parts)], axis=1), vectors

@@ -24,7 +24,7 @@ from torch.nn import functional
 from grice.knowledge.wording import gloss_text
 from grice.runtime.bundle import file_sha256, open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice_research.places import PRODUCT_DATA, work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.data import (

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from grice.knowledge.plausibility import TripleHead, TripleSettings
-from grice.knowledge.store import KnowledgeStore
+from grice.knowledge.store import BundledStore
 from grice.records import Triple
 from grice.runtime.bundle import Bundle, open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
@@ -65,7 +65,7 @@ def head_of(bundle: Bundle, encoder: KeptEncoder) -> TripleHead:
 def population(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
     dev, test = (read_population(data, part) for part in ("dev", "tst"))
     triples, labels, names = test
-    store = KnowledgeStore(open_bundle("atomic"))
+    store = BundledStore(open_bundle("atomic"))
     known = store.best_known(triples, encoder=encoder)
     prior = {name: float(np.mean(dev[1][dev[2] == name])) for name in sorted(set(dev[2].tolist()))}
     scorers = {
@@ -130,7 +130,7 @@ def gold_tuples(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
     machine = np.array([item["system"] != "Human" for item in replies])
     count = np.array([len(triples) for triples in gold], float)
     flat = [triple for triples in gold for triple in triples]
-    known = KnowledgeStore(open_bundle("atomic")).best_known(flat, encoder=encoder)
+    known = BundledStore(open_bundle("atomic")).best_known(flat, encoder=encoder)
     heads = {"shipped": bundle, **{f.name: f for f in sorted(WORK.glob("seed[12]"))}}
     figures = []
     for name, folder in heads.items():

@@ -20,7 +20,7 @@ from grice.knowledge.plausibility import NO_RELATION, Bilinear
 from grice.numeric import softmax
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice_research.places import PRODUCT_DATA, work_folder
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.card import write_card

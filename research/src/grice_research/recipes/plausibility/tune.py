@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from grice.knowledge.plausibility import TripleHead, TripleSettings
-from grice.knowledge.store import KnowledgeStore
+from grice.knowledge.store import BundledStore
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
 from grice.runtime.registry import read_settings
@@ -26,7 +26,7 @@ def main() -> None:
     triples, labels, names = read_population(parser.parse_args().data, "dev")
     rows = np.flatnonzero(np.isin(names, ACCENT))
     chosen = [triples[i] for i in rows]
-    known = KnowledgeStore(open_bundle("atomic")).best_known(chosen, encoder=encoder)
+    known = BundledStore(open_bundle("atomic")).best_known(chosen, encoder=encoder)
     bundle = open_bundle("plausibility")
     head = TripleHead(bundle, read_settings(bundle, TripleSettings), encoder)
     values = np.array(head.plausibility(chosen), float)

@@ -75,7 +75,7 @@ def _tower(inputs: int, outputs: int, settings: TowerSettings) -> nn.Sequential:
 
 
 def layers_of(tower: nn.Module) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """Return weights of shape (inputs, outputs) and biases, as ``grice.runtime.heads`` has them."""
+    """Return weights of shape (inputs, outputs) and biases, as ``grice.runtime.mlp`` has them."""
     return [
         (layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy().copy())
         for layer in tower.modules()

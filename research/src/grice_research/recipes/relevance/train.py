@@ -17,7 +17,7 @@ from grice.evaluation.trained import record_texts
 from grice.metrics.relevance.pairs import history_summary
 from grice.runtime.bundle import open_bundle, shipped_bundles, write_card
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.relevance.corpora import (
     EVALUATED,

@@ -13,7 +13,7 @@ import torch
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.situated.tagger import Names, token_features
 from grice_research.places import work_folder
 

@@ -16,7 +16,7 @@ import zlib
 import numpy as np
 import torch
 
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice_research.places import work_folder
 from grice_research.recipes.situated.encode import encode_all
 from grice_research.surface import STOP_WORDS

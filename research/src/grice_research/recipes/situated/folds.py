@@ -27,13 +27,13 @@ import numpy as np
 import torch
 
 from grice.knowledge.plausibility import Bilinear
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.models import Models
 from grice.runtime.protocols import Encoder
 from grice.situated.contrast import ContrastHead
-from grice.situated.floors import swap_contexts
 from grice.situated.records import CONTEXTS, Sample, read_samples
 from grice.situated.scores import mean_of_samples
+from grice.situated.trivial_outputs import swap_contexts
 from grice.situated.words import find_run, noun_lemma
 from grice.stats.estimate import Estimate
 from grice_research.benches._situatedgen import entities_in, with_entities

@@ -20,7 +20,7 @@ import torch
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.situated.examples import samples_of
 from grice.situated.marking import mark_statements
 from grice.situated.mining import alike, mine_pairs

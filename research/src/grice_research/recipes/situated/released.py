@@ -18,7 +18,7 @@ import torch
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.situated.records import CONTEXTS
 from grice.situated.tagger import CITIES, ContextTagger, Names, token_features
 from grice_research.benches._situatedgen import bare, named_entities

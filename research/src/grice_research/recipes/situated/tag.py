@@ -23,7 +23,7 @@ import torch
 
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 from grice.runtime.protocols import TaggedSpan
 from grice.situated.dates import merge_spans
 from grice.situated.tagger import CITIES, LABELS, Names, token_features

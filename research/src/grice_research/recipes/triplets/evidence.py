@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from grice.knowledge.extraction import RELATIONS
+from grice.knowledge.extraction.protocol import RELATIONS
 from grice.runtime.models import Models
 from grice.stats.systems import mean
 from grice_research.recipes.extraction.deco import cells, replies

@@ -19,7 +19,7 @@ import numpy as np
 from grice.knowledge.mapping import find_mapping
 from grice.records import Triple
 from grice.runtime.models import Models
-from grice.triplets.connectives import said_links
+from grice.triplets.connectives import explicit_links
 from grice.triplets.heads import LinkHead, Sides
 from grice.triplets.structure import layout_of
 from grice_research.recipes.options import parser_of
@@ -59,7 +59,7 @@ def conversations(data: Path) -> list[tuple[Sides, list[Link], list[Link]]]:
     for _, joined, spotted, rows in pickle.loads((WORK / "held.pkl").read_bytes()):
         places = [one.place for one in spotted]
         spans = [joined.text[a:b] for a, b in places]
-        said = {(head, tail) for head, _, tail in said_links(joined, spotted, nouns)}
+        said = {(head, tail) for head, _, tail in explicit_links(joined, spotted, nouns)}
         nearest: dict[tuple[str, str], tuple[int, Link]] = {}
         words = [plain(span) for span in spans]
         for i, first in enumerate(words):

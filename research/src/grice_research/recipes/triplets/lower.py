@@ -18,7 +18,7 @@ import torch
 from transformers import AutoModel, PreTrainedModel
 from transformers.utils import logging
 
-from grice.triplets.spotting import join_turns
+from grice.triplets.span_candidates import join_turns
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.weak import conversations

@@ -24,7 +24,7 @@ from grice.stats.systems import mean
 from grice.triplets.connectives import RELATIONS
 from grice.triplets.find import fitting, near_pairs
 from grice.triplets.heads import LinkHead, LinkHeads, Sides
-from grice.triplets.spotting import says_much
+from grice.triplets.span_candidates import informative
 from grice.triplets.structure import layout_of
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK
@@ -71,7 +71,7 @@ def relation_levels(path: Path) -> list[float]:
     odds = []
     for part in sorted(WORK.glob("weak_[0-9].pkl")):
         for _, joined, spotted, vectors in pickle.loads(part.read_bytes())[:CONVERSATIONS]:
-            kept = [i for i, one in enumerate(spotted) if says_much(joined.text, one)]
+            kept = [i for i, one in enumerate(spotted) if informative(joined.text, one)]
             places = [spotted[i].place for i in kept]
             pairs = near_pairs(joined, places)
             spans = [joined.text[a:b] for a, b in places]

@@ -26,7 +26,7 @@ from grice.runtime.registry import read_settings
 from grice.runtime.spans import SpanHead, SpanSettings
 from grice.triplets.connectives import Nouns
 from grice.triplets.reading import read_texts
-from grice.triplets.spotting import join_turns, slices, spot
+from grice.triplets.span_candidates import find_candidates, join_turns, slices
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK
 from grice_research.surface import TABLE_9
@@ -69,7 +69,7 @@ def read(talks: list[Conversation], out: Path) -> None:
         joined = join_turns(one)
         reading = read_texts([joined.text], lambda ts: [h for h, _ in encoder.hidden(ts)])[0]
         held = dict(slices(reading, joined))
-        found = spot(
+        found = find_candidates(
             joined, lambda ts, held=held: [tagger.tag([t])[0] if t in held else () for t in ts]
         )
         vectors = np.array([reading.vector(each.place) for each in found], np.float16)

@@ -23,8 +23,8 @@ import numpy as np
 from grice.knowledge.schema import load_schema
 from grice.runtime.bundle import open_bundle
 from grice.runtime.embedded import EmbeddedEncoder
-from grice.triplets.connectives import said_links
-from grice.triplets.spotting import Joined
+from grice.triplets.connectives import explicit_links
+from grice.triplets.span_candidates import Joined
 from grice.triplets.structure import layout_of, structure
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.plausibility.vectors import Vectors
@@ -254,7 +254,7 @@ def main() -> None:
     pairs = {(head.lower(), tail.lower()): NUMBER[r] for head, r, tail in known}
 
     def links(joined: Joined, spotted: list) -> list[Link]:
-        found = [(h, NUMBER[r], t) for h, r, t in said_links(joined, spotted, nouns)]
+        found = [(h, NUMBER[r], t) for h, r, t in explicit_links(joined, spotted, nouns)]
         lower = [joined.text[slice(*one.place)].lower() for one in spotted]
         found += [(i, pairs[a, b], j) for i, a in enumerate(lower) for j, b in enumerate(lower)
                   if i != j and (a, b) in pairs]  # fmt: skip

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from grice.graphs.informativeness import fact_logits, informativeness_features
 from grice.graphs.reader import read_graph
-from grice.graphs.substance import fact_logits, substance_parts
 from grice.graphs.wording import relation_names
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
@@ -17,7 +17,7 @@ def graph(text):
 
 
 def parts(text, plausible):
-    return substance_parts(BELIEF, ARGUMENT, graph(text), np.array(plausible, np.float32))
+    return informativeness_features(BELIEF, ARGUMENT, graph(text), np.array(plausible, np.float32))
 
 
 def test_the_connection_is_the_weakest_fact_of_the_best_path():
@@ -35,7 +35,9 @@ def test_without_a_path_nothing_is_connected():
 def test_parts_are_mean_least_connection_and_share_of_doubtful_facts():
     found = parts("(zoos; causes; harm)(harm; part of; animals)", [0.9, 0.3])
     assert found.tolist() == pytest.approx([0.6, 0.3, 0.3, 0.5])
-    hidden = substance_parts(BELIEF, None, graph("(zoos; is a; place)"), np.ones(1, np.float32))
+    hidden = informativeness_features(
+        BELIEF, None, graph("(zoos; is a; place)"), np.ones(1, np.float32)
+    )
     assert hidden.tolist() == [1, 1, 0, 0]
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.errors import BundleError
-from grice.knowledge.extraction import (
+from grice.knowledge.extraction.protocol import (
     KINDS,
     RELATIONS,
     ExtractedTriple,
@@ -26,7 +26,7 @@ from grice.knowledge.extraction import (
 )
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.protocols import KnowledgeBase
-from grice.knowledge.store import KnowledgeStore
+from grice.knowledge.store import BundledStore
 from grice.runtime.registry import NoSettings, dependencies_of, model_kind
 from grice.text.contractions import written_out
 from grice.text.tokens import LETTER_WORDS
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.knowledge.extraction import Exchange, Kind
+    from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.records import Triple
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
@@ -130,7 +130,7 @@ class Held(NamedTuple):
 
 
 class SearchExtractor:
-    """A :class:`~grice.knowledge.extraction.TripleExtractor` by search.
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by search.
 
     A triple is found if a word of the reply is part of its head or tail, and another word of the
     reply or, for ``pair``, of the turn before it, is part of the other side.
@@ -228,6 +228,6 @@ def search_extractor(bundle: Bundle, _: NoSettings, opener: Opener) -> SearchExt
     """Open a search of the store below."""
     (below,) = dependencies_of(bundle.card)
     base = opener.part(bundle, below, KnowledgeBase, "knowledge")
-    if not isinstance(base, StoredKnowledge) or not isinstance(base.shelf, KnowledgeStore):
+    if not isinstance(base, StoredKnowledge) or not isinstance(base.store, BundledStore):
         raise BundleError(f"{bundle.folder}: {below} below it is no store of known triples")
-    return SearchExtractor(base.shelf.triples(RELATIONS), base.shelf.identity)
+    return SearchExtractor(base.store.triples(RELATIONS), base.store.identity)

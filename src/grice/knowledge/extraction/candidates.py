@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.knowledge.extraction import RELATIONS
-from grice.knowledge.faults import carrying_words
+from grice.knowledge.extraction.faults import carrying_words
+from grice.knowledge.extraction.protocol import RELATIONS
 from grice.text.events import triple_texts
 from grice.text.people import Mention
 from grice.text.verbs import base_form, is_verb, present
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.knowledge.clauses import Said
-    from grice.knowledge.extraction import Kind, Place
+    from grice.knowledge.extraction.clauses import EventMention
+    from grice.knowledge.extraction.protocol import Kind, Place
     from grice.text.events import Event, PersonName
 
 __all__ = [
@@ -64,8 +64,8 @@ _LEAD = {word: name for name, words in LEADS.items() for word in words}
 class Candidate(NamedTuple):
     """Two different events in the roles of head and tail."""
 
-    head: Said
-    tail: Said
+    head: EventMention
+    tail: EventMention
 
     @property
     def kind(self) -> Kind:
@@ -73,7 +73,7 @@ class Candidate(NamedTuple):
         return "single" if self.head.own and self.tail.own else "pair"
 
 
-def candidates(said: Sequence[Said], kinds: Sequence[Kind]) -> list[Candidate]:
+def candidates(said: Sequence[EventMention], kinds: Sequence[Kind]) -> list[Candidate]:
     """Return the ordered pairs of different events of which the reply says at least one.
 
     A head is something that happens, not a mood, neither event is cut off, and neither says only
@@ -312,7 +312,7 @@ def _together(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[i
         yield _COLUMN["other subject"], 1.0
 
 
-def _alone(role: str, said: Said) -> Iterator[tuple[int, float]]:
+def _alone(role: str, said: EventMention) -> Iterator[tuple[int, float]]:
     """Yield columns and values of what an event says as ``head`` or ``tail``."""
     yield from ((_COLUMN[f"{role} {cue}"], 1.0) for cue in CUES if cue in said.cues)
     yield _COLUMN[f"{role} confidence"], said.confidence

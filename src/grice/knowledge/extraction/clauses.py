@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.knowledge.extraction import Place
-from grice.knowledge.faults import is_cut_off, is_unsound, with_people_apart
+from grice.knowledge.extraction.faults import is_cut_off, is_unsound, with_people_apart
+from grice.knowledge.extraction.protocol import Place
 from grice.text.contractions import written_out
 from grice.text.events import Event, reaction, read_event
 from grice.text.people import Mention
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import TaggedSpan
     from grice.text.people import Party, Speaker
 
-__all__ = ["CHARACTERS", "EVENTS", "Said", "said_events"]
+__all__ = ["CHARACTERS", "EVENTS", "EventMention", "event_mentions"]
 
 EVENTS = 8
 """Most events read per turn, the surest ones; pairs grow with the square."""
@@ -43,7 +43,7 @@ CHARACTERS = 3000
 """Characters read of a turn, from its beginning: more than anybody says at once."""
 
 
-class Said(NamedTuple):
+class EventMention(NamedTuple):
     """An event that was said.
 
     Attributes:
@@ -55,7 +55,7 @@ class Said(NamedTuple):
             ``feeling``, ``liking``, ``judged`` and ``exclaimed`` (kinds of feeling), ``purpose``
             (an infinitive that says what for), ``new`` (first event of a sentence), ``derived``
             (read off an exclamation or a part of a clause), ``cut off`` and ``unsound`` (see
-            :mod:`grice.knowledge.faults`).
+            :mod:`grice.knowledge.extraction.faults`).
         confidence: How sure the tagger is.
     """
 
@@ -83,13 +83,13 @@ class _Part(NamedTuple):
     derived: bool
 
 
-def said_events(
+def event_mentions(
     text: str,
     spans: Sequence[TaggedSpan],
     *,
     turn: Literal["reply", "previous"],
     said_by: Speaker,
-) -> list[Said]:
+) -> list[EventMention]:
     """Return the events of one turn in the order they were said.
 
     Of the spans, the :data:`EVENTS` surest are read; one may hold several clauses.
@@ -101,7 +101,7 @@ def said_events(
         said_by: Who said it.
     """
     surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
-    found: list[Said] = []
+    found: list[EventMention] = []
     inherited: Party | None = None
     end = 0
     for part in (_trimmed(text, part) for span in surest for part in _parts(text, span)):
@@ -127,14 +127,16 @@ def said_events(
             cues |= {"new"}
         if event.words:
             place = Place(turn, part.start, part.end)
-            found.append(Said(event, place, len(found), lead, frozenset(cues), part.confidence))
+            found.append(
+                EventMention(event, place, len(found), lead, frozenset(cues), part.confidence)
+            )
             inherited = event.subject
         end = part.end
     taken = [(item.place.start, item.place.end) for item in found]
     return _in_order([*found, *_exclaimed(text, taken, turn, said_by)])
 
 
-def _in_order(found: list[Said]) -> list[Said]:
+def _in_order(found: list[EventMention]) -> list[EventMention]:
     ordered = sorted(found, key=lambda item: (item.place.start, item.place.end))
     return [item._replace(order=i) for i, item in enumerate(ordered)]
 
@@ -352,7 +354,7 @@ def _exclaimed(
     taken: Sequence[tuple[int, int]],
     turn: Literal["reply", "previous"],
     said_by: Speaker,
-) -> Iterator[Said]:
+) -> Iterator[EventMention]:
     """Read exclamations outside of events as feelings: "Oh, how awful!", "Thanks!"."""
     felt: set[str] = set()
     for found in _EXCLAIMED.finditer(text):
@@ -372,7 +374,7 @@ def _exclaimed(
         event = Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
         place = Place(turn, found.start() + len(found[0]) - len(found[0].lstrip(" .!?,")),
                       found.end())  # fmt: skip
-        yield Said(event, place, 0, "", frozenset({"feeling", "exclaimed", "derived"}), 1.0)
+        yield EventMention(event, place, 0, "", frozenset({"feeling", "exclaimed", "derived"}), 1.0)
 
 
 def _judges(word: str, following: str) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grice.runtime.heads import Mlp
+from grice.runtime.mlp import Mlp
 
 
 @settings(derandomize=True, deadline=None)
@@ -30,7 +30,7 @@ def test_outputs_of_a_network_do_not_depend_on_the_batch(seed, count):
         assert np.allclose(plain, output, atol=1e-4)
 
 
-def test_weights_come_back_from_whole_numbers_within_half_a_step(tmp_path):
+def test_weights_come_back_from_int8_within_half_a_step(tmp_path):
     draw = np.random.default_rng(0)
     weight = draw.standard_normal((300, 4)).astype(np.float32)
     weight[:, 2] = 0  # an output that reads nothing has no step

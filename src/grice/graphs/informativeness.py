@@ -1,11 +1,12 @@
-"""``substance``: does a graph say something, or does it only have the right form?
+"""``informativeness``: does a graph say something, or does it only have the right form?
 
-Two judges, of which the lower answer counts. One has seen graphs which people wrote, and beside
-them graphs that look like those but say nothing: chains of phrases, graphs with their concepts
-moved about, graphs of another belief, perturbed ones, and what the generator makes. The other has
-seen which graphs people accepted as explanations, and which they refused. Both read plausibility of
-each fact, how well plausible facts connect the argument to the belief, and what all judges read. A
-chain of long words under fixed relations passes every rule of structure and stands low here.
+The lower answer of two classifiers. One was trained on graphs that people wrote against graphs that
+look like those but say nothing: chains of phrases, graphs with their concepts moved about, graphs
+of another belief, perturbed ones, and what the generator makes. The other was trained on graphs
+that people accepted as explanations against those that they refused. Both read the plausibility of
+each fact, how well plausible facts connect the argument to the belief, and the features that all
+classifiers read. A chain of long words under fixed relations passes every rule of structure and
+scores low here.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
 
 __all__ = [
-    "Substance",
+    "Informativeness",
     "fact_logits",
-    "substance_parts",
+    "informativeness_features",
     "with_one",
 ]
 
 
-class Substance(NamedTuple):
-    """How much a graph says.
+class Informativeness(NamedTuple):
+    """How informative a graph is.
 
     Attributes:
         value: The lower of ``written`` and ``accepted``, 0 to 1; 0 for a graph without facts.
@@ -58,7 +59,7 @@ class Substance(NamedTuple):
 
 
 def with_one(vectors: Array) -> Array:
-    """Return vectors with a constant one behind, by which a form judges one side alone."""
+    """Return vectors with a constant one behind, by which a form scores one side alone."""
     return np.concatenate([vectors, np.ones((len(vectors), 1), np.float32)], axis=1)
 
 
@@ -81,7 +82,9 @@ def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[T
     )  # fmt: skip
 
 
-def substance_parts(belief: str, argument: str | None, graph: Graph, plausible: Array) -> Array:
+def informativeness_features(
+    belief: str, argument: str | None, graph: Graph, plausible: Array
+) -> Array:
     """Return what is known of the facts of a graph in lower case, shape ``(4,)``.
 
     Mean and least plausibility of the facts, the connection, and the share of facts below one

@@ -1,6 +1,6 @@
 """Graphs that people wrote, as patterns for new ones.
 
-A case keeps what a graph is like and forgets what it is about: which concepts come from belief,
+A template keeps what a graph is like and forgets what it is about: which concepts come from belief,
 argument, both or neither, where they stand there, which relations join them. The pattern is filled
 with candidates of another belief and argument, much as one explains by analogy.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
     Facts: TypeAlias = tuple[tuple[int, int, int], ...]
 
-__all__ = ["Case", "Cases", "Filled", "Slot", "case_of", "fill"]
+__all__ = ["Filled", "Slot", "Template", "Templates", "fill", "template_of"]
 
 LIKE, LOOKS, PLACE = 1.0, 0.8, 0.5
 """What counts in a slot beside the facts: likeness to the concept that stood there, how much a
@@ -53,7 +53,7 @@ class Slot(msgspec.Struct, frozen=True, array_like=True):
     concept: str = ""
 
 
-class Case(msgspec.Struct, frozen=True, array_like=True):
+class Template(msgspec.Struct, frozen=True, array_like=True):
     """One graph without what it is about.
 
     Attributes:
@@ -75,33 +75,33 @@ class Filled(NamedTuple):
     facts: Facts
 
 
-class Cases:
-    """Cases with what they were about, in short vectors.
+class Templates:
+    """Templates with what they were about, in short vectors.
 
     Args:
-        cases: The patterns.
-        texts: Unit vectors of belief and argument of each, shape ``(cases, 2, k)``.
-        concepts: Unit vectors of the concepts of all cases in order, shape ``(concepts, k)``.
+        templates: The patterns.
+        texts: Unit vectors of belief and argument of each, shape ``(templates, 2, k)``.
+        concepts: Unit vectors of the concepts of all templates in order, shape ``(concepts, k)``.
     """
 
-    def __init__(self, cases: Sequence[Case], texts: Array, concepts: Array) -> None:
-        self.cases = tuple(cases)
+    def __init__(self, templates: Sequence[Template], texts: Array, concepts: Array) -> None:
+        self.templates = tuple(templates)
         self._texts = texts
-        ends = np.cumsum([len(case.slots) for case in cases])[:-1]
-        self._concepts = np.split(concepts, ends) if cases else []
-        self._support = np.array([case.stance == "support" for case in cases], bool)
+        ends = np.cumsum([len(template.slots) for template in templates])[:-1]
+        self._concepts = np.split(concepts, ends) if templates else []
+        self._support = np.array([template.stance == "support" for template in templates], bool)
 
     @classmethod
-    def load(cls, patterns: Path, vectors: Path) -> Cases:
+    def load(cls, patterns: Path, vectors: Path) -> Templates:
         """Read ``cases.json`` and ``cases.npz`` as :meth:`save` writes them."""
-        cases = msgspec.json.decode(patterns.read_bytes(), type=list[Case])
+        templates = msgspec.json.decode(patterns.read_bytes(), type=list[Template])
         with np.load(vectors, allow_pickle=False) as kept:
             parts = [kept[name].astype(np.float32) / STEPS for name in ("texts", "concepts")]
-        return cls(cases, *parts)
+        return cls(templates, *parts)
 
     def save(self, folder: Path) -> None:
-        """Write the cases, vectors in whole steps of one byte."""
-        write_bytes(folder / "cases.json", msgspec.json.encode(self.cases) + b"\n")
+        """Write the templates, vectors in whole steps of one byte."""
+        write_bytes(folder / "cases.json", msgspec.json.encode(self.templates) + b"\n")
         packed = {
             name: np.rint(part * STEPS).astype(np.int8)
             for name, part in (("texts", self._texts), ("concepts", np.concatenate(self._concepts)))
@@ -111,14 +111,14 @@ class Cases:
 
     def nearest(
         self, belief: Array, argument: Array, stance: str, count: int
-    ) -> list[tuple[Case, Array]]:
-        """Return the cases of a stance that were about the most similar texts, best first.
+    ) -> list[tuple[Template, Array]]:
+        """Return the templates of a stance that were about the most similar texts, best first.
 
         Args:
             belief: Unit vector of shape ``(k,)``.
             argument: The same.
             stance: ``support`` or ``counter``.
-            count: Most cases.
+            count: Most templates.
 
         Returns:
             Each with the vectors of its concepts, shape ``(slots, k)``.
@@ -126,10 +126,10 @@ class Cases:
         near = self._texts[:, 0] @ belief + self._texts[:, 1] @ argument
         near = np.where(self._support == (stance == "support"), near, -np.inf)
         order = np.argsort(-near, kind="stable")[:count]
-        return [(self.cases[i], self._concepts[i]) for i in order if np.isfinite(near[i])]
+        return [(self.templates[i], self._concepts[i]) for i in order if np.isfinite(near[i])]
 
 
-def case_of(graph: Graph, belief: str, argument: str, stance: str) -> Case | None:
+def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Template | None:
     """Return the pattern of a graph; None if a relation is unknown or it is not connected."""
     number = {name: place for place, name in enumerate(relation_names())}
     texts = (belief.lower(), argument.lower())
@@ -151,28 +151,28 @@ def case_of(graph: Graph, belief: str, argument: str, stance: str) -> Case | Non
         start, end = place_in(concept, texts[where == "argument"])
         fresh = concept if where == "outside" else ""
         slots.append(Slot(where, round(start, 2), round(end, 2), fresh))
-    return Case(stance, tuple(slots), tuple(facts))
+    return Template(stance, tuple(slots), tuple(facts))
 
 
 def fill(
-    case: Case, concepts: Array, found: Sequence[Candidate], vectors: Array, scores: Array
+    template: Template, concepts: Array, found: Sequence[Candidate], vectors: Array, scores: Array
 ) -> Filled | None:
     """Return the pattern filled as well as a narrow beam can, or None if nothing fits.
 
     Args:
-        case: The pattern.
+        template: The pattern.
         concepts: Unit vectors of what stood in its slots, shape ``(slots, k)``.
         found: The candidates.
         vectors: Their unit vectors, shape ``(candidates, k)``.
         scores: Log probability of each fact, shape ``(candidates, candidates, relations)``.
     """
     like = LIKE * (concepts @ vectors.T)
-    pools = [_pool(slot, row, found) for slot, row in zip(case.slots, like, strict=True)]
+    pools = [_pool(slot, row, found) for slot, row in zip(template.slots, like, strict=True)]
     if not all(pools):
         return None
-    share = 1 / len(case.facts)
+    share = 1 / len(template.facts)
     beam: list[tuple[float, dict[int, int]]] = [(0.0, {})]
-    for head, relation, tail in case.facts:
+    for head, relation, tail in template.facts:
         grown = []
         for score, taken in beam:
             for first, one in _choices(head, taken, pools, found):
@@ -189,7 +189,7 @@ def fill(
     # The mean over slots, so that large graphs gain nothing by their size.
     return Filled(
         score - slots + slots / len(taken),
-        tuple((taken[head], relation, taken[tail]) for head, relation, tail in case.facts),
+        tuple((taken[head], relation, taken[tail]) for head, relation, tail in template.facts),
     )
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from grice.graphs.candidates import Candidate, origin, place_in
-from grice.graphs.cases import Case, Cases, Slot, case_of, fill
 from grice.graphs.reader import read_graph
+from grice.graphs.templates import Slot, Template, Templates, fill, template_of
 from grice.graphs.wording import relation_names
 
 BELIEF, ARGUMENT = "Zoos should be banned.", "Animals in zoos suffer."
@@ -22,41 +22,41 @@ def number(name):
 
 
 def test_a_case_keeps_where_concepts_come_from_and_forgets_what_they_are():
-    case = case_of(graph(TEXT), BELIEF, ARGUMENT, "support")
-    assert [slot.origin for slot in case.slots] == ["both", "argument", "outside", "belief"]
-    assert [slot.concept for slot in case.slots] == ["", "", "harm", ""]
-    assert case.facts[0] == (0, number("causes"), 1)
-    assert 0.6 < case.slots[3].start < case.slots[3].end < 1
+    template = template_of(graph(TEXT), BELIEF, ARGUMENT, "support")
+    assert [slot.origin for slot in template.slots] == ["both", "argument", "outside", "belief"]
+    assert [slot.concept for slot in template.slots] == ["", "", "harm", ""]
+    assert template.facts[0] == (0, number("causes"), 1)
+    assert 0.6 < template.slots[3].start < template.slots[3].end < 1
 
 
 def test_facts_are_put_so_that_each_touches_an_earlier_one():
-    case = case_of(graph("(a; is a; b)(c; is a; d)(b; is a; c)"), "a b", "c d", "support")
-    reached = set(case.facts[0][::2])
-    for head, _, tail in case.facts[1:]:
+    template = template_of(graph("(a; is a; b)(c; is a; d)(b; is a; c)"), "a b", "c d", "support")
+    reached = set(template.facts[0][::2])
+    for head, _, tail in template.facts[1:]:
         assert reached & {head, tail}
         reached |= {head, tail}
 
 
 @pytest.mark.parametrize("text", ["", "(a; is a; b)(c; is a; d)", "(a; resembles; b)"])
 def test_what_is_no_pattern_gives_none(text):
-    assert case_of(graph(text), "a b", "c d", "support") is None
+    assert template_of(graph(text), "a b", "c d", "support") is None
 
 
 def cases():
-    one = Case("support", (Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")), ((0, 3, 1),))
-    other = Case("counter", (Slot("belief", 0, 1), Slot("argument", 0, 1)), ((1, 2, 0),))
+    one = Template("support", (Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")), ((0, 3, 1),))
+    other = Template("counter", (Slot("belief", 0, 1), Slot("argument", 0, 1)), ((1, 2, 0),))
     texts = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.float32)
     concepts = np.array([[1, 0], [0, 1], [0, 1], [1, 0], [-1, 0], [0, -1]], np.float32)
-    return Cases([one, other, one], np.concatenate([texts, -texts[:1]]), concepts)
+    return Templates([one, other, one], np.concatenate([texts, -texts[:1]]), concepts)
 
 
 def test_the_nearest_cases_are_of_the_stance_and_survive_saving(tmp_path):
     made = cases()
     made.save(tmp_path)
-    read = Cases.load(tmp_path / "cases.json", tmp_path / "cases.npz")
+    read = Templates.load(tmp_path / "cases.json", tmp_path / "cases.npz")
     for one in (made, read):
         found = one.nearest(np.array([1, 0]), np.array([0, 1]), "support", 5)
-        assert [case.stance for case, _ in found] == ["support", "support"]
+        assert [template.stance for template, _ in found] == ["support", "support"]
         assert found[0][1].tolist() == [[1, 0], [0, 1]]
         assert len(one.nearest(np.array([1, 0]), np.array([0, 1]), "support", 1)) == 1
 
@@ -67,7 +67,7 @@ CANDIDATES = [
     Candidate("suffer", "argument", 0.7, 1.0, 0.0),
     Candidate("in zoos", "argument", 0.3, 0.6, 5.0),
 ]
-PATTERN = Case("support", (Slot("belief", 0, 0.2), Slot("argument", 0.7, 1)), ((0, 1, 1),))
+PATTERN = Template("support", (Slot("belief", 0, 0.2), Slot("argument", 0.7, 1)), ((0, 1, 1),))
 
 
 def test_places_decide_and_no_concept_lies_in_another():
@@ -91,7 +91,7 @@ def test_likely_facts_and_like_concepts_win():
 
 
 def test_a_slot_that_nothing_suits_leaves_the_pattern_empty():
-    needs = Case("support", (Slot("belief", 0, 1), Slot("outside", 0, 0, "harm")), ((0, 1, 1),))
+    needs = Template("support", (Slot("belief", 0, 1), Slot("outside", 0, 0, "harm")), ((0, 1, 1),))
     none = np.zeros((4, 4, N), np.float32)
     zeros = np.zeros((4, 2), np.float32)
     assert fill(needs, np.zeros((2, 2)), CANDIDATES, zeros, none) is None

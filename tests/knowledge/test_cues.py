@@ -5,8 +5,8 @@ import re
 import pytest
 
 from grice.errors import BundleError, InputError
-from grice.knowledge.extraction import RELATIONS, Exchange, TripleExtractor
-from grice.knowledge.extractor import CueExtractor, CueSettings, not_english, read_cues
+from grice.knowledge.extraction.cues import CueExtractor, CueSettings, not_english, read_cues
+from grice.knowledge.extraction.protocol import RELATIONS, Exchange, TripleExtractor
 from grice.runtime.bundle import open_bundle
 from grice.runtime.models import Models
 from grice.runtime.protocols import TaggedSpan

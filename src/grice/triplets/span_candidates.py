@@ -1,4 +1,4 @@
-"""Stretches of a conversation that a link may begin or end with: events and things."""
+"""Span candidates: stretches of a conversation that a link may join, events and things."""
 
 from __future__ import annotations
 
@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from grice.triplets.reading import TextReading
     from grice.triplets.records import Place
 
-__all__ = ["Joined", "Spotted", "join_turns", "says_much", "slices", "spot", "things"]
+__all__ = [
+    "Joined",
+    "SpanCandidate",
+    "find_candidates",
+    "informative",
+    "join_turns",
+    "slices",
+    "things",
+]
 
 LEAST = 0.35
 """How sure the tagger is at least of an event."""
@@ -91,7 +99,7 @@ class Joined(NamedTuple):
         return bisect_right(self.starts, place[0]) - 1
 
 
-class Spotted(NamedTuple):
+class SpanCandidate(NamedTuple):
     """A stretch of a conversation, and whether it is an event; else it is a thing."""
 
     place: Place
@@ -110,19 +118,19 @@ def join_turns(conversation: Conversation) -> Joined:
 def slices(reading: TextReading, joined: Joined) -> list[tuple[str, Hidden]]:
     """Return text and token states of each turn, out of those of the conversation."""
     bounds = [*joined.starts, len(joined.text) + 1]
-    found = []
+    turns = []
     for start, end in pairwise(bounds):
         first, last = reading.tokens((start, end - 1))
         places = zip(reading.starts[first:last], reading.ends[first:last], strict=True)
         offsets = [(int(a) - start, int(b) - start) for a, b in places]
-        found.append((joined.text[start : end - 1], Hidden(reading.states[first:last], offsets)))
-    return found
+        turns.append((joined.text[start : end - 1], Hidden(reading.states[first:last], offsets)))
+    return turns
 
 
-def spot(
+def find_candidates(
     joined: Joined, tag: Callable[[Sequence[str]], Sequence[tuple[TaggedSpan, ...]]]
-) -> list[Spotted]:
-    """Return the stretches of a conversation, in order, events before the things in them.
+) -> list[SpanCandidate]:
+    """Return the span candidates of a conversation, in order, events before the things in them.
 
     Args:
         joined: The conversation.
@@ -130,39 +138,39 @@ def spot(
     """
     bounds = [*joined.starts, len(joined.text) + 1]
     turns = [joined.text[start : end - 1] for start, end in pairwise(bounds)]
-    found: dict[Place, bool] = {}
+    is_event: dict[Place, bool] = {}
     for start, text, events in zip(joined.starts, turns, tag(turns), strict=True):
-        for one in events:
-            place = _trimmed(text, one.start, one.end)
+        for span in events:
+            place = _trimmed(text, span.start, span.end)
             # A short word, such as "like", says too little to be linked; "overslept" does not.
-            said = text[slice(*place)]
-            if one.confidence >= LEAST and (" " in said or len(said) >= LONG_WORD):
-                found[start + place[0], start + place[1]] = True
+            words = text[slice(*place)]
+            if span.confidence >= LEAST and (" " in words or len(words) >= LONG_WORD):
+                is_event[start + place[0], start + place[1]] = True
         for a, b in things(text):
-            found.setdefault((start + a, start + b), False)
-    order = sorted(found, key=lambda place: (place[0], -place[1]))
-    return [Spotted(place, found[place]) for place in order]
+            is_event.setdefault((start + a, start + b), False)
+    order = sorted(is_event, key=lambda place: (place[0], -place[1]))
+    return [SpanCandidate(place, is_event[place]) for place in order]
 
 
-def says_much(text: str, spotted: Spotted) -> bool:
+def informative(text: str, candidate: SpanCandidate) -> bool:
     """Return whether a stretch says enough to be linked: an event that is no question, a thing.
 
-    >>> says_much("was it", Spotted((0, 6), True))
+    >>> informative("was it", SpanCandidate((0, 6), True))
     False
     """
-    said = text[slice(*spotted.place)]
-    words = [word for word in re.findall(r"[\w'’-]+", said.lower()) if word not in _LIGHT]
-    if not spotted.event:
+    span = text[slice(*candidate.place)]
+    words = [word for word in re.findall(r"[\w'’-]+", span.lower()) if word not in _LIGHT]
+    if not candidate.event:
         return bool(words)
-    return bool(words) and len(said.split()) <= LONGEST_EVENT and not _ASKS.match(said)
+    return bool(words) and len(span.split()) <= LONGEST_EVENT and not _ASKS.match(span)
 
 
 def _trimmed(text: str, start: int, end: int) -> Place:
     """Drop what is no part of an event: "I missed the bus because" is "missed the bus"."""
-    said = text[start:end]
-    head = re.match(r"(?:(?:I|we|you|he|she|it|they|that|there)\s+)?", said, re.IGNORECASE)
-    skipped = head.end() if head else 0
-    kept = _JOINS.sub("", said[skipped:].rstrip(_MARKS)).rstrip(_MARKS)
+    span = text[start:end]
+    subject = re.match(r"(?:(?:I|we|you|he|she|it|they|that|there)\s+)?", span, re.IGNORECASE)
+    skipped = subject.end() if subject else 0
+    kept = _JOINS.sub("", span[skipped:].rstrip(_MARKS)).rstrip(_MARKS)
     return start + skipped, start + skipped + len(kept)
 
 
@@ -173,7 +181,7 @@ def things(text: str) -> list[Place]:
     >>> [text[a:b] for a, b in things(text)]
     ['big red car', 'garage']
     """
-    found: list[Place] = []
+    phrases: list[Place] = []
     run: list[re.Match[str]] = []
     after = ""
     for match in [*SPAN_TOKENS.finditer(text), None]:
@@ -185,9 +193,9 @@ def things(text: str) -> list[Place]:
         while run and not _ends(run[-1][0]):
             run.pop()
         if run and len(run) <= MOST and not (len(run) == 1 and run[0][0].lower() in _EMPTY):
-            found.append((run[0].start(), run[-1].end()))
+            phrases.append((run[0].start(), run[-1].end()))
         run = []
-    return found
+    return phrases
 
 
 def _belongs(word: str, after: str, *, opened: bool) -> bool:

@@ -1,4 +1,4 @@
-"""The shipped judges of explanation graphs: stance, meaning, important facts, substance.
+"""The shipped classifiers of explanation graphs: stance, meaning, importance, informativeness.
 
 They stand where Saha et al. 2021 have RoBERTa classifiers that were not released, and are named
 differently for that reason: kernel machines on vectors of a small frozen encoder. Their figures
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.graphs.cases import Cases
 from grice.graphs.features import Features, Reading, Space, texts_of
-from grice.graphs.generate import Maker
+from grice.graphs.generator import GraphGenerator
 from grice.graphs.graph import Graph
+from grice.graphs.informativeness import Informativeness, fact_logits, informativeness_features
 from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
-from grice.graphs.substance import Substance, fact_logits, substance_parts
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import sigmoid
 from grice.runtime.protocols import Encoder
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["GraphJudges", "Meaning", "graph_heads"]
+__all__ = ["GraphClassifiers", "Meaning", "graph_heads"]
 
 STANCES: tuple[Stance, Stance] = ("support", "counter")
 
 
 class Meaning(NamedTuple):
-    """What a graph says about its belief, by a judge that does not see the argument.
+    """What a graph says about its belief, by a classifier that does not see the argument.
 
     Attributes:
         support: Score of explaining support, around 0 to 1.
@@ -59,12 +58,12 @@ class Meaning(NamedTuple):
         return max(("support", "counter", "incorrect"), key=lambda name: getattr(self, name))
 
 
-class GraphJudges:
-    """The judges of a bundle of kind ``graph-heads``.
+class GraphClassifiers:
+    """The classifiers of a bundle of kind ``graph-heads``.
 
     Args:
         bundle: The opened bundle.
-        encoder: The encoder the judges were fitted on.
+        encoder: The encoder the classifiers were fitted on.
     """
 
     def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
@@ -79,20 +78,13 @@ class GraphJudges:
         self._edges = KernelHead.load(kept, "edges")
         self._meaning = KernelHead.load(kept, "meaning")
         self._choice = KernelHead.load(kept, "choice")
-        self._substance = [
+        self._informativeness = [
             (KernelHead.load(kept, name), kept[f"{name}_scale"]) for name in ("written", "accepted")
         ]
         self._facts = Bilinear.load(bundle.path("facts.npz"))
-        words = bundle.path("concepts.txt").read_text("utf-8").split("\n")[:-1]
-        self.maker = Maker(
-            self.features,
-            Bilinear.load(bundle.path("links.npz")),
-            kept["phrases"],
-            list(zip(words, kept["often"].tolist(), strict=True)),
-            Cases.load(bundle.path("cases.json"), bundle.path("cases.npz")),
-        )
+        self.generator = GraphGenerator.load(bundle, kept, self.features)
 
-    def know(self, texts: Iterable[str]) -> None:
+    def encode(self, texts: Iterable[str]) -> None:
         """Encode the texts that are new, all at once."""
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
@@ -100,7 +92,7 @@ class GraphJudges:
 
     def vector(self, text: str) -> Vector:
         """Return the vector of a text."""
-        self.know([text])
+        self.encode([text])
         return self._vectors[text]
 
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
@@ -141,38 +133,38 @@ class GraphJudges:
         return [bool(whole[side] > row[side]) for row in rest]
 
     def choices(self, readings: Sequence[Reading]) -> list[Meaning]:
-        """Return what each graph explains, to the judge by which the generator chooses.
+        """Return what each graph explains, to the classifier by which the generator chooses.
 
         It is another one than :meth:`meanings`, and taught on other topics than
-        :meth:`substances`, so that a graph is not judged by what it was chosen by.
+        :meth:`informativeness`, so that a graph is not scored by what chose it.
         """
         read = [reading._replace(graph=_read(reading.graph)) for reading in readings]
         return [Meaning(*map(float, row)) for row in self._scores(self._choice, read)]
 
-    def substances(self, readings: Sequence[Reading]) -> list[Substance]:
-        """Return the substance of each graph; an argument that is None counts as empty."""
+    def informativeness(self, readings: Sequence[Reading]) -> list[Informativeness]:
+        """Return the informativeness of each graph; an argument that is None counts as empty."""
         read = [
             Reading(belief, argument or "", graph.lower()) for belief, argument, graph in readings
         ]
-        self.know(texts_of(read))
-        return [self._substance_of(reading) for reading in read]
+        self.encode(texts_of(read))
+        return [self._informativeness_of(reading) for reading in read]
 
-    def _substance_of(self, reading: Reading) -> Substance:
+    def _informativeness_of(self, reading: Reading) -> Informativeness:
         if not reading.graph.edges:
-            return Substance(0.0, 0.0, 0.0, (), 0.0)
+            return Informativeness(0.0, 0.0, 0.0, (), 0.0)
         likely = sigmoid(fact_logits(self._facts, self._vectors, reading.graph.edges))
-        parts = substance_parts(*reading, likely)
+        parts = informativeness_features(*reading, likely)
         counts, vectors = self.features.row(reading)
         counts = np.concatenate([counts, parts])
         written, accepted = (
             float(sigmoid(scale[0] * head(counts, vectors)[1:] + scale[1])[0])
-            for head, scale in self._substance
+            for head, scale in self._informativeness
         )
         least = min(written, accepted)
-        return Substance(least, written, accepted, tuple(map(float, likely)), float(parts[2]))
+        return Informativeness(least, written, accepted, tuple(map(float, likely)), float(parts[2]))
 
     def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
-        self.know(texts_of(readings))
+        self.encode(texts_of(readings))
         return [head(*self.features.row(reading)) for reading in readings]
 
     def _sided(self, row: Array) -> tuple[Stance, float]:
@@ -180,11 +172,13 @@ class GraphJudges:
 
 
 def _read(graph: Graph) -> Graph:
-    """Return the graph as the judges were taught: lower case, depth-first."""
+    """Return the graph as the classifiers were taught: lower case, depth-first."""
     return depth_first(graph.lower())
 
 
-@model_kind("graph-heads", answers="explanation graphs", protocol=GraphJudges, settings=NoSettings)
-def graph_heads(bundle: Bundle, _: NoSettings, opener: Opener) -> GraphJudges:
-    """Open the judges."""
-    return GraphJudges(bundle, encoder_of(bundle, opener, Encoder))
+@model_kind(
+    "graph-heads", answers="explanation graphs", protocol=GraphClassifiers, settings=NoSettings
+)
+def graph_heads(bundle: Bundle, _: NoSettings, opener: Opener) -> GraphClassifiers:
+    """Open the classifiers."""
+    return GraphClassifiers(bundle, encoder_of(bundle, opener, Encoder))

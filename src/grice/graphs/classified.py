@@ -1,4 +1,4 @@
-"""SeCA, EA and substance of predictions, by the shipped judges."""
+"""SeCA, EA and informativeness of predictions, by the shipped classifiers."""
 
 from __future__ import annotations
 
@@ -14,42 +14,43 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.graphs.check import RuleSet
-    from grice.graphs.judges import GraphJudges
+    from grice.graphs.classifiers import GraphClassifiers
     from grice.graphs.samples import Prediction, Sample
     from grice.graphs.scores import Gate
 
-__all__ = ["JUDGED", "judge"]
+__all__ = ["CLASSIFIER_MEASURES", "classifier_measures"]
 
-JUDGED = ("seca", "ea", "substance")
-"""``seca``: the graph says the gold stance to a judge that does not see the argument. ``ea``: share
-of facts without which the gold stance is less likely. Both are 0 behind the gate. ``substance``:
-see :mod:`grice.graphs.substance`; never gated, for an empty graph is empty whatever its stance."""
+CLASSIFIER_MEASURES = ("seca", "ea", "informativeness")
+"""``seca``: a classifier that does not see the argument finds the gold stance in the graph. ``ea``:
+proportion of facts without which the gold stance is less likely. Both are 0 behind the gate.
+``informativeness``: see :mod:`grice.graphs.informativeness`; never gated, for an empty graph is
+empty whatever its stance."""
 
-LARGEST_JUDGED = 100
-"""Most facts of a graph that is judged; a larger one gets 0."""
+MOST_FACTS = 100
+"""Most facts of a graph that is classified; a larger one gets 0."""
 
 
-def judge(
+def classifier_measures(
     samples: Sequence[Sample],
     predictions: Mapping[str, Prediction],
-    judges: GraphJudges,
+    classifiers: GraphClassifiers,
     *,
     rules: RuleSet = "released",
     gate: Gate = "paper",
 ) -> dict[str, dict[str, float]]:
-    """Return the measures of :data:`JUDGED` of each sample that has a prediction, by its id.
+    """Return the :data:`CLASSIFIER_MEASURES` of each sample that has a prediction, by its id.
 
     Raises:
         InputError: If a sample has no gold stance or graph.
     """
-    found = {}
+    measures = {}
     readings = {}
     for sample in samples:
         if sample.id in predictions:
             graph = read_graph(predictions[sample.id].graph.lower()).graph
-            known = graph if len(graph.edges) <= LARGEST_JUDGED else Graph(())
+            known = graph if len(graph.edges) <= MOST_FACTS else Graph(())
             readings[sample.id] = Reading(sample.belief, sample.argument, known)
-    judges.know(texts_of(readings.values()))
+    classifiers.encode(texts_of(readings.values()))
     for sample in samples:
         if sample.id not in predictions:
             continue
@@ -57,12 +58,12 @@ def judge(
             raise InputError(f"sample {sample.id!r} has no gold stance to judge by")
         reading = readings[sample.id]
         score = score_sample(sample, predictions[sample.id], rules=rules, gate=gate, likeness={})
-        values = dict.fromkeys(JUDGED, 0.0)
-        values["substance"] = judges.substances([reading])[0].value
+        values = dict.fromkeys(CLASSIFIER_MEASURES, 0.0)
+        values["informativeness"] = classifiers.informativeness([reading])[0].value
         if score.compared and reading.graph.edges:
-            said = judges.meanings([(reading.belief, reading.graph)])[0].label
-            important = judges.importance(reading, sample.stance)
-            values["seca"] = float(said == sample.stance)
+            stance = classifiers.meanings([(reading.belief, reading.graph)])[0].label
+            important = classifiers.importance(reading, sample.stance)
+            values["seca"] = float(stance == sample.stance)
             values["ea"] = sum(important) / len(important) if important else 0.0
-        found[sample.id] = values
-    return found
+        measures[sample.id] = values
+    return measures

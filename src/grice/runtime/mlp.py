@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Mlp", "in_whole_numbers"]
+__all__ = ["Mlp", "quantized"]
 
 
 class Mlp:
@@ -42,7 +42,7 @@ class Mlp:
     def load(cls, path: Path) -> Mlp:
         """Read ``weight_0``, ``bias_0``, ``weight_1``, … from an ``.npz`` file.
 
-        Beside weights in whole numbers stands ``scale_0``, …, what one step is worth per output.
+        Int8 weights come with ``scale_0``, …, the step of each output.
         """
         with np.load(path, allow_pickle=False) as arrays:
             count = sum(name.startswith("weight_") for name in arrays.files)
@@ -63,13 +63,13 @@ class Mlp:
         np.savez_compressed(path, allow_pickle=False, **arrays)
 
     def save_int8(self, path: Path) -> None:
-        """Write the weights as whole numbers from -127 to 127 with a scale per output.
+        """Write the weights as int8, -127 to 127, with a scale per output.
 
         Half the size of :meth:`save`; a weight is off by at most half a step.
         """
         arrays: dict[str, Array | NDArray[np.int8]] = {}
         for i, (weight, bias) in enumerate(self.layers):
-            arrays[f"weight_{i}"], arrays[f"scale_{i}"] = in_whole_numbers(weight)
+            arrays[f"weight_{i}"], arrays[f"scale_{i}"] = quantized(weight)
             arrays[f"bias_{i}"] = bias.astype(np.float32)
         np.savez_compressed(path, allow_pickle=False, **arrays)
 
@@ -101,7 +101,7 @@ class Mlp:
         return [Columns(weight) for weight, _ in self.layers]
 
 
-def in_whole_numbers(weight: Array) -> tuple[NDArray[np.int8], Array]:
-    """Return a weight as whole numbers from -127 to 127, and what one is worth per output."""
+def quantized(weight: Array) -> tuple[NDArray[np.int8], Array]:
+    """Return a weight as int8, -127 to 127, and the step of each output (symmetric, per column)."""
     scale = np.maximum(np.abs(weight).max(axis=0), np.float32(1e-12)) / np.float32(127)
     return np.rint(weight / scale).astype(np.int8), scale.astype(np.float32)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from grice.cli import main
 from grice.graphs.baselines import nonsense_graph
 from grice.graphs.check import check_graph
+from grice.graphs.classified import classifier_measures
 from grice.graphs.features import Reading
 from grice.graphs.generate import generate_graphs
 from grice.graphs.graph import Graph
-from grice.graphs.judged import judge
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, Sample
 from grice.runtime.models import Models
@@ -23,7 +23,7 @@ GOOD = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; c
 
 
 @pytest.fixture(scope="module")
-def judges():
+def classifiers():
     models = Models(mode="exact", workers=1, cache=None)
     yield models.open("bundle:graphs")
     models.close()
@@ -33,49 +33,49 @@ def graph(text):
     return read_graph(text).graph
 
 
-def test_judges_answer_within_their_ranges(judges):
-    ((stance, margin),) = judges.stances([(BELIEF, ARGUMENT)])
+def test_classifiers_answer_within_their_ranges(classifiers):
+    ((stance, margin),) = classifiers.stances([(BELIEF, ARGUMENT)])
     assert stance in ("support", "counter")
     assert margin >= 0
-    (meaning,) = judges.meanings([(BELIEF, graph(GOOD))])
+    (meaning,) = classifiers.meanings([(BELIEF, graph(GOOD))])
     assert meaning.label in ("support", "counter", "incorrect")
     assert sum(meaning) == pytest.approx(1, abs=0.5)
-    assert len(judges.importance(Reading(BELIEF, ARGUMENT, graph(GOOD)), "support")) == 3
+    assert len(classifiers.importance(Reading(BELIEF, ARGUMENT, graph(GOOD)), "support")) == 3
 
 
-def test_answers_do_not_depend_on_neighbours_or_case(judges):
+def test_answers_do_not_depend_on_neighbours_or_case(classifiers):
     one = Reading(BELIEF, ARGUMENT, graph(GOOD))
     other = Reading("Cats are nice.", "Dogs bark.", graph("(cats; is a; dogs)"))
-    assert judges.substances([one, other])[0] == judges.substances([one])[0]
+    assert classifiers.informativeness([one, other])[0] == classifiers.informativeness([one])[0]
     assert (
-        judges.meanings([(BELIEF, graph(GOOD)), ("x", other.graph)])[0]
-        == judges.meanings([(BELIEF, graph(GOOD.upper()))])[0]
+        classifiers.meanings([(BELIEF, graph(GOOD)), ("x", other.graph)])[0]
+        == classifiers.meanings([(BELIEF, graph(GOOD.upper()))])[0]
     )
 
 
-def test_no_order_of_the_facts_matters(judges):
+def test_no_order_of_the_facts_matters(classifiers):
     edges = graph(GOOD).edges
     orders = [Graph(edges), Graph(edges[::-1]), Graph((edges[1], edges[0], edges[2]))]
     readings = [Reading(BELIEF, ARGUMENT, one) for one in orders]
     for answers in (
-        [found.value for found in judges.substances(readings)],
-        [found.support for found in judges.meanings([(BELIEF, one) for one in orders])],
-        [margin for _, margin in judges.stances_with_graphs(readings)],
+        [found.value for found in classifiers.informativeness(readings)],
+        [found.support for found in classifiers.meanings([(BELIEF, one) for one in orders])],
+        [margin for _, margin in classifiers.stances_with_graphs(readings)],
     ):
         assert answers == pytest.approx([answers[0]] * 3, abs=1e-5)
 
 
 @pytest.mark.parametrize("text", ["", "(a; is a; b)", "(; is a; b)", "(a; is a; b)(b; is a; a)",
                                   "(a; resembles; b)", "(a; is a; a)"])  # fmt: skip
-def test_odd_graphs_get_an_answer(judges, text):
+def test_odd_graphs_get_an_answer(classifiers, text):
     reading = Reading("", "", graph(text))
-    assert 0 <= judges.substances([reading])[0].value < 1
-    assert judges.meanings([("", reading.graph)])
-    assert judges.stances_with_graphs([reading])
-    assert len(judges.importance(reading, "counter")) == len(reading.graph.edges)
+    assert 0 <= classifiers.informativeness([reading])[0].value < 1
+    assert classifiers.meanings([("", reading.graph)])
+    assert classifiers.stances_with_graphs([reading])
+    assert len(classifiers.importance(reading, "counter")) == len(reading.graph.edges)
 
 
-def test_a_chain_of_long_words_has_little_substance(judges):
+def test_a_chain_of_long_words_has_little_informativeness(classifiers):
     texts = [
         (BELIEF, ARGUMENT, GOOD),
         ("Fast food should be banned.", "Fast food is unhealthy and makes people obese.",
@@ -86,30 +86,39 @@ def test_a_chain_of_long_words_has_little_substance(judges):
     ]  # fmt: skip
     for belief, argument, good in texts:
         nonsense = nonsense_graph(belief, argument)
-        said, empty = judges.substances(
+        said, empty = classifiers.informativeness(
             [Reading(belief, argument, graph(text)) for text in (good, nonsense)]
         )
         assert said.value > empty.value
 
 
-def test_substance_is_the_lower_of_what_its_two_judges_say(judges):
+def test_informativeness_is_the_lower_of_two_classifiers(classifiers):
     chain = nonsense_graph(BELIEF, ARGUMENT)
-    found = judges.substances([Reading(BELIEF, ARGUMENT, graph(text)) for text in (GOOD, chain)])
+    found = classifiers.informativeness(
+        [Reading(BELIEF, ARGUMENT, graph(text)) for text in (GOOD, chain)]
+    )
     assert all(one.value == min(one.written, one.accepted) for one in found)
     assert {one.written < one.accepted for one in found} == {True, False}
-    assert judges.substances([Reading(BELIEF, ARGUMENT, graph(""))])[0][:3] == (0, 0, 0)
+    assert classifiers.informativeness([Reading(BELIEF, ARGUMENT, graph(""))])[0][:3] == (0, 0, 0)
 
 
-def test_gated_measures_are_zero_behind_the_gate(judges):
+def test_gated_measures_are_zero_behind_the_gate(classifiers):
     sample = Sample("a", BELIEF, ARGUMENT, "support", (GOOD,))
-    right = judge([sample], {"a": Prediction("a", "support", GOOD)}, judges)["a"]
-    wrong = judge([sample], {"a": Prediction("a", "counter", GOOD)}, judges)["a"]
+    right = classifier_measures([sample], {"a": Prediction("a", "support", GOOD)}, classifiers)["a"]
+    wrong = classifier_measures([sample], {"a": Prediction("a", "counter", GOOD)}, classifiers)["a"]
     assert (wrong["seca"], wrong["ea"]) == (0, 0)
-    assert wrong["substance"] == right["substance"] > 0
-    free = judge([sample], {"a": Prediction("a", "counter", GOOD)}, judges, gate="structure")
+    assert wrong["informativeness"] == right["informativeness"] > 0
+    free = classifier_measures(
+        [sample], {"a": Prediction("a", "counter", GOOD)}, classifiers, gate="structure"
+    )
     assert free["a"] == right
     many = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
-    assert judge([sample], {"a": Prediction("a", "support", many)}, judges)["a"]["substance"] == 0
+    assert (
+        classifier_measures([sample], {"a": Prediction("a", "support", many)}, classifiers)["a"][
+            "informativeness"
+        ]
+        == 0
+    )
 
 
 WORDS = st.lists(
@@ -136,8 +145,8 @@ WORDS = st.lists(
 
 @settings(max_examples=15)
 @given(WORDS, WORDS)
-def test_generated_graphs_are_valid_whatever_the_texts(judges, belief, argument):
-    (found,) = generate_graphs([Sample("a", belief, argument)], judges)
+def test_generated_graphs_are_valid_whatever_the_texts(classifiers, belief, argument):
+    (found,) = generate_graphs([Sample("a", belief, argument)], classifiers)
     verdict = check_graph(found.graph, belief, argument)
     # A text without two words has no two concepts to copy; everything else holds even then.
     assert not set(verdict.broken) - {"belief_concepts", "argument_concepts", "min_facts",
@@ -146,10 +155,10 @@ def test_generated_graphs_are_valid_whatever_the_texts(judges, belief, argument)
         assert verdict.ok, (found.graph, verdict)
 
 
-def test_generation_is_the_same_alone_and_among_others(judges):
+def test_generation_is_the_same_alone_and_among_others(classifiers):
     samples = [Sample("a", BELIEF, ARGUMENT), Sample("b", "Cars kill people.", "Cars are fast.")]
-    both = generate_graphs(samples, judges, stances=["support", "counter"])
-    assert generate_graphs(samples[1:], judges, stances=["counter"]) == both[1:]
+    both = generate_graphs(samples, classifiers, stances=["support", "counter"])
+    assert generate_graphs(samples[1:], classifiers, stances=["counter"]) == both[1:]
     assert both[0].stance == "support"
 
 
@@ -166,7 +175,7 @@ def test_commands_generate_and_judge(tmp_path, capsys):
     rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
     found = {(row["row"], row["measure"]): row["value"] for row in rows}
     assert found["out.jsonl", "stca"] == 1
-    assert 0 <= found["nonsense", "substance"] <= 1
+    assert 0 <= found["nonsense", "informativeness"] <= 1
     assert main(["graph", "stats", str(samples), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["shapes"]["n"] == 1
     assert main(["graph", "generate", "--belief", "", "--argument", ""]) == 0

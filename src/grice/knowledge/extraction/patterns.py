@@ -12,7 +12,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from grice.knowledge.extraction import (
+from grice.knowledge.extraction.protocol import (
     KINDS,
     ExtractedTriple,
     Extraction,
@@ -26,7 +26,7 @@ from grice.runtime.registry import NoSettings, encoder_reference, model_kind
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.knowledge.extraction import Exchange, Kind
+    from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import TaggedSpan
     from grice.runtime.registry import Opener
@@ -72,7 +72,7 @@ class Joined(NamedTuple):
 
 
 class PatternExtractor:
-    """A :class:`~grice.knowledge.extraction.TripleExtractor` by connectives.
+    """A :class:`~grice.knowledge.extraction.protocol.TripleExtractor` by connectives.
 
     Args:
         tagger: Finds the events of a turn.

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from grice.knowledge.file import KnowledgeFile
-    from grice.knowledge.lookup import Shelf
+    from grice.knowledge.lookup import TripleStore
     from grice.records import Triple
     from grice.runtime.protocols import Encoder
 
-__all__ = ["Stack"]
+__all__ = ["Overlay"]
 
 
-class Stack:
+class Overlay:
     """A file of your own knowledge on top of other knowledge.
 
     What the file took out is not there. Heads of the file are looked at where they are at least
@@ -30,7 +30,7 @@ class Stack:
         base: What lies below it, of the same schema.
     """
 
-    def __init__(self, file: KnowledgeFile, base: Shelf) -> None:
+    def __init__(self, file: KnowledgeFile, base: TripleStore) -> None:
         if file.schema.name != base.schema.name:
             raise BundleError(
                 f"{file.path}: its schema is {file.schema.name!r}, the knowledge below it has "
@@ -48,26 +48,28 @@ class Stack:
         twice = sum(self._below(triple) for triple in own)
         return len(self.base) - len(self._hidden) + len(own) - twice
 
-    def near(
+    def nearest_heads(
         self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
     ) -> list[list[NearHead]]:
-        """Return known heads near to worded texts; see :class:`grice.knowledge.lookup.Shelf`."""
+        """Return known heads near to worded texts, those of the file where they are near enough."""
         emptied = self._emptied(relation)
-        below = self.base.near(texts, count + len(emptied), encoder=encoder, relation=relation)
-        own = self.file.near(texts, count, encoder=encoder, relation=relation)
+        below = self.base.nearest_heads(
+            texts, count + len(emptied), encoder=encoder, relation=relation
+        )
+        own = self.file.nearest_heads(texts, count, encoder=encoder, relation=relation)
         return [
             _merged([one for one in base if one.head.lower() not in emptied][:count], mine, count)
             for base, mine in zip(below, own, strict=True)
         ]
 
-    def under(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+    def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
         """Return your own triples of a head and relation, then the first ones below."""
-        own = self.file.under(head, relation)
+        own = self.file.tails_of(head, relation)
         said = {triple.tail for triple in own}
         # What is hidden must not use up the places of what is not.
         below = [
             triple
-            for triple in self.base.under(head, relation)
+            for triple in self.base.tails_of(head, relation)
             if (triple.head.lower(), relation, triple.tail) not in self._hidden
         ]
         return own + [triple for triple in below[:count] if triple.tail not in said]
@@ -105,7 +107,7 @@ class Stack:
         return _summed(self.file.origins(), self.base.origins())
 
     def _below(self, triple: Triple) -> bool:
-        found = self.base.under(triple.head, triple.relation)
+        found = self.base.tails_of(triple.head, triple.relation)
         key = (triple.head.lower(), triple.relation, triple.tail)
         return key not in self._hidden and any(one.tail == triple.tail for one in found)
 
@@ -119,7 +121,7 @@ class Stack:
             for head in heads
             if all(
                 (one.head.lower(), relation, one.tail) in self._hidden
-                for one in self.base.under(head, relation)
+                for one in self.base.tails_of(head, relation)
             )
         }
 

@@ -1,9 +1,10 @@
 """Triples of events read from a reply by the words that relate them.
 
 The events come from a span tagger, one pass per turn. Every ordered pair of them is scored under
-each of ACCENT's relations by the cues around and inside them (:mod:`grice.knowledge.candidates`),
-the best pair of a relation is its triple, and its score becomes a probability. The cues and what
-each counts stand in the bundle's ``cues.toml``, to be read and changed.
+each of ACCENT's relations by the cues around and inside them
+(:mod:`grice.knowledge.extraction.candidates`), the best pair of a relation is its triple, and its
+score becomes a probability. The cues and their weights stand in the bundle's ``cues.toml``, to be
+read and changed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import BundleError, did_you_mean
-from grice.knowledge.candidates import (
+from grice.knowledge.extraction.candidates import (
     FEATURES,
     allowed,
     are_whole,
@@ -23,8 +24,8 @@ from grice.knowledge.candidates import (
     features,
     worded,
 )
-from grice.knowledge.clauses import CHARACTERS, EVENTS, said_events
-from grice.knowledge.extraction import (
+from grice.knowledge.extraction.clauses import CHARACTERS, EVENTS, event_mentions
+from grice.knowledge.extraction.protocol import (
     KINDS,
     RELATIONS,
     ExtractedTriple,
@@ -58,9 +59,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.knowledge.candidates import Candidate
-    from grice.knowledge.clauses import Said
-    from grice.knowledge.extraction import Exchange, Kind
+    from grice.knowledge.extraction.candidates import Candidate
+    from grice.knowledge.extraction.clauses import EventMention
+    from grice.knowledge.extraction.protocol import Exchange, Kind
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import SpanTagger, TaggedSpan
     from grice.runtime.registry import Opener
@@ -73,9 +74,9 @@ __all__ = [
     "Cues",
     "cue_weights",
     "extractor",
+    "mentions_in",
     "not_english",
     "read_cues",
-    "said_in",
 ]
 
 KNOWN_SHARE = 0.5
@@ -158,7 +159,7 @@ class CueExtractor:
         kinds: Sequence[Kind] = KINDS,
         least: float | None = None,
     ) -> list[Extraction]:
-        """Return what each reply holds; see :class:`grice.knowledge.extraction.TripleExtractor`.
+        """Return what each reply holds, as a :class:`.protocol.TripleExtractor`.
 
         Raises:
             InputError: For a kind there is not.
@@ -168,14 +169,14 @@ class CueExtractor:
         return [
             self._read(exchange, said, cut, kinds, bound)
             for exchange, (said, cut) in zip(
-                exchanges, said_in(exchanges, self._tagger, kinds), strict=True
+                exchanges, mentions_in(exchanges, self._tagger, kinds), strict=True
             )
         ]
 
     def _read(
         self,
         exchange: Exchange,
-        said: Sequence[Said],
+        said: Sequence[EventMention],
         cut: bool,  # noqa: FBT001
         kinds: Sequence[Kind],
         least: float,
@@ -201,7 +202,7 @@ class CueExtractor:
         reason = "" if chosen else "no two events are related"
         return Extraction(tuple(chosen), len(said), own, reason, flags)
 
-    def _best(self, said: Sequence[Said], kinds: Sequence[Kind]) -> list[_Best]:
+    def _best(self, said: Sequence[EventMention], kinds: Sequence[Kind]) -> list[_Best]:
         pairs = candidates(said, kinds)
         if not pairs:
             return []
@@ -239,9 +240,9 @@ def _triple(best: _Best, confidence: float) -> ExtractedTriple:
     )
 
 
-def said_in(
+def mentions_in(
     exchanges: Sequence[Exchange], tagger: SpanTagger, kinds: Sequence[Kind]
-) -> list[tuple[list[Said], bool]]:
+) -> list[tuple[list[EventMention], bool]]:
     """Return the events of each turn before and reply, and whether some were left out.
 
     A turn that is not English holds none; without ``pair`` the turn before is not read.
@@ -258,8 +259,8 @@ def said_in(
 
 def _said(
     exchange: Exchange, spans: Mapping[str, tuple[TaggedSpan, ...]], kinds: Sequence[Kind]
-) -> tuple[list[Said], bool]:
-    said: list[Said] = []
+) -> tuple[list[EventMention], bool]:
+    said: list[EventMention] = []
     cut = False
     speaker = "responder" if exchange.same_speaker else "previous"
     turns = [(exchange.previous, "previous", speaker), (exchange.reply, "reply", "responder")]
@@ -268,7 +269,7 @@ def _said(
         if text not in spans:
             continue
         found = spans[text]
-        read = said_events(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
+        read = event_mentions(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
         cut |= len(whole) > CHARACTERS or len(found) > EVENTS or len(read) > CLAUSES
         said += read[:CLAUSES]
     return said, cut
