@@ -249,18 +249,48 @@ def _column_is(line: str, column: int, schema: str) -> bool:
 
 
 SOURCES = (
-    Source("atomic", "the CSV of ATOMIC 2018: event, oEffect, …", "atomic2020",
-           lambda line: line.startswith("event,"), _read_atomic),
-    Source("conceptnet", "the assertions of ConceptNet 5: /a/[…], /r/IsA, /c/en/…", "conceptnet",
-           lambda line: line.startswith("/a/["), _read_conceptnet),
+    Source(
+        "atomic",
+        "the CSV of ATOMIC 2018: event, oEffect, …",
+        "atomic2020",
+        lambda line: line.startswith("event,"),
+        _read_atomic,
+    ),
+    Source(
+        "conceptnet",
+        "the assertions of ConceptNet 5: /a/[…], /r/IsA, /c/en/…",
+        "conceptnet",
+        lambda line: line.startswith("/a/["),
+        _read_conceptnet,
+    ),
     Source("links", "JSON lines of grice triplets", "cider", _is_link, _read_kogito),
-    Source("kogito", 'JSON lines {"head": …, "relation": …, "tails": […]}', "",
-           lambda line: line.lstrip().startswith("{"), _read_kogito),
-    Source("table", "tabs or commas, the first line names head, relation, tail, perhaps source",
-           "", _has_header, _read_table),
-    Source("atomic2020", "head, relation, tail, parted by tabs, no first line", "",
-           lambda line: any(_column_is(line, 1, schema) for schema in SCHEMAS), _read_plain),
-    Source("conceptnet-100k", "relation, head, tail, parted by tabs, no first line", "conceptnet",
-           lambda line: _column_is(line, 0, "conceptnet"), _read_conceptnet_100k),
-)  # fmt: skip
+    Source(
+        "kogito",
+        'JSON lines {"head": …, "relation": …, "tails": […]}',
+        "",
+        lambda line: line.lstrip().startswith("{"),
+        _read_kogito,
+    ),
+    Source(
+        "table",
+        "tabs or commas, the first line names head, relation, tail, perhaps source",
+        "",
+        _has_header,
+        _read_table,
+    ),
+    Source(
+        "atomic2020",
+        "head, relation, tail, parted by tabs, no first line",
+        "",
+        lambda line: any(_column_is(line, 1, schema) for schema in SCHEMAS),
+        _read_plain,
+    ),
+    Source(
+        "conceptnet-100k",
+        "relation, head, tail, parted by tabs, no first line",
+        "conceptnet",
+        lambda line: _column_is(line, 0, "conceptnet"),
+        _read_conceptnet_100k,
+    ),
+)
 """The known formats, the surest to recognise first."""

@@ -173,8 +173,10 @@ def _checked(row: Row, schema: Schema, name: str) -> Row | RecordError:
         if len(text) > LONGEST:
             return RecordError(
                 f"{len(text):,} characters; an event or concept has at most {LONGEST:,}",
-                file=name, line=row.line, field=side,
-            )  # fmt: skip
+                file=name,
+                line=row.line,
+                field=side,
+            )
     if tail.lower() == NONE and schema.name == "atomic2020":
         return row._replace(skipped="tail says none")
     return row._replace(triple=triple)

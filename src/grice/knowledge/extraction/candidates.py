@@ -46,9 +46,20 @@ ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""
 
 CUES = (
-    "question", "negated", "modal", "wish", "past", "state", "feeling", "liking", "judged",
-    "exclaimed", "purpose", "derived", "new",
-)  # fmt: skip
+    "question",
+    "negated",
+    "modal",
+    "wish",
+    "past",
+    "state",
+    "feeling",
+    "liking",
+    "judged",
+    "exclaimed",
+    "purpose",
+    "derived",
+    "new",
+)
 LEADS = {
     "because": ("because", "cause", "cuz", "since", "as"),
     "so": ("so", "so that", "therefore"),
@@ -245,17 +256,35 @@ def _felt(tail: str) -> str:
 
 
 _NAMES = [
-    "one", "pair", "head before", "tail before", "adjacent", "distance",
+    "one",
+    "pair",
+    "head before",
+    "tail before",
+    "adjacent",
+    "distance",
     *(f"forward {name}" for name in (*LEADS, "same sentence", "new sentence")),
     *(f"backward {name}" for name in (*LEADS, "same sentence", "new sentence")),
     *(f"head {cue}" for cue in CUES),
     *(f"tail {cue}" for cue in CUES),
-    "same subject", "other subject", "head thing", "tail thing", "head third", "tail third",
-    "head confidence", "tail confidence", "head words", "tail words", "head vague", "tail vague",
-    "question before", "last and first", "head names other", "tail names other",
+    "same subject",
+    "other subject",
+    "head thing",
+    "tail thing",
+    "head third",
+    "tail third",
+    "head confidence",
+    "tail confidence",
+    "head words",
+    "tail words",
+    "head vague",
+    "tail vague",
+    "question before",
+    "last and first",
+    "head names other",
+    "tail names other",
     *(f"head after {name}" for name in LEADS),
     *(f"tail after {name}" for name in LEADS),
-]  # fmt: skip
+]
 FEATURES = tuple(_NAMES)
 """Names of the columns of :func:`features`."""
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}

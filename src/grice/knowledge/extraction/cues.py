@@ -295,11 +295,19 @@ def _is_known(word: str) -> bool:
 
 
 _COMMON = (
-    ADVERBS | AFTER_OBJECT | AUXILIARIES | CLAUSE_STARTS | DEGREES | DETERMINERS | NOT_VERBS
-    | PREPOSITIONS | QUESTIONS | THINGS
+    ADVERBS
+    | AFTER_OBJECT
+    | AUXILIARIES
+    | CLAUSE_STARTS
+    | DEGREES
+    | DETERMINERS
+    | NOT_VERBS
+    | PREPOSITIONS
+    | QUESTIONS
+    | THINGS
     | {"are", "didn", "doesn", "don", "haven", "isn", "ll", "or", "re", "ve", "wasn", "who"}
     | {"else", "myself", "yourself", "oh", "ok", "okay", "yeah", "yes", "hi", "hello", "wow"}
-)  # fmt: skip
+)
 
 
 def read_cues(path: Path) -> Cues:
