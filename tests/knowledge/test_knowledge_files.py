@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import InputError, RecordError
-from grice.knowledge.edit import stamp
+from grice.knowledge.build import stamp
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.files import (
     build_files,

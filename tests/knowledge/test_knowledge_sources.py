@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError, RecordError
-from grice.knowledge.sources import SOURCES, open_triples
+from grice.knowledge.source_formats import SOURCES
+from grice.knowledge.sources import open_triples
 from grice.records import Triple
 
 ATOMIC = (

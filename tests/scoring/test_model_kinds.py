@@ -13,7 +13,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import BundleError, GriceError, MetricError, ModelError
-from grice.knowledge.edit import Stamp, build
+from grice.knowledge.build import Stamp, build
 from grice.knowledge.sources import open_triples
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grice.errors import InputError
 
 if TYPE_CHECKING:
-    from grice.knowledge.edit import Below
+    from grice.knowledge.build import Below
     from grice.knowledge.lookup import StoredKnowledge
     from grice.runtime.models import Models
 
@@ -53,7 +53,7 @@ def opened(models: Models, kb: str) -> StoredKnowledge:
 
 def below_of(models: Models, kb: str) -> Below:
     """Return what a file may lie on."""
-    from grice.knowledge.edit import Below
+    from grice.knowledge.build import Below
 
     return Below(reference(kb), opened(models, kb).store)
 

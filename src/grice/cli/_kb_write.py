@@ -13,7 +13,7 @@ from grice.errors import InputError, plural
 if TYPE_CHECKING:
     import argparse
 
-    from grice.knowledge.edit import Below, Stamp
+    from grice.knowledge.build import Below, Stamp
     from grice.knowledge.files import BuiltFile
     from grice.records import Triple
     from grice.runtime.models import Models
@@ -58,7 +58,7 @@ def _print_built(arguments: argparse.Namespace, made: BuiltFile) -> None:
 
 
 def _by(arguments: argparse.Namespace) -> Stamp:
-    from grice.knowledge.edit import stamp
+    from grice.knowledge.build import stamp
 
     return stamp(arguments.who, arguments.at)
 

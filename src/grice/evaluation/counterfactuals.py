@@ -16,7 +16,8 @@ import msgspec
 from grice.evaluation.evidence import spans, worded
 from grice.evaluation.faithful import without
 from grice.evaluation.variants import reworded
-from grice.knowledge.edit import Below, Stamp, add
+from grice.knowledge.build import Below, Stamp
+from grice.knowledge.edit import add
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
 from grice.knowledge.overlay import Overlay

@@ -214,10 +214,16 @@ def leaks(samples: Sequence[Sample]) -> list[Leak]:
     }
     beliefs = [one.belief.lower() for one in known]
     return [
-        Leak(rule, mean([float(a == b) for a, b in zip(said, stances, strict=True)],
-                        groups=beliefs, bounds=(0, 1)))
+        Leak(
+            rule,
+            mean(
+                [float(a == b) for a, b in zip(said, stances, strict=True)],
+                groups=beliefs,
+                bounds=(0, 1),
+            ),
+        )
         for rule, said in guesses.items()
-    ]  # fmt: skip
+    ]
 
 
 def by_shape(
@@ -244,13 +250,16 @@ def by_shape(
                 parts[name].append(sample)
     return {
         name: {
-            measure: mean([scored[one.id].values[measure] for one in part],
-                          groups=[one.belief.lower() for one in part], bounds=(0, 1))
+            measure: mean(
+                [scored[one.id].values[measure] for one in part],
+                groups=[one.belief.lower() for one in part],
+                bounds=(0, 1),
+            )
             for measure in _measures(scored)
         }
         for name, part in parts.items()
         if part
-    }  # fmt: skip
+    }
 
 
 def _measures(scored: Mapping[str, SampleScore]) -> list[str]:

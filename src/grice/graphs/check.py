@@ -91,9 +91,7 @@ class Verdict(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(failure.rule for failure in self.failures))
 
 
-def check_graph(
-    text: str, belief: str, argument: str, *, rules: RuleSet = "released"
-) -> Verdict:  # fmt: skip
+def check_graph(text: str, belief: str, argument: str, *, rules: RuleSet = "released") -> Verdict:
     """Return which rules a written graph breaks; any text gets a verdict.
 
     ``paper``: in the written form; 3 to 8 facts; concepts of one to three words; one of the 28
@@ -155,8 +153,9 @@ def _paper(text: str, belief: str, argument: str) -> Iterator[Failure]:
     reading = read_graph(text)
     graph, starts = reading.graph, reading.starts
     if reading.problems:
-        yield from _limited(Failure("form", problem.message, None, problem.start)
-                            for problem in reading.problems)  # fmt: skip
+        yield from _limited(
+            Failure("form", problem.message, None, problem.start) for problem in reading.problems
+        )
     if len(graph.edges) < MIN_FACTS:
         yield _too_few(len(graph.edges))
     if len(graph.edges) > MAX_FACTS:
@@ -202,12 +201,16 @@ def _count(number: int, noun: str) -> str:
 def _concept_words(graph: Graph, long: set[str], starts: Sequence[int]) -> Iterator[Failure]:
     if long:
         yield from _limited(
-            Failure("concept_words", f"{side} {concept!r}: one to {MAX_WORDS} words are allowed",
-                    number, starts[number])
+            Failure(
+                "concept_words",
+                f"{side} {concept!r}: one to {MAX_WORDS} words are allowed",
+                number,
+                starts[number],
+            )
             for number, edge in enumerate(graph.edges)
             for side, concept in (("head", edge.head), ("tail", edge.tail))
             if concept in long
-        )  # fmt: skip
+        )
 
 
 def _relations(graph: Graph, starts: Sequence[int]) -> Iterator[Failure]:
@@ -247,8 +250,9 @@ def _shape(links: Mapping[str, Mapping[str, str]]) -> Iterator[Failure]:
     parts = components(links)
     if len(parts) > 1:
         apart = parts[1][0]
-        yield Failure("connected", f"{len(parts)} parts; {apart!r} is not linked to "
-                      f"{parts[0][0]!r}")  # fmt: skip
+        yield Failure(
+            "connected", f"{len(parts)} parts; {apart!r} is not linked to {parts[0][0]!r}"
+        )
     cycle = find_cycle(links)
     if cycle:
         shown = cycle if len(cycle) <= SHOWN else (*cycle[: SHOWN - 2], "…", cycle[-1])

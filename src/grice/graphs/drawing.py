@@ -54,10 +54,13 @@ def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str =
         labels.setdefault((edge.head, edge.tail), []).append(edge.relation)
     layer, back = _layers(links_of(graph))
     links = [
-        _Link(*((tail, head) if (head, tail) in back else (head, tail)), " / ".join(said),
-              (head, tail) in back)
+        _Link(
+            *((tail, head) if (head, tail) in back else (head, tail)),
+            " / ".join(said),
+            (head, tail) in back,
+        )
         for (head, tail), said in labels.items()
-    ]  # fmt: skip
+    ]
     titled = (("Belief", belief), ("Argument", argument), ("Stance", stance))
     said = [f"{name}: {text}" for name, text in titled if text]
     lines = [line for text in said for line in wrap(text, 100)]
@@ -180,8 +183,10 @@ def _fact(
     if link.left == link.right:
         x, y, _ = places[link.left, 0]
         y -= BOX_HEIGHT / 2
-        yield (f'<path class="{kind}" marker-end="url(#tip)" '
-               f'd="M{x - 12:.1f} {y:.1f}c-8 -26 32 -26 24 0"/>')  # fmt: skip
+        yield (
+            f'<path class="{kind}" marker-end="url(#tip)" '
+            f'd="M{x - 12:.1f} {y:.1f}c-8 -26 32 -26 24 0"/>'
+        )
         yield _text(x, y - 22, link.label, "relation")
         return
     cells = [places[cell] for cell in _chain(link, layer)]
@@ -204,12 +209,16 @@ def _fact(
 
 
 def _box(
-    concept: str, place: tuple[float, float, float], internal: bool  # noqa: FBT001
-) -> Iterator[str]:  # fmt: skip
+    concept: str,
+    place: tuple[float, float, float],
+    internal: bool,  # noqa: FBT001
+) -> Iterator[str]:
     x, y, half = place
     kind = "internal" if internal else "external"
-    yield (f'<rect class="{kind}" x="{x - half:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" '
-           f'width="{2 * half:.1f}" height="{BOX_HEIGHT}" rx="7"/>')  # fmt: skip
+    yield (
+        f'<rect class="{kind}" x="{x - half:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" '
+        f'width="{2 * half:.1f}" height="{BOX_HEIGHT}" rx="7"/>'
+    )
     yield _text(x, y + 4.5, concept, "concept")
 
 

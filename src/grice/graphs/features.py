@@ -150,9 +150,7 @@ class Features:
             counts[fact.relation] = counts.get(fact.relation, 0) + 1
         return [*map(float, row), *(float(counts[one]) for one in relation_names())]
 
-    def _beside(
-        self, argument: str, reading: Reading, said: set[str], even: float
-    ) -> list[float]:  # fmt: skip
+    def _beside(self, argument: str, reading: Reading, said: set[str], even: float) -> list[float]:
         """Return the counts that need the argument."""
         lowered, belief = argument.lower(), reading.belief.lower()
         likeness = float(self.vector(argument) @ self.vector(reading.belief))

@@ -33,8 +33,9 @@ class Graph(msgspec.Struct, frozen=True):
 
     def lower(self) -> Graph:
         """Return the graph in lower case, as every published score reads it."""
-        return Graph(tuple(Triple(e.head.lower(), e.relation.lower(), e.tail.lower())
-                           for e in self.edges))  # fmt: skip
+        return Graph(
+            tuple(Triple(e.head.lower(), e.relation.lower(), e.tail.lower()) for e in self.edges)
+        )
 
 
 def links_of(graph: Graph) -> dict[str, dict[str, str]]:
@@ -91,5 +92,9 @@ def to_networkx(graph: Graph) -> MultiDiGraph[str]:
 
 def from_networkx(graph: MultiDiGraph[str]) -> Graph:
     """Return a graph of networkx whose edges hold ``relation``; lone nodes have no fact."""
-    return Graph(tuple(Triple(str(head), str(relation), str(tail))
-                       for head, tail, relation in graph.edges(data="relation")))  # fmt: skip
+    return Graph(
+        tuple(
+            Triple(str(head), str(relation), str(tail))
+            for head, tail, relation in graph.edges(data="relation")
+        )
+    )

@@ -76,10 +76,12 @@ def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[T
         with_one(np.stack([vectors[fact.tail] for fact in facts])),
     )
     return np.array(
-        [row[column[fact.relation]] if fact.relation in column else row.min()
-         for row, fact in zip(scores, facts, strict=True)],
+        [
+            row[column[fact.relation]] if fact.relation in column else row.min()
+            for row, fact in zip(scores, facts, strict=True)
+        ],
         np.float32,
-    )  # fmt: skip
+    )
 
 
 def informativeness_features(
@@ -90,9 +92,7 @@ def informativeness_features(
     Mean and least plausibility of the facts, the connection, and the share of facts below one
     half.
     """
-    connection = _connection(
-        graph, belief.lower(), (argument or "").lower(), plausible.tolist()
-    )  # fmt: skip
+    connection = _connection(graph, belief.lower(), (argument or "").lower(), plausible.tolist())
     parts = (plausible.mean(), plausible.min(), connection, (plausible < 0.5).mean())
     return np.array(parts, np.float32)
 

@@ -154,8 +154,12 @@ class _Reader:
         written = [self.text[a + 1 : b] for a, b in pairwise(cuts)]
         if len(written) != 3:
             count = len(written) - 1
-            self.add("semicolons", start, end, f"{count} semicolons instead of 2, so no fact: "
-                     f"{_shown(self.text[start:end])}")  # fmt: skip
+            self.add(
+                "semicolons",
+                start,
+                end,
+                f"{count} semicolons instead of 2, so no fact: {_shown(self.text[start:end])}",
+            )
             return
         head, relation, tail = (part.strip() for part in written)
         self.edges.append(Triple(head, relation, tail))
@@ -166,9 +170,13 @@ class _Reader:
             if not part.strip():
                 self.add("empty", cut, cut + 1 + len(part), "an empty concept or relation")
             elif part != lead + part.strip():
-                self.add("spacing", cut + 1, cut + 1 + len(part),
-                         "one space stands behind a semicolon and none elsewhere at the ends "
-                         f"of {_shown(part)}")  # fmt: skip
+                self.add(
+                    "spacing",
+                    cut + 1,
+                    cut + 1 + len(part),
+                    "one space stands behind a semicolon and none elsewhere at the ends "
+                    f"of {_shown(part)}",
+                )
 
 
 def write_graph(graph: Graph) -> str:

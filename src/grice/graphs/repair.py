@@ -86,9 +86,7 @@ class _Task(NamedTuple):
     rules: RuleSet
 
 
-def repair_graph(
-    text: str, belief: str, argument: str, *, rules: RuleSet = "released"
-) -> Repair:  # fmt: skip
+def repair_graph(text: str, belief: str, argument: str, *, rules: RuleSet = "released") -> Repair:
     """Return a valid graph a few edits away.
 
     Every edit answers the first broken rule with what is spelt most alike, and proposals are
@@ -276,9 +274,7 @@ def _tied(concept: str, task: _Task) -> int:
     return (concept in task.belief) + (concept in task.argument)
 
 
-def _anchor(
-    graph: Graph, source: str, *, rename: bool = True
-) -> Iterator[tuple[Edit, Graph]]:  # fmt: skip
+def _anchor(graph: Graph, source: str, *, rename: bool = True) -> Iterator[tuple[Edit, Graph]]:
     """Bring in a word of the text: in place of a concept near to it, or by a new fact."""
     concepts = graph.concepts
     words = [word for word in content_words(source) if word not in concepts]

@@ -100,9 +100,11 @@ def read_predictions(path: Path) -> list[Prediction]:
         stance = line.stance or line.given_stance
         if stance is None:
             raise RecordError(
-                "missing, expected support or counter", file=str(path), line=number,
+                "missing, expected support or counter",
+                file=str(path),
+                line=number,
                 field="stance",
-            )  # fmt: skip
+            )
         found.append(Prediction(line.id, stance, line.graph))
     return _distinct(path, found)
 
@@ -140,23 +142,28 @@ def _table(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _sample_of(path: Path, line: int, parts: list[str]) -> Sample:
     if len(parts) < 4:
-        raise RecordError(f"{plural(len(parts), 'column')}, expected belief, argument, stance and "
-                          "graph", file=str(path), line=line)  # fmt: skip
+        raise RecordError(
+            f"{plural(len(parts), 'column')}, expected belief, argument, stance and graph",
+            file=str(path),
+            line=line,
+        )
     graphs = tuple(graph for graph in parts[3:5] if graph)
     return Sample(str(line - 1), parts[0], parts[1], _stance(path, line, parts[2]), graphs)
 
 
 def _prediction_of(path: Path, line: int, parts: list[str]) -> Prediction:
     if len(parts) != 2:
-        raise RecordError(f"{plural(len(parts), 'column')}, expected stance and graph",
-                          file=str(path), line=line)  # fmt: skip
+        raise RecordError(
+            f"{plural(len(parts), 'column')}, expected stance and graph", file=str(path), line=line
+        )
     return Prediction(str(line - 1), _stance(path, line, parts[0]), parts[1])
 
 
 def _stance(path: Path, line: int, word: str) -> Stance:
     if word not in STANCES:
-        raise RecordError(f"stance {word!r}, expected support or counter",
-                          file=str(path), line=line)  # fmt: skip
+        raise RecordError(
+            f"stance {word!r}, expected support or counter", file=str(path), line=line
+        )
     return cast("Stance", word)
 
 

@@ -145,8 +145,11 @@ def score_sample(
         for name, alike in likeness.items():
             matches[name] = best_gold([_match(graph, gold, alike) for gold in golds])
     for name, match in matches.items():
-        values |= {f"{name}_precision": match.precision, f"{name}_recall": match.recall,
-                   name: match.f1}  # fmt: skip
+        values |= {
+            f"{name}_precision": match.precision,
+            f"{name}_recall": match.recall,
+            name: match.f1,
+        }
     return SampleScore(sample.id, agrees, verdict, bool(graph.edges), values, exact)
 
 
@@ -275,9 +278,7 @@ def _systems(name: str) -> dict[str, Callable[[Sample, Prediction], Prediction]]
     }
 
 
-def _row(
-    name: str, samples: Sequence[Sample], scores: Sequence[SampleScore], missing: int
-) -> Row:  # fmt: skip
+def _row(name: str, samples: Sequence[Sample], scores: Sequence[SampleScore], missing: int) -> Row:
     from grice.stats import mean
 
     beliefs = [sample.belief.lower() for sample in samples]

@@ -210,9 +210,11 @@ def _pool(slot: Slot, like: Array, found: Sequence[Candidate]) -> dict[int, floa
 
 
 def _choices(
-    slot: int, taken: Mapping[int, int], pools: Sequence[Mapping[int, float]],
+    slot: int,
+    taken: Mapping[int, int],
+    pools: Sequence[Mapping[int, float]],
     found: Sequence[Candidate],
-) -> list[tuple[int, float]]:  # fmt: skip
+) -> list[tuple[int, float]]:
     """Return who may stand in a slot beside those that are placed; who is there costs nothing."""
     if slot in taken:
         return [(taken[slot], 0.0)]

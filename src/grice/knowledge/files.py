@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import InputError, RecordError
-from grice.knowledge.edit import build, check_base
+from grice.knowledge.build import build
+from grice.knowledge.edit import check_base
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.overlay import Overlay
 from grice.knowledge.schema import schema_names
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from grice.knowledge.edit import Below, Built, Stamp
+    from grice.knowledge.build import Below, Built, Stamp
     from grice.knowledge.file import Change
     from grice.knowledge.lookup import TripleStore
     from grice.records import Triple

@@ -138,10 +138,10 @@ class StoredKnowledge:
             raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
         if k < 1:
             raise InputError(f"{k} tails: at least one is needed")
-        found = _near_heads(self.store, heads, relations, self._encoder, count=k)
+        near = _near_heads(self.store, heads, relations, self._encoder, count=k)
         return [
-            _first_tails(self.store, near, relation, k)
-            for near, relation in zip(found, relations, strict=True)
+            _first_tails(self.store, nearest, relation, k)
+            for nearest, relation in zip(near, relations, strict=True)
         ]
 
     def plausibility(self, triples: Sequence[Triple]) -> list[float]:
@@ -153,15 +153,15 @@ class StoredKnowledge:
         known = self.tails(
             [triple.head for triple in triples], [triple.relation for triple in triples], TAILS
         )
-        said = [_tail_words(self.schema, triple.tail, triple.relation) for triple in triples]
+        texts = [_tail_words(self.schema, triple.tail, triple.relation) for triple in triples]
         others = [
             [_tail_words(self.schema, tail.tail, triple.relation) for tail in tails]
             for triple, tails in zip(triples, known, strict=True)
         ]
-        vectors = encoded([*said, *(text for each in others for text in each)], self._encoder)
+        vectors = encoded([*texts, *(text for each in others for text in each)], self._encoder)
         return [
-            max([0.0, *(unit_cosine(vectors[text], vectors[one]) for one in each)])
-            for text, each in zip(said, others, strict=True)
+            max([0.0, *(unit_cosine(vectors[text], vectors[other]) for other in each)])
+            for text, each in zip(texts, others, strict=True)
         ]
 
     def best_known(
@@ -184,14 +184,14 @@ class StoredKnowledge:
             k: Most tails.
         """
         (known,) = self.tails([triple.head], [triple.relation], max(k, WIDE))
-        words = [_tail_words(self.schema, one.tail, triple.relation) for one in known]
-        said = _tail_words(self.schema, triple.tail, triple.relation)
-        vectors = encoded([said, *words], self._encoder)
-        found = [
-            msgspec.structs.replace(one, tail_similarity=unit_dot(vectors[said], vectors[text]))
-            for one, text in zip(known, words, strict=True)
+        words = [_tail_words(self.schema, tail.tail, triple.relation) for tail in known]
+        asked = _tail_words(self.schema, triple.tail, triple.relation)
+        vectors = encoded([asked, *words], self._encoder)
+        tails = [
+            msgspec.structs.replace(tail, tail_similarity=unit_dot(vectors[asked], vectors[text]))
+            for tail, text in zip(known, words, strict=True)
         ]
-        return sorted(found, key=lambda one: -one.tail_similarity)[:k]
+        return sorted(tails, key=lambda tail: -tail.tail_similarity)[:k]
 
     def nearest(self, events: Sequence[str], count: int) -> list[list[NearHead]]:
         """Return for each event the known heads nearest to it, the nearest first."""
@@ -227,21 +227,21 @@ def best_known(
     )
     known = [
         [
-            (one.similarity, triple)
-            for one in found
-            for triple in store.tails_of(one.head, said.relation, tails)
+            (head.similarity, triple)
+            for head in nearest
+            for triple in store.tails_of(head.head, asked.relation, tails)
         ]
-        for said, found in zip(triples, near, strict=True)
+        for asked, nearest in zip(triples, near, strict=True)
     ]
-    said_texts = [_tail_words(store.schema, triple.tail, triple.relation) for triple in triples]
+    texts = [_tail_words(store.schema, triple.tail, triple.relation) for triple in triples]
     wording = [
         [_tail_words(store.schema, triple.tail, triple.relation) for _, triple in each]
         for each in known
     ]
-    vectors = encoded([*said_texts, *(text for each in wording for text in each)], encoder)
+    vectors = encoded([*texts, *(text for each in wording for text in each)], encoder)
     return [
         _best(each, [unit_dot(vectors[text], vectors[other]) for other in others])
-        for each, text, others in zip(known, said_texts, wording, strict=True)
+        for each, text, others in zip(known, texts, wording, strict=True)
     ]
 
 

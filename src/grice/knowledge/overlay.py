@@ -65,14 +65,14 @@ class Overlay:
     def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
         """Return your own triples of a head and relation, then the first ones below."""
         own = self.file.tails_of(head, relation)
-        said = {triple.tail for triple in own}
+        known = {triple.tail for triple in own}
         # What is hidden must not use up the places of what is not.
         below = [
             triple
             for triple in self.base.tails_of(head, relation)
             if (triple.head.lower(), relation, triple.tail) not in self._hidden
         ]
-        return own + [triple for triple in below[:count] if triple.tail not in said]
+        return own + [triple for triple in below[:count] if triple.tail not in known]
 
     def find(self, words: Sequence[str], count: int) -> list[Triple]:
         """Return triples that hold each of the words, your own first."""
@@ -107,9 +107,9 @@ class Overlay:
         return _summed(self.file.origins(), self.base.origins())
 
     def _below(self, triple: Triple) -> bool:
-        found = self.base.tails_of(triple.head, triple.relation)
+        tails = self.base.tails_of(triple.head, triple.relation)
         key = (triple.head.lower(), triple.relation, triple.tail)
-        return key not in self._hidden and any(one.tail == triple.tail for one in found)
+        return key not in self._hidden and any(known.tail == triple.tail for known in tails)
 
     def _emptied(self, relation: str | None) -> set[str]:
         """Return the heads below of which nothing is left under a relation."""
@@ -128,11 +128,11 @@ class Overlay:
 
 def _merged(below: list[NearHead], own: list[NearHead], count: int) -> list[NearHead]:
     least = below[-1].similarity if len(below) == count else -1.0
-    found = {one.head.lower(): one for one in below}
-    for one in own:
-        if one.similarity >= least and one.head.lower() not in found:
-            found[one.head.lower()] = one
-    return sorted(found.values(), key=lambda one: -one.similarity)
+    merged = {near.head.lower(): near for near in below}
+    for near in own:
+        if near.similarity >= least:
+            merged.setdefault(near.head.lower(), near)
+    return sorted(merged.values(), key=lambda near: -near.similarity)
 
 
 def _summed(*counts: dict[str, int]) -> dict[str, int]:

@@ -1,76 +1,35 @@
 """Files of triples, read one triple at a time whatever the format.
 
-A format is a :class:`Source`: how its first line looks, and a small reader. What cannot be read is
+Formats are in :mod:`grice.knowledge.source_formats`. What cannot be read is
 yielded as a :class:`~grice.errors.RecordError` with file and line, and reading goes on behind it.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import InputError, RecordError, did_you_mean, plural
+from grice.errors import InputError, RecordError, did_you_mean
 from grice.formats._bytes import PREFIX, open_input
-from grice.formats._format import Bad, Line
-from grice.formats._json import decode
+from grice.formats._format import Line
 from grice.knowledge.mapping import find_mapping
 from grice.knowledge.schema import load_schema
+from grice.knowledge.source_formats import SCHEMAS, SOURCES, Row, Source
 from grice.records import Triple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from collections.abc import Mapping as Fields
+    from collections.abc import Callable, Iterator
 
     from grice.knowledge.mapping import Mapping
     from grice.knowledge.schema import Schema
 
-    Cells: TypeAlias = Iterable[tuple[int, list[str]]]
-
-__all__ = ["SOURCES", "Row", "Source", "TripleFile", "open_triples"]
-
-SCHEMAS = ("atomic2020", "conceptnet", "cider", "explagraphs")
-"""Inventories that are tried where a format does not say which one it uses."""
+__all__ = ["TripleFile", "open_triples"]
 
 NONE = "none"
 """What ATOMIC's annotators wrote for: nothing follows."""
 
 LONGEST = 1000
 """Characters of a head or tail; a longer one is a text that slipped into the wrong column."""
-
-
-class Row(NamedTuple):
-    """A triple and its line.
-
-    Attributes:
-        line: Its line.
-        triple: The triple.
-        skipped: Why it is none to keep, such as another language; else empty.
-        renamed: The relation that the file names, where the triple has another one; else empty.
-    """
-
-    line: int
-    triple: Triple
-    skipped: str = ""
-    renamed: str = ""
-
-
-class Source(NamedTuple):
-    """One format of triples.
-
-    Attributes:
-        name: What ``--format`` takes.
-        summary: Where such files come from.
-        schema: The inventory its relations are of; empty if any.
-        sniff: Whether a file with this first line is of this format.
-        read: Yields the rows of its lines; raises :class:`Bad` for one through ``complain``.
-    """
-
-    name: str
-    summary: str
-    schema: str
-    sniff: Callable[[str], bool]
-    read: Callable[[Iterator[Line | RecordError], str, str], Iterator[Row | RecordError]]
 
 
 class TripleFile(NamedTuple):
@@ -214,216 +173,10 @@ def _checked(row: Row, schema: Schema, name: str) -> Row | RecordError:
         if len(text) > LONGEST:
             return RecordError(
                 f"{len(text):,} characters; an event or concept has at most {LONGEST:,}",
-                file=name, line=row.line, field=side,
-            )  # fmt: skip
+                file=name,
+                line=row.line,
+                field=side,
+            )
     if tail.lower() == NONE and schema.name == "atomic2020":
         return row._replace(skipped="tail says none")
     return row._replace(triple=triple)
-
-
-def _texts(
-    lines: Iterable[Line | RecordError], name: str
-) -> Iterator[tuple[int, str] | RecordError]:
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-            continue
-        try:
-            text = line.text()
-        except Bad as bad:
-            yield bad.at(name, line.number)
-            continue
-        if text.strip():
-            yield line.number, text
-
-
-def _short(name: str, line: int, cells: list[str], needed: str) -> RecordError:
-    said = f"{plural(len(cells), 'column')}, {needed} are needed"
-    return RecordError(said, file=name, line=line)
-
-
-def _read_plain(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
-    """``head TAB relation TAB tail``, as ATOMIC-2020 is published."""
-    for found in _cells(lines, name, "head, relation and tail, parted by tabs,"):
-        if isinstance(found, RecordError):
-            yield found
-        else:
-            number, (head, relation, tail) = found
-            yield Row(number, Triple(head, relation, tail, source=label))
-
-
-def _cells(
-    lines: Iterator[Line | RecordError], name: str, needed: str
-) -> Iterator[tuple[int, list[str]] | RecordError]:
-    """Yield the number of each line with its first three columns."""
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
-            continue
-        number, text = found
-        cells = text.split("\t")
-        yield (number, cells[:3]) if len(cells) >= 3 else _short(name, number, cells, needed)
-
-
-def _read_table(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
-    """A header that names head, relation and tail, in any order, and perhaps source."""
-    columns: dict[str, int] = {}
-    comma = False
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
-            continue
-        number, text = found
-        if not columns:
-            comma = "\t" not in text
-            columns = {cell.strip().lower(): i for i, cell in enumerate(_split(text, comma=comma))}
-            continue
-        cells = _split(text, comma=comma)
-        if len(cells) <= max(columns["head"], columns["relation"], columns["tail"]):
-            yield _short(name, number, cells, f"{len(columns)} as in the first line")
-            continue
-        place = columns.get("source", -1)
-        source = cells[place].strip() if 0 <= place < len(cells) else ""
-        head, relation, tail = (cells[columns[side]] for side in ("head", "relation", "tail"))
-        yield Row(number, Triple(head, relation, tail, source=source or label))
-
-
-def _split(text: str, *, comma: bool) -> list[str]:
-    return next(csv.reader([text])) if comma else text.split("\t")
-
-
-def _read_atomic(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
-    """ATOMIC (2018): one event a line, a JSON list of tails in the column of each relation."""
-    header: list[str] = []
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
-            continue
-        number, text = found
-        cells = _split(text, comma=True)
-        if not header:
-            header = cells
-            continue
-        if len(cells) != len(header):
-            yield _short(name, number, cells, f"{len(header)} as in the first line")
-            continue
-        for relation, cell in zip(header[1:], cells[1:], strict=True):
-            if relation in ("prefix", "split") or not cell.strip():
-                continue
-            try:
-                tails = decode(cell.encode())
-            except Bad as bad:
-                yield RecordError(bad.problem, file=name, line=number, field=relation)
-                continue
-            if not isinstance(tails, list):
-                yield RecordError(
-                    "a JSON list of tails is needed", file=name, line=number, field=relation
-                )
-                continue
-            for tail in tails:
-                yield Row(number, Triple(cells[0], relation, str(tail), source=label))
-
-
-def _read_conceptnet(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
-    """ConceptNet 5's assertions: its own name, relation, start, end, and details as JSON."""
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
-            continue
-        number, text = found
-        cells = text.split("\t")
-        if len(cells) < 4 or not cells[1].startswith("/r/"):
-            yield _short(name, number, cells, "name, relation (/r/…), start and end")
-            continue
-        ends = [cell.split("/") for cell in cells[2:4]]
-        relation = cells[1].removeprefix("/r/")
-        english = all(len(end) > 3 and end[1:3] == ["c", "en"] for end in ends)
-        head, tail = (end[3].replace("_", " ") if len(end) > 3 else "" for end in ends)
-        # dbpedia/… and ExternalURL link to other data bases and say nothing about the world.
-        linked = "/" in relation or relation == "ExternalURL"
-        skipped = "links to another data base" if linked else "" if english else "not English"
-        yield Row(number, Triple(head, relation, tail, source=label), skipped)
-
-
-def _read_conceptnet_100k(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
-    """``relation TAB head TAB tail [TAB weight]``, as Li et al. (2016) publish ConceptNet."""
-    for found in _cells(lines, name, "relation, head and tail, parted by tabs,"):
-        if isinstance(found, RecordError):
-            yield found
-        else:
-            number, (relation, head, tail) = found
-            yield Row(number, Triple(head, relation, tail, source=label))
-
-
-def _read_kogito(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
-    """JSON lines with head, relation and tails (or tail), as kogito writes its graphs."""
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-            continue
-        if not line.data.strip():
-            continue
-        try:
-            record = decode(line.data)
-            if not isinstance(record, dict):
-                raise Bad(None, "an object with head, relation and tails is needed")
-            yield from _kogito_rows(record, line.number, label)
-        except Bad as bad:
-            yield bad.at(name, line.number)
-
-
-def _kogito_rows(record: Fields[str, object], number: int, label: str) -> list[Row]:
-    for field in ("head", "relation"):
-        if not isinstance(record.get(field), str):
-            raise Bad(field, "a text is needed")
-    tails = record.get("tails", record.get("tail"))
-    listed = [tails] if isinstance(tails, str) else tails
-    if not isinstance(listed, list) or not all(isinstance(tail, str) for tail in listed):
-        raise Bad("tails", "a list of texts is needed")
-    source = str(record.get("source") or label)
-    head, relation = str(record["head"]), str(record["relation"])
-    return [Row(number, Triple(head, relation, str(tail), source=source)) for tail in listed]
-
-
-def _is_link(line: str) -> bool:
-    return line.lstrip().startswith("{") and '"head_span"' in line
-
-
-def _has_header(line: str) -> bool:
-    names = {cell.strip().strip('"').lower() for cell in re.split(r"[\t,]", line)}
-    return {"head", "relation", "tail"} <= names
-
-
-def _column_is(line: str, column: int, schema: str) -> bool:
-    cells = line.split("\t")
-    return len(cells) >= 3 and cells[column].strip() in load_schema(schema).relations
-
-
-SOURCES = (
-    Source("atomic", "the CSV of ATOMIC 2018: event, oEffect, …", "atomic2020",
-           lambda line: line.startswith("event,"), _read_atomic),
-    Source("conceptnet", "the assertions of ConceptNet 5: /a/[…], /r/IsA, /c/en/…", "conceptnet",
-           lambda line: line.startswith("/a/["), _read_conceptnet),
-    Source("links", "JSON lines of grice triplets", "cider", _is_link, _read_kogito),
-    Source("kogito", 'JSON lines {"head": …, "relation": …, "tails": […]}', "",
-           lambda line: line.lstrip().startswith("{"), _read_kogito),
-    Source("table", "tabs or commas, the first line names head, relation, tail, perhaps source",
-           "", _has_header, _read_table),
-    Source("atomic2020", "head, relation, tail, parted by tabs, no first line", "",
-           lambda line: any(_column_is(line, 1, schema) for schema in SCHEMAS), _read_plain),
-    Source("conceptnet-100k", "relation, head, tail, parted by tabs, no first line", "conceptnet",
-           lambda line: _column_is(line, 0, "conceptnet"), _read_conceptnet_100k),
-)  # fmt: skip
-"""The known formats, the surest to recognise first."""

@@ -331,8 +331,9 @@ def _load(entry: metadata.EntryPoint, wanted: type[T]) -> T:
             raise
         raise ModelError(f"{_title(entry)}: {type(error).__name__}: {error}") from error
     if not isinstance(loaded, wanted) or loaded.name != entry.name:
-        raise ModelError(f"{_title(entry)}: {entry.value} declares no {wanted.__name__.lower()} "
-                         f"of that name")  # fmt: skip
+        raise ModelError(
+            f"{_title(entry)}: {entry.value} declares no {wanted.__name__.lower()} of that name"
+        )
     return loaded
 
 

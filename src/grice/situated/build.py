@@ -75,8 +75,10 @@ def build_benchmark(
     ready = [one for one in given if isinstance(one, Statement)]
     asked = [one for one in given if not isinstance(one, Statement)]
     turned = to_statements(asked, clauses)
-    counts = {"read": len(given), "no statement (false claim or unknown form)":
-              len(asked) - len(turned)}  # fmt: skip
+    counts = {
+        "read": len(given),
+        "no statement (false claim or unknown form)": len(asked) - len(turned),
+    }
     marked, left = mark_statements(_distinct([*ready, *turned]), tagger)
     counts["the same statement again"] = len(ready) + len(turned) - len(marked) - len(left)
     counts["statement without context"] = len(left)
@@ -165,19 +167,32 @@ def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str
         sources: Where the statements are from, each with its licence.
         settings: The command or settings that make it again.
     """
-    lines = [f"# {title}", "", "Pairs of sentences that contrast by place or time, with shuffled",
-             "keywords as input, built after SituatedGen (Zhang and Wan, NeurIPS 2023).", "",
-             "## Sources", "", *[f"- {source}" for source in sources], "",
-             "## Steps", ""]  # fmt: skip
+    lines = [
+        f"# {title}",
+        "",
+        "Pairs of sentences that contrast by place or time, with shuffled",
+        "keywords as input, built after SituatedGen (Zhang and Wan, NeurIPS 2023).",
+        "",
+        "## Sources",
+        "",
+        *[f"- {source}" for source in sources],
+        "",
+        "## Steps",
+        "",
+    ]
     lines += [f"- {what}: {count:,}" for what, count in built.counts.items()]
     lines += ["", "## Statements", "", "| source | GEO only | TEMP only | both |"]
     lines += ["|---|---|---|---|"]
     for source, found in built.sources.items():
         cells = " | ".join(f"{found.get(k, 0):,}" for k in ("GEO only", "TEMP only", "both"))
         lines.append(f"| {source} | {cells} |")
-    lines += ["", "## Splits", "",
-              "| split | pairs | statements | keywords | mean keywords | mean tokens | skewness | "
-              "contexts | MATCH of halved keywords |"]  # fmt: skip
+    lines += [
+        "",
+        "## Splits",
+        "",
+        "| split | pairs | statements | keywords | mean keywords | mean tokens | skewness | "
+        "contexts | MATCH of halved keywords |",
+    ]
     lines += ["|---|---|---|---|---|---|---|---|---|"]
     for name, samples in built.splits.items():
         if not samples:
@@ -192,21 +207,32 @@ def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str
         )
     texts = _shared(built, lambda one: {text.lower() for text in one.statements})
     words = _shared(built, _keyword_sets)
-    lines += ["", f"Statements in more than one split: {texts}.",
-              f"Sentences' keywords in more than one split: {words}.", "", "## Known limits", "",
-              "- Statements are turned from questions by rules and some are clumsy or untrue.",
-              "- Contexts are found by a model; pairs were not read by people.",
-              "- A pair may still have several right answers.", "", "## Made by", "",
-              f"`{settings}`", ""]  # fmt: skip
+    lines += [
+        "",
+        f"Statements in more than one split: {texts}.",
+        f"Sentences' keywords in more than one split: {words}.",
+        "",
+        "## Known limits",
+        "",
+        "- Statements are turned from questions by rules and some are clumsy or untrue.",
+        "- Contexts are found by a model; pairs were not read by people.",
+        "- A pair may still have several right answers.",
+        "",
+        "## Made by",
+        "",
+        f"`{settings}`",
+        "",
+    ]
     return "\n".join(lines)
 
 
 def _floor(samples: Sequence[Sample]) -> float:
     values = [
-        match_keywords(halved(one.keywords), one.keywords, one.keywords_pos,
-                       reading="exclusive").value
+        match_keywords(
+            halved(one.keywords), one.keywords, one.keywords_pos, reading="exclusive"
+        ).value
         for one in samples
-    ]  # fmt: skip
+    ]
     return sum(values) / len(values)
 
 

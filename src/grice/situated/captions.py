@@ -24,8 +24,15 @@ if TYPE_CHECKING:
     from grice.text.overlap import Counts
 
 __all__ = [
-    "ORDERS", "SCALE", "CiderD", "bleu_4", "bleu_counts", "caption_tokens", "rouge_2", "rouge_l",
-]  # fmt: skip
+    "ORDERS",
+    "SCALE",
+    "CiderD",
+    "bleu_4",
+    "bleu_counts",
+    "caption_tokens",
+    "rouge_2",
+    "rouge_l",
+]
 
 ORDERS = 4
 MARKED = "'' ' `` ` -lrb- -rrb- -lcb- -rcb- ( ) [ ] { } . ? ! , : - -- ... ; \" …"

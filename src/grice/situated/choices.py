@@ -16,8 +16,9 @@ __all__ = ["Plan", "plan_choice"]
 AUX = "is|are|was|were|do|does|did|can|could|will|would|should|may|might|must|has|have|had"
 ASKING = r"(?:what|which|who|where|when|how|why)"
 LEADING = re.compile(rf"{ASKING}\b", re.IGNORECASE)
-BEHIND_COMMA = re.compile(rf"^(?P<lead>.*)[,;] (?:and |but |so )?(?P<asked>{ASKING}\b.*)$",
-                          re.IGNORECASE)  # fmt: skip
+BEHIND_COMMA = re.compile(
+    rf"^(?P<lead>.*)[,;] (?:and |but |so )?(?P<asked>{ASKING}\b.*)$", re.IGNORECASE
+)
 WITHIN = re.compile(rf"^(?P<lead>.+)(?P<asked>\s(?:the )?{ASKING}\b.*)$", re.IGNORECASE)
 PREPOSED = re.compile(
     rf"^(?P<prep>(?:\w+ ){{1,3}}?)(?:what|which|how)\b(?P<np>.*?)\s(?P<aux>{AUX})\s(?P<rest>.+)$",
@@ -27,12 +28,14 @@ WITH_AUX = re.compile(rf"^(?P<np>.*?)\s*\b(?P<aux>{AUX})\s+(?P<rest>.+)$", re.IG
 BLANK = re.compile(r"_{2,}")
 PLACED = re.compile(
     r"(?:about|approximately|in|on|at|to|by|from|near|under|with|for|into|inside|outside|during|before|after|off|over)"
-    r"\b", re.IGNORECASE,
-)  # fmt: skip
+    r"\b",
+    re.IGNORECASE,
+)
 SUBJECT = re.compile(
     r"(?:the|a|an|this|that|these|those|it|he|she|they|we|you|one|i|there|people|someone|his|her|"
-    r"their|its|your|my|some|most|many|all|each|every|\d+)\b", re.IGNORECASE,
-)  # fmt: skip
+    r"their|its|your|my|some|most|many|all|each|every|\d+)\b",
+    re.IGNORECASE,
+)
 MODALS = frozenset("can could will would should may might must has have had".split())  # noqa: SIM905
 SUPPORT = frozenset(("do", "does", "did"))
 
@@ -78,8 +81,9 @@ def plan_choice(question: str, answer: str) -> Plan | None:
         return Plan(before, f"{found['aux']} {found['rest']}?", found["prep"].lower() + answer)
     found = WITHIN.match(asked)
     if found:
-        return Plan(f"{before}{found['lead']} {_place(found['asked'], answer, found['lead'])}",
-                    "", "")  # fmt: skip
+        return Plan(
+            f"{before}{found['lead']} {_place(found['asked'], answer, found['lead'])}", "", ""
+        )
     return Plan(f"{before}{asked} {answer}", "", "")
 
 
@@ -103,9 +107,10 @@ def _asked(before: str, asked: str, answer: str, *, lead: bool = False) -> Plan:
         return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
     noun, auxiliary, behind = found["np"].strip(), found["aux"].lower(), found["rest"]
     of_object = auxiliary in SUPPORT or (
-        bool(SUBJECT.match(behind)) if auxiliary in MODALS or not noun else
-        bool(re.match(r"(?:he|she|it|they|you|we|i)\b", behind, re.IGNORECASE))
-    )  # fmt: skip
+        bool(SUBJECT.match(behind))
+        if auxiliary in MODALS or not noun
+        else bool(re.match(r"(?:he|she|it|they|you|we|i)\b", behind, re.IGNORECASE))
+    )
     if not of_object and auxiliary in MODALS and re.match(r"[A-Z]", behind):
         of_object = True
     if of_object:

@@ -51,40 +51,67 @@ AGES = (
     r"(?-i:[A-Z])\w+ dynasty)"
 )
 SPELT: tuple[tuple[str, str], ...] = (
-    ("DATE", rf"(?:the )?(?:early |late |mid[- ])?(?:{DAY},? )?(?:the months? of )?{MONTH}"
-             rf"(?: (?:the )?\d{{1,2}}(?: ?(?:st|nd|rd|th)\b)?)?(?:,? {YEAR})?"),
+    (
+        "DATE",
+        rf"(?:the )?(?:early |late |mid[- ])?(?:{DAY},? )?(?:the months? of )?{MONTH}"
+        rf"(?: (?:the )?\d{{1,2}}(?: ?(?:st|nd|rd|th)\b)?)?(?:,? {YEAR})?",
+    ),
     ("DATE", rf"(?:the )?\d{{1,2}}(?:st|nd|rd|th) of {MONTH}(?:,? {YEAR})?"),
     ("DATE", rf"between (?:the (?:months|years) of )?{SPAN} and {SPAN}"),
-    ("DATE", rf"(?:last |next |(?:black|good|palm|holy|easter) )?{DAY}(?: the (?:13th|thirteenth))?"
-             r"(?! night (?:live|football))"),
+    (
+        "DATE",
+        rf"(?:last |next |(?:black|good|palm|holy|easter) )?{DAY}(?: the (?:13th|thirteenth))?"
+        r"(?! night (?:live|football))",
+    ),
     ("DATE", rf"(?:the )?{DECADE}"),
-    ("DATE", rf"(?:(?:early|late|mid|the year) )?(?<!maroon ){YEAR}(?: ?(?:-|–|through) ?{YEAR}"
-             rf"| ?(?<!from \d{{4}} )to {YEAR}| ?[-–] ?\d\d)?"
-             r"(?! (?:miles|people|calories|feet|pounds|km|meters))"),
+    (
+        "DATE",
+        rf"(?:(?:early|late|mid|the year) )?(?<!maroon ){YEAR}(?: ?(?:-|–|through) ?{YEAR}"
+        rf"| ?(?<!from \d{{4}} )to {YEAR}| ?[-–] ?\d\d)?"
+        r"(?! (?:miles|people|calories|feet|pounds|km|meters))",
+    ),
     ("DATE", CENTURY),
     ("DATE", AGES),
     ("DATE", rf"{AMOUNT}(?:{KIND} )?{UNIT}(?:(?:(?<=year)|(?<=month)|(?<=week))[- ]olds?|{AFTER})"),
     ("DATE", rf"(?:about|more than|less than|over|nearly|almost|half|at least) an? {UNIT}{AFTER}"),
-    ("DATE", rf"(?<=for )(?:an? )?{UNIT}|(?<=after )years|(?<=over )the {UNITS}|"
-             rf"{UNITS} (?:ago|later)"),
-    ("DATE", r"(?:all|every|that|the same|the next|the following|the previous) day"
-             r"|(?<=during )the day|(?:that|this|the same) (?:year|month|week|decade|century)"),
-    ("DATE", rf"the (?:very )?(?:{ORDINAL}|first|last|final|longest|shortest|end|beginning|start|"
-             r"middle|rest)(?: (?:half|quarter|day|week|month|year|decade))? of (?:the |each |"
-             rf"this |that )?(?:{ORDINAL} )?(?:century|decade|year|month|week|day|{YEAR}|{MONTH})"
-             rf"(?: of (?:the )?(?:year|{MONTH}|{ORDINAL} century))?"),
+    (
+        "DATE",
+        rf"(?<=for )(?:an? )?{UNIT}|(?<=after )years|(?<=over )the {UNITS}|"
+        rf"{UNITS} (?:ago|later)",
+    ),
+    (
+        "DATE",
+        r"(?:all|every|that|the same|the next|the following|the previous) day"
+        r"|(?<=during )the day|(?:that|this|the same) (?:year|month|week|decade|century)",
+    ),
+    (
+        "DATE",
+        rf"the (?:very )?(?:{ORDINAL}|first|last|final|longest|shortest|end|beginning|start|"
+        r"middle|rest)(?: (?:half|quarter|day|week|month|year|decade))? of (?:the |each |"
+        rf"this |that )?(?:{ORDINAL} )?(?:century|decade|year|month|week|day|{YEAR}|{MONTH})"
+        rf"(?: of (?:the )?(?:year|{MONTH}|{ORDINAL} century))?",
+    ),
     ("TIME", rf"{AMOUNT}{CLOCK}{AFTER}|half an hour|(?<=for )hours"),
     ("TIME", r"\d{1,2}(?::\d\d)? ?[ap]\.?m\b\.?|\d{1,2}:\d\d"),
-    ("TIME", r"(?:the (?:next |following )?|this |that |one |every )?"
-             r"(?:(?:early |late |mid[- ])?(?:mornings?|afternoons?|evenings?)|"
-             r"nights?|nighttime|tonight|midnight|noon)"),
-    ("DATE", r"(?:the )?(?:(?:early|late|mid)[- ])?(?:winter|summer|autumn)"
-             r"(?! (?:solstice|olympic|hemisphere|games|war))(?: months?)?"),
-    ("DATE", r"today|yesterday|tomorrow|"
-             r"(?:the )?(?:past|last|next) (?:day|week|month|year|season|decade|"
-             r"century|summer|winter|spring|fall|weekend)"),
+    (
+        "TIME",
+        r"(?:the (?:next |following )?|this |that |one |every )?"
+        r"(?:(?:early |late |mid[- ])?(?:mornings?|afternoons?|evenings?)|"
+        r"nights?|nighttime|tonight|midnight|noon)",
+    ),
+    (
+        "DATE",
+        r"(?:the )?(?:(?:early|late|mid)[- ])?(?:winter|summer|autumn)"
+        r"(?! (?:solstice|olympic|hemisphere|games|war))(?: months?)?",
+    ),
+    (
+        "DATE",
+        r"today|yesterday|tomorrow|"
+        r"(?:the )?(?:past|last|next) (?:day|week|month|year|season|decade|"
+        r"century|summer|winter|spring|fall|weekend)",
+    ),
     *NAMED,
-)  # fmt: skip
+)
 FOUND = [
     (label, re.compile(rf"(?<![\w$-])(?:{form})(?!\w)", re.IGNORECASE)) for label, form in SPELT
 ]
@@ -96,7 +123,7 @@ ALONE = re.compile(
     r"(?:a |the )?(?:holy|present|current)|the (?:end|start) of)"
     r"(?: day)?|is|at|the calendar|the ages?|\d+(?:gb|mb|kb))",
     re.IGNORECASE,
-)  # fmt: skip
+)
 MONTHS = re.compile(MONTH, re.IGNORECASE)
 SEASON = re.compile(r"(?:the )?(?:winter|summer|autumn)", re.IGNORECASE)
 """Beside a month a season is what is said of it, and no date."""

@@ -20,9 +20,16 @@ if TYPE_CHECKING:
     from grice.situated.records import MinedPair
 
 __all__ = [
-    "SplitStatistics", "TextPair", "describe", "finished", "prompt", "samples_of", "shown_prompt",
-    "source_table", "training_pairs",
-]  # fmt: skip
+    "SplitStatistics",
+    "TextPair",
+    "describe",
+    "finished",
+    "prompt",
+    "samples_of",
+    "shown_prompt",
+    "source_table",
+    "training_pairs",
+]
 
 T5_PREFIX = "generate two sentences with: "
 """What the published T5 models read before the keywords; BART reads nothing before them."""
@@ -98,12 +105,16 @@ def samples_of(
         ]
         samples.append(
             Sample(
-                id=str(number), keywords=tuple(word for word, _ in given),
-                keywords_pos=tuple(side for _, side in given), statements=texts,
-                statement=" ".join(texts), ids=pair.ids, context=pair.context,
+                id=str(number),
+                keywords=tuple(word for word, _ in given),
+                keywords_pos=tuple(side for _, side in given),
+                statements=texts,
+                statement=" ".join(texts),
+                ids=pair.ids,
+                context=pair.context,
                 entities=(contexts[0], contexts[1]),
             )
-        )  # fmt: skip
+        )
     return samples
 
 
@@ -145,8 +156,9 @@ def shown_prompt(keywords: Sequence[str], shown: Sequence[Sample]) -> str:
     """
     lines = [
         "Write two sentences that contrast: each is true of its own place or time and would be "
-        "false with that of the other. Use every keyword once, each in one of the sentences.", "",
-    ]  # fmt: skip
+        "false with that of the other. Use every keyword once, each in one of the sentences.",
+        "",
+    ]
     for sample in shown:
         lines += [f"Keywords: {', '.join(sample.keywords)}", f"Sentences: {sample.reference}", ""]
     lines += [f"Keywords: {', '.join(keywords)}", "Sentences:"]

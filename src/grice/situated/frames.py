@@ -28,9 +28,20 @@ PARTS_OF_LAND = (
 )
 AREAS = frozenset(PARTS_OF_LAND.split())
 """Words for places that a place's name follows with "of"."""
-OPEN = frozenset((
-    "wild", "north", "south", "east", "west", "hemisphere", "outdoors", "world", "ground", "zone",
-))  # fmt: skip
+OPEN = frozenset(
+    (
+        "wild",
+        "north",
+        "south",
+        "east",
+        "west",
+        "hemisphere",
+        "outdoors",
+        "world",
+        "ground",
+        "zone",
+    )
+)
 """Words for grounds that WordNet has elsewhere."""
 SHARES = frozenset(("role", "part", "place"))
 """What one plays or takes in something else."""
@@ -43,16 +54,18 @@ DAYS = re.compile(
     rf"(?:mon|tues|wednes|thurs|fri|satur|sun)day|\bday\b|\beve\b|{MONTH} \d{{1,2}}(?!\d)",
     re.IGNORECASE,
 )
-LENGTH = re.compile(r"\b(?:hours?|days|weeks?|months|years|minutes?|seconds?|decades|centuries)$",
-                    re.IGNORECASE)  # fmt: skip
+LENGTH = re.compile(
+    r"\b(?:hours?|days|weeks?|months|years|minutes?|seconds?|decades|centuries)$", re.IGNORECASE
+)
 AGE = re.compile(r"\byears? old$", re.IGNORECASE)
 PAST = re.compile(r"\b(?:1\d\d\d|20[01]\d)\b|century\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:the|an?) |\d", re.IGNORECASE)
 THE = re.compile(
     r"united|netherlands|philippines|bahamas|u\.?s\.?(?:a\.?)?$|u\.?k\.?$|"
     r".*(?:states|republic|kingdom|islands|isles|union|empire|century|"
-    r"ages|war|olympics|holocaust|renaissance)|\d+s$|.*\d0s$", re.IGNORECASE,
-)  # fmt: skip
+    r"ages|war|olympics|holocaust|renaissance)|\d+s$|.*\d0s$",
+    re.IGNORECASE,
+)
 
 
 class Part(NamedTuple):
@@ -80,8 +93,9 @@ class Frames:
         lines = gzip.decompress(classes.read_bytes()).decode().split("\n")
         kinds = [line.split() for line in lines]
         self._kinds = {word: kind for kind, *words in kinds if kind != LAND for word in words}
-        self._lands = {word.replace("_", " ") for kind, *words in kinds if kind == LAND
-                       for word in words}  # fmt: skip
+        self._lands = {
+            word.replace("_", " ") for kind, *words in kinds if kind == LAND for word in words
+        }
 
     def write(self, keywords: Sequence[str], contexts: Mapping[str, str]) -> str:
         """Return a clause without its period.

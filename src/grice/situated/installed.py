@@ -102,9 +102,13 @@ class FlairTagger:
                 for span in sentence.get_spans(self._entities.tag_type)
             ),
             tuple(
-                TaggedSpan(word.start_position, word.end_position, "NOUN",
-                           float(word.get_label(kind).score))
+                TaggedSpan(
+                    word.start_position,
+                    word.end_position,
+                    "NOUN",
+                    float(word.get_label(kind).score),
+                )
                 for word in sentence
                 if word.get_label(kind).value in NOUNS
             ),
-        )  # fmt: skip
+        )

@@ -91,8 +91,9 @@ def spice(
         run += [str(asked), "-cache", f"{folder}/cache", "-out", str(said), "-subset", "-silent"]
         # The jar looks for its libraries beside it.
         try:
-            done = subprocess.run(run, cwd=jar.resolve().parent, capture_output=True, check=False,
-                                  timeout=seconds)  # fmt: skip
+            done = subprocess.run(
+                run, cwd=jar.resolve().parent, capture_output=True, check=False, timeout=seconds
+            )
         except subprocess.TimeoutExpired as error:
             raise ModelError(_late(jar, "SPICE has not ended", seconds)) from error
         if done.returncode or not said.is_file():
@@ -135,9 +136,14 @@ class JavaMeteor:
             "-norm",
         ]
         self._program = subprocess.Popen(
-            run, cwd=jar.resolve().parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
-        )  # fmt: skip
+            run,
+            cwd=jar.resolve().parent,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+        )
 
     def __enter__(self) -> JavaMeteor:
         return self
@@ -198,11 +204,16 @@ def _sums(numbers: Sequence[float]) -> Floats:
     )  # output, reference
     chunks, ours, theirs = numbers[20:]
     whole = ours == mine and theirs == other and chunks == 1
-    return np.array([
-        *weighed, DELTA * (mine - mine_function) + (1 - DELTA) * mine_function,
-        DELTA * (other - other_function) + (1 - DELTA) * other_function,
-        0.0 if whole else chunks, (ours + theirs) / 2,
-    ], np.float64)  # fmt: skip
+    return np.array(
+        [
+            *weighed,
+            DELTA * (mine - mine_function) + (1 - DELTA) * mine_function,
+            DELTA * (other - other_function) + (1 - DELTA) * other_function,
+            0.0 if whole else chunks,
+            (ours + theirs) / 2,
+        ],
+        np.float64,
+    )
 
 
 def _late(jar: Path, what: str, seconds: float) -> str:

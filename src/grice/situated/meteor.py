@@ -80,11 +80,17 @@ def meteor_counts(output: str, reference: str) -> Floats:
     )
     if len(pairs) == len(mine) == len(other) and chunks == 1:
         chunks = 0
-    return np.array([
-        sum(worth * _weight(mine[i]) for i, _, worth in pairs),
-        sum(worth * _weight(other[j]) for _, j, worth in pairs),
-        sum(map(_weight, mine)), sum(map(_weight, other)), chunks, len(pairs),
-    ], np.float64)  # fmt: skip
+    return np.array(
+        [
+            sum(worth * _weight(mine[i]) for i, _, worth in pairs),
+            sum(worth * _weight(other[j]) for _, j, worth in pairs),
+            sum(map(_weight, mine)),
+            sum(map(_weight, other)),
+            chunks,
+            len(pairs),
+        ],
+        np.float64,
+    )
 
 
 def meteor(sums: Floats) -> Floats:
@@ -185,9 +191,12 @@ def _step(path: _Path, found: _Match, distance: int) -> _Path:
     last = path.matches[-1] if path.matches else None
     broken = last is not None and last.place != found.place - 1
     return _Path(
-        path.exact + (found.worth == EXACT), path.chunks + broken, distance,
-        path.used | {found.place}, (*path.matches, found),
-    )  # fmt: skip
+        path.exact + (found.worth == EXACT),
+        path.chunks + broken,
+        distance,
+        path.used | {found.place},
+        (*path.matches, found),
+    )
 
 
 def _worths(mine: str, other: str) -> tuple[float, ...]:

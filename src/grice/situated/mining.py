@@ -26,9 +26,16 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float32]
 
 __all__ = [
-    "RULES", "Refusal", "RuleSet", "Search", "alike", "alike_by", "alike_nearby", "mine_pairs",
+    "RULES",
+    "Refusal",
+    "RuleSet",
+    "Search",
+    "alike",
+    "alike_by",
+    "alike_nearby",
+    "mine_pairs",
     "refusal",
-]  # fmt: skip
+]
 
 THRESHOLD = 0.8
 FEWEST, MOST = 2, 5
@@ -83,9 +90,10 @@ def refusal(first: Marked, second: Marked, rules: str = "paper") -> Refusal | No
             if not wanted.every_label and entity.label not in CONTEXTS:
                 continue
             found = (
-                find_run(_content(entity.text), lemmas(text)) >= 0 if wanted.inflected
+                find_run(_content(entity.text), lemmas(text)) >= 0
+                if wanted.inflected
                 else entity.text.lower() in text.lower()
-            )  # fmt: skip
+            )
             if found:
                 return "shared entity"
     return None
@@ -163,16 +171,17 @@ def alike_nearby(
     if not count:
         return
     centres = _centres(vectors, count, seed)
-    near = np.concatenate([
-        np.argpartition(-(vectors[b : b + BLOCK] @ centres.T), min(probes, count) - 1, axis=1)[
-            :, :probes
+    near = np.concatenate(
+        [
+            np.argpartition(-(vectors[b : b + BLOCK] @ centres.T), min(probes, count) - 1, axis=1)[
+                :, :probes
+            ]
+            for b in range(0, len(vectors), BLOCK)
         ]
-        for b in range(0, len(vectors), BLOCK)
-    ])  # fmt: skip
-    own = np.concatenate([
-        (vectors[b : b + BLOCK] @ centres.T).argmax(axis=1)
-        for b in range(0, len(vectors), BLOCK)
-    ])  # fmt: skip
+    )
+    own = np.concatenate(
+        [(vectors[b : b + BLOCK] @ centres.T).argmax(axis=1) for b in range(0, len(vectors), BLOCK)]
+    )
     for cell in range(count):
         members = np.flatnonzero(own == cell)
         if not len(members):
@@ -197,10 +206,12 @@ def _centres(vectors: Array, count: int, seed: int, rounds: int = 4) -> Array:
     sample = vectors[rng.permutation(len(vectors))[: 40 * count]]
     centres = sample[:count].copy()
     for _ in range(rounds):
-        own = np.concatenate([
-            (sample[b : b + BLOCK] @ centres.T).argmax(axis=1)
-            for b in range(0, len(sample), BLOCK)
-        ])  # fmt: skip
+        own = np.concatenate(
+            [
+                (sample[b : b + BLOCK] @ centres.T).argmax(axis=1)
+                for b in range(0, len(sample), BLOCK)
+            ]
+        )
         sums = np.zeros_like(centres)
         np.add.at(sums, own, sample)
         norms = np.linalg.norm(sums, axis=1, keepdims=True)

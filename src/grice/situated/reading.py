@@ -51,8 +51,9 @@ def read_given(path: Path) -> list[Question | Statement]:
         elif found.question is not None and found.answer is not None:
             given.append(_question(name, found.question, found.answer, found.form))
         else:
-            raise RecordError("neither a statement nor a question with its answer",
-                              file=str(path), line=number)  # fmt: skip
+            raise RecordError(
+                "neither a statement nor a question with its answer", file=str(path), line=number
+            )
     if not given:
         raise InputError(f"{path}: no question and no statement in it")
     names = [one.id for one in given]

@@ -190,21 +190,25 @@ class Recomposer:
         filled = [self._assign(one, keywords) for one in fitting]
         filled = sorted(filled, key=lambda one: -one[0])[:READ]
         fluent = self._judge.judge([(text, text) for _, text in filled], [[]] * len(filled))
-        values = [score + float(np.log(said.fluency + 1e-6)) * 0.2
-                  for (score, _), said in zip(filled, fluent, strict=True)]  # fmt: skip
+        values = [
+            score + float(np.log(said.fluency + 1e-6)) * 0.2
+            for (score, _), said in zip(filled, fluent, strict=True)
+        ]
         return filled[int(np.argmax(values))][1]
 
     def _assign(self, template: Template, keywords: Sequence[str]) -> tuple[float, str]:
         """Return the best filling of a template, with the mean likeness of its keywords."""
-        likes = np.array([
+        likes = np.array(
             [
-                float(self._known[slot] @ self._known[word])
-                - (template.kinds[place] != self._kinds[word])
-                + (slot.lower() == word.lower())
-                for word in keywords
+                [
+                    float(self._known[slot] @ self._known[word])
+                    - (template.kinds[place] != self._kinds[word])
+                    + (slot.lower() == word.lower())
+                    for word in keywords
+                ]
+                for place, slot in enumerate(template.keywords)
             ]
-            for place, slot in enumerate(template.keywords)
-        ])  # fmt: skip
+        )
         places = range(len(keywords))
         best = max(permutations(places), key=lambda order: sum(likes[p, order[p]] for p in places))
         text = _substituted(template, [keywords[k] for k in best])

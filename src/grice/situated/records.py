@@ -19,9 +19,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "CONTEXTS", "Context", "Entity", "Marked", "MinedPair", "Output", "Question", "Sample",
-    "Statement", "context_of", "read_lines", "read_outputs", "read_records", "read_samples",
-]  # fmt: skip
+    "CONTEXTS",
+    "Context",
+    "Entity",
+    "Marked",
+    "MinedPair",
+    "Output",
+    "Question",
+    "Sample",
+    "Statement",
+    "context_of",
+    "read_lines",
+    "read_outputs",
+    "read_records",
+    "read_samples",
+]
 
 Context: TypeAlias = Literal["GEO", "TEMP"]
 CONTEXTS: dict[str, Context] = {"GPE": "GEO", "DATE": "TEMP", "TIME": "TEMP", "EVENT": "TEMP"}
@@ -163,8 +175,9 @@ def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
             yield decoder.decode(line)
         except msgspec.MsgspecError as error:
             fields = ", ".join(one.name for one in msgspec.structs.fields(kind) if one.required)
-            raise RecordError(f"{error}; a line needs {fields}", file=str(path), line=number) \
-                from error  # fmt: skip
+            raise RecordError(
+                f"{error}; a line needs {fields}", file=str(path), line=number
+            ) from error
 
 
 def read_samples(path: Path) -> list[Sample]:
@@ -180,13 +193,26 @@ def read_samples(path: Path) -> list[Sample]:
         if len(line.keywords) != len(line.keywords_pos) or not set(line.keywords_pos) <= {0, 1}:
             raise RecordError(
                 f"{len(line.keywords)} keywords with places {list(line.keywords_pos)}: each needs "
-                "its own, 0 or 1", file=str(path), line=number + 1, field="keywords_pos",
-            )  # fmt: skip
+                "its own, 0 or 1",
+                file=str(path),
+                line=number + 1,
+                field="keywords_pos",
+            )
         if not line.keywords:
             raise RecordError("no keyword", file=str(path), line=number + 1, field="keywords")
         name = str(number) if line.id is None else str(line.id)
-        samples.append(Sample(name, line.keywords, line.keywords_pos, line.statements,
-                              line.statement, line.ids, line.context, line.entities))  # fmt: skip
+        samples.append(
+            Sample(
+                name,
+                line.keywords,
+                line.keywords_pos,
+                line.statements,
+                line.statement,
+                line.ids,
+                line.context,
+                line.entities,
+            )
+        )
     _distinct(path, [sample.id for sample in samples])
     if not samples:
         raise InputError(f"{path}: no sample")

@@ -28,9 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["MEASURES", "Problem", "Row", "mean_of_samples", "problems_of", "score_outputs"]
 
 Problem: TypeAlias = Literal[
-    "no output", "no sentence", "one sentence", "more than two sentences", "missing keyword",
-    "keyword inside a longer word", "repeated keyword in the input", "no context in the input",
-]  # fmt: skip
+    "no output",
+    "no sentence",
+    "one sentence",
+    "more than two sentences",
+    "missing keyword",
+    "keyword inside a longer word",
+    "repeated keyword in the input",
+    "no context in the input",
+]
 
 PLAIN = ("match_first", "match_exclusive", "coverage")
 ORDERED = ("bleu4", "rouge2", "rouge_l", "meteor", "cider_d")
@@ -119,9 +125,12 @@ def problems_of(sample: Sample, output: str | None) -> tuple[Problem, ...]:
     count = len(split)
     if count != 2:
         problems.append(
-            "no sentence" if not count else "one sentence" if count == 1
+            "no sentence"
+            if not count
+            else "one sentence"
+            if count == 1
             else "more than two sentences"
-        )  # fmt: skip
+        )
     missing = match_keywords(output, sample.keywords, sample.keywords_pos).missing
     if missing:
         problems.append("missing keyword")
@@ -135,26 +144,35 @@ def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Cou
     """Return per measure what is summed over samples, shape ``(samples, sums)``."""
     columns: Columns = {}
     for reading in ("first", "exclusive"):
-        columns[f"match_{reading}"] = _one([
-            match_keywords(text, sample.keywords, sample.keywords_pos, reading=reading).value
+        columns[f"match_{reading}"] = _one(
+            [
+                match_keywords(text, sample.keywords, sample.keywords_pos, reading=reading).value
+                for sample, text in zip(samples, written, strict=True)
+            ]
+        )
+    columns["coverage"] = _one(
+        [
+            match_keywords(text, sample.keywords, sample.keywords_pos).coverage
             for sample, text in zip(samples, written, strict=True)
-        ])  # fmt: skip
-    columns["coverage"] = _one([
-        match_keywords(text, sample.keywords, sample.keywords_pos).coverage
-        for sample, text in zip(samples, written, strict=True)
-    ])  # fmt: skip
+        ]
+    )
     references = [sample.reference for sample in samples]
-    counts = {**_COUNTS, "meteor": meteor_sums,
-              "cider_d": _alone(CiderD([[reference] for reference in references]))}  # fmt: skip
+    counts = {
+        **_COUNTS,
+        "meteor": meteor_sums,
+        "cider_d": _alone(CiderD([[reference] for reference in references])),
+    }
     turned = [_turn(text) for text in written]
     for measure in ORDERED:
         count = counts[measure]
         value = _OF_SUMS.get(measure, _mean)
         mine = np.stack([count(*pair) for pair in zip(written, references, strict=True)])
-        other = np.stack([
-            mine[i] if text == written[i] else count(text, references[i])
-            for i, text in enumerate(turned)
-        ])  # fmt: skip
+        other = np.stack(
+            [
+                mine[i] if text == written[i] else count(text, references[i])
+                for i, text in enumerate(turned)
+            ]
+        )
         columns[measure] = mine
         better = value(other) > value(mine)
         columns[f"{measure}_best"] = np.where(better[:, None], other, mine)

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Generator
 
 __all__ = [
-    "GENERATOR_INPUT", "Clauses", "equal_up_to", "generate_statements", "to_statements",
+    "GENERATOR_INPUT",
+    "Clauses",
+    "equal_up_to",
+    "generate_statements",
+    "to_statements",
     "yes_no_statement",
-]  # fmt: skip
+]
 
 MAPPED = {"did": "does", "will": "would", "shall": "should", "may": "might", "had": "has"}
 SUPPORT = frozenset(("do", "does", "did"))

@@ -95,8 +95,11 @@ class Names:
 
     def spans(self, text: str, mark: str) -> list[tuple[int, int]]:
         """Return where names with a mark stand."""
-        return [(words[0].start(), words[-1].end()) for words, marks in self._runs(text)
-                if mark in marks]  # fmt: skip
+        return [
+            (words[0].start(), words[-1].end())
+            for words, marks in self._runs(text)
+            if mark in marks
+        ]
 
     def _runs(self, text: str) -> Iterator[tuple[list[re.Match[str]], set[str]]]:
         words = list(WORDS_AND_MARKS.finditer(text))
@@ -138,9 +141,13 @@ def token_features(
     for row, (start, end) in enumerate(places):
         piece = text[start:end]
         shapes[row, :6] = (
-            piece[:1].isupper(), piece.isupper() and len(piece) > 1, piece.isdigit(),
-            piece.isdigit() and len(piece) == 4, cased, start == 0,
-        )  # fmt: skip
+            piece[:1].isupper(),
+            piece.isupper() and len(piece) > 1,
+            piece.isdigit(),
+            piece.isdigit() and len(piece) == 4,
+            cased,
+            start == 0,
+        )
         marks, place = listed.get(start, ("", 0))
         for column, mark in enumerate(lists):
             if mark in marks:

@@ -33,9 +33,16 @@ FIRST = "the there a an in on it he she they this that these those one if"
 STARTERS = frozenset(FIRST.split())
 NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*")
 ENDS = (
-    ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"),
-    ("shes", "sh"), ("men", "man"), ("ies", "y"),
-)  # fmt: skip
+    ("s", ""),
+    ("ses", "s"),
+    ("ves", "f"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("men", "man"),
+    ("ies", "y"),
+)
 """WordNet's endings of plurals and what stands in their place."""
 
 

@@ -94,8 +94,9 @@ def from_brat(
             raise RecordError(
                 f"not a line of brat: {line[:80]!r}; a span is T1<TAB>Span START END<TAB>WORDS in "
                 f"one piece, a triplet R1<TAB>RELATION Arg1:T1 Arg2:T2",
-                file=file, line=number,
-            ) from None  # fmt: skip
+                file=file,
+                line=number,
+            ) from None
     beyond = min((spans[one][1][0] - 1 for one in latent if one in spans), default=len(text))
     kept, problems = [], []
     for index, (number, relation, first, second) in enumerate(links):
@@ -107,12 +108,14 @@ def from_brat(
         if not wrong:
             kept.append(
                 Annotated(
-                    head, relation, tail,
+                    head,
+                    relation,
+                    tail,
                     None if first in latent else head_at,
                     None if second in latent else tail_at,
                     first in latent or second in latent,
                 )
-            )  # fmt: skip
+            )
         elif invalid == "refuse":
             raise RecordError(wrong, file=file, line=number)
         else:

@@ -58,15 +58,21 @@ def _rule(between: str, kinds: str, relation: str, *, swapped: bool = False) -> 
 _ARTICLE = r"(?:the |my |a |an |our |their |his |her )?"
 _SUBJECT = r"(?:(?:i|you|we|they|he|she|it|that|this|there|maybe|i think|i guess) ?){0,3}"
 _RULES = (
-    _rule(rf"(?:just |mainly |only )?(?:because|cause|'cause|cuz|due to the fact that) {_SUBJECT}",
-          "ee", "Causes", swapped=True),
+    _rule(
+        rf"(?:just |mainly |only )?(?:because|cause|'cause|cuz|due to the fact that) {_SUBJECT}",
+        "ee",
+        "Causes",
+        swapped=True,
+    ),
     _rule(r"so that (?:i|we|you|they|he|she|it) (?:can |could )?", "ee", "MotivatedByGoal"),
-    _rule(rf"(?:and )?(?:so|that's why|that is why|which is why|therefore) {_SUBJECT}",
-          "ee", "Causes"),
+    _rule(
+        rf"(?:and )?(?:so|that's why|that is why|which is why|therefore) {_SUBJECT}", "ee", "Causes"
+    ),
     _rule(r"to|in order to", "ee", "MotivatedByGoal"),
     _rule(r"(?:used |made )?to|used for", "ue", "UsedFor"),
-    _rule(rf"(?:only )?if {_SUBJECT}|unless {_SUBJECT}|as long as {_SUBJECT}", "ee",
-          "HasPrerequisite"),
+    _rule(
+        rf"(?:only )?if {_SUBJECT}|unless {_SUBJECT}|as long as {_SUBJECT}", "ee", "HasPrerequisite"
+    ),
     _rule(rf"(?:and then|before|and after that) {_SUBJECT}", "ee", "Before"),
     _rule(rf"(?:right |just )?after {_SUBJECT}", "ee", "Before", swapped=True),
     _rule(rf"while {_SUBJECT}|at the same time as", "ee", "Simutaneous"),
@@ -75,7 +81,7 @@ _RULES = (
     _rule(rf"(?:at|in|inside|on) {_ARTICLE}", "lp", "AtLocation"),
     _rule(r"(?:is|was|are|were) (?:an?|one of the) (?:kind of )?", "tt", "IsA"),
     _rule(rf"but {_SUBJECT}", "wn", "ObstructedBy"),
-)  # fmt: skip
+)
 """Kinds of both in the order of the text: event, thing, moment, wish, denial, place, what is
 located, what is used."""
 

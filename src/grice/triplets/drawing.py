@@ -29,10 +29,16 @@ LANE = 16.0
 """Space between two arcs that pass the same row."""
 
 COLOURS = {
-    "Causal": "#b3261e", "Intentional": "#33567f", "Attribution": "#5b6b1f",
-    "Conditional": "#8a5a00", "Temporal": "#5d3f9e", "Spatial": "#00695c", "Social": "#ad1457",
-    "Comparison": "#555555", "Other": "#555555",
-}  # fmt: skip
+    "Causal": "#b3261e",
+    "Intentional": "#33567f",
+    "Attribution": "#5b6b1f",
+    "Conditional": "#8a5a00",
+    "Temporal": "#5d3f9e",
+    "Spatial": "#00695c",
+    "Social": "#ad1457",
+    "Comparison": "#555555",
+    "Other": "#555555",
+}
 OTHER = "Other"
 
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:74rem;

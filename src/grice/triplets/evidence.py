@@ -91,8 +91,9 @@ class LinkExtractor:
 def _conversation(exchange: Exchange, kinds: Sequence[Kind]) -> Conversation:
     """Return a reply behind the turn before it; what cannot be read is empty."""
     before = exchange.previous if "pair" in kinds else ""
-    texts = [text[:CHARACTERS] if not_english(text) is None else "" for text in (before,
-             exchange.reply)]  # fmt: skip
+    texts = [
+        text[:CHARACTERS] if not_english(text) is None else "" for text in (before, exchange.reply)
+    ]
     return Conversation("", tuple(Turn("", text) for text in texts))
 
 
@@ -110,10 +111,12 @@ def _extraction(
     own = sum(event.turn == REPLY for event in found.events)
     cut = any(len(text) > CHARACTERS for text in (exchange.reply, exchange.previous))
     return Extraction(
-        tuple(triples.values()), len(found.events), own,
+        tuple(triples.values()),
+        len(found.events),
+        own,
         "" if triples else "no two events are linked" if own else "no event was found in the reply",
         ("truncated",) if cut else (),
-    )  # fmt: skip
+    )
 
 
 def _triple(link: Link, talk: Conversation, exchange: Exchange) -> ExtractedTriple | None:
@@ -130,10 +133,15 @@ def _triple(link: Link, talk: Conversation, exchange: Exchange) -> ExtractedTrip
         if allowed([candidate])[0, column]:
             texts = worded(candidate, relation)
             return ExtractedTriple(
-                head=texts[0], relation=relation, tail=texts[1], confidence=link.confidence,
-                kind=candidate.kind, head_place=candidate.head.place,
-                tail_place=candidate.tail.place, whole=bool(are_whole([candidate])[0, column]),
-            )  # fmt: skip
+                head=texts[0],
+                relation=relation,
+                tail=texts[1],
+                confidence=link.confidence,
+                kind=candidate.kind,
+                head_place=candidate.head.place,
+                tail_place=candidate.tail.place,
+                whole=bool(are_whole([candidate])[0, column]),
+            )
     return None
 
 

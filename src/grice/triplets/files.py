@@ -128,9 +128,10 @@ def read_dialogues(
                 raise RecordError(wrong, file=str(path), line=number, field=f"triplets[{index}]")
             problems.append(Problem(row.id, index, wrong))
         found.append(
-            Dialogue(row.id, row.source, row.fold, row.utterances, tuple(kept), row.context,
-                     row.appended)
-        )  # fmt: skip
+            Dialogue(
+                row.id, row.source, row.fold, row.utterances, tuple(kept), row.context, row.appended
+            )
+        )
     return ReadDialogues(found, problems)
 
 
@@ -141,11 +142,26 @@ def known_relations() -> frozenset[str]:
 
 
 DROPPED = (
-    "RelatedTo", "HasContext", "NotHasPrerequisite", "ReceivesAction", "NotSocialRule",
-    "CreatedBy", "NotShould", "NotHasA", "NotCapableOf", "NotUsedFor", "NotMannerOf", "MadeOf",
-    "SymbolOf", "NotAtLocation", "NotSimilarTo", "NotDefinedAs", "NotLocationOfAction",
-    "NotObstructedBy", "NotBefore",
-)  # fmt: skip
+    "RelatedTo",
+    "HasContext",
+    "NotHasPrerequisite",
+    "ReceivesAction",
+    "NotSocialRule",
+    "CreatedBy",
+    "NotShould",
+    "NotHasA",
+    "NotCapableOf",
+    "NotUsedFor",
+    "NotMannerOf",
+    "MadeOf",
+    "SymbolOf",
+    "NotAtLocation",
+    "NotSimilarTo",
+    "NotDefinedAs",
+    "NotLocationOfAction",
+    "NotObstructedBy",
+    "NotBefore",
+)
 """Raw labels that take no part in any experiment: 64 triplets of the paper's 153 "Others"."""
 
 
@@ -205,11 +221,17 @@ def dump_dialogue(dialogue: Dialogue) -> str:
         "context": dialogue.context,
         "appended": dialogue.appended,
         "triplets": [
-            [one.head, one.relation, one.tail, list(one.head_at or ABSENT),
-             list(one.tail_at or ABSENT), int(one.latent)]
+            [
+                one.head,
+                one.relation,
+                one.tail,
+                list(one.head_at or ABSENT),
+                list(one.tail_at or ABSENT),
+                int(one.latent),
+            ]
             for one in dialogue.triplets
         ],
-    }  # fmt: skip
+    }
     return to_json(record)
 
 
@@ -251,9 +273,20 @@ def read_items(path: Path) -> list[Item]:
         except msgspec.MsgspecError as error:
             raise RecordError(str(error), file=str(path), line=number) from None
         items.append(
-            Item(row.d, row.i, row.h, row.r, row.t, row.hl, row.tl, row.qa, row.mcq, row.mcq0,
-                 row.label)
-        )  # fmt: skip
+            Item(
+                row.d,
+                row.i,
+                row.h,
+                row.r,
+                row.t,
+                row.hl,
+                row.tl,
+                row.qa,
+                row.mcq,
+                row.mcq0,
+                row.label,
+            )
+        )
     return items
 
 
@@ -277,10 +310,17 @@ class Negative(NamedTuple):
 def read_negatives(path: Path) -> list[Negative]:
     """Return the frozen negatives of a table, whose columns are those of :class:`Negative`."""
     return [
-        Negative(row["dialogue"], int(row["i"]), row["strategy"], row["h"], row["r"], row["t"],
-                 row["train"] == "1")
+        Negative(
+            row["dialogue"],
+            int(row["i"]),
+            row["strategy"],
+            row["h"],
+            row["r"],
+            row["t"],
+            row["train"] == "1",
+        )
         for row in read_table(path)
-    ]  # fmt: skip
+    ]
 
 
 def read_table(path: Path) -> list[Mapping[str, str]]:

@@ -186,9 +186,11 @@ def _links(
     if not pairs:
         return []
     sides = Sides(
-        layout_of(joined.text), [joined.text[a:b] for a, b in places], places,
+        layout_of(joined.text),
+        [joined.text[a:b] for a, b in places],
+        places,
         np.asarray([reading.vector(place) for place in places], np.float32),
-    )  # fmt: skip
+    )
     numbers = models.links(sides, pairs)
     links = [
         link
@@ -221,14 +223,34 @@ def candidates_of(
 
 
 KINDS = {
-    "IsA": "tt", "HasA": "tt", "AtLocation": "?t", "LocatedNear": "tt", "UsedFor": "t?",
-    "CapableOf": "te", "Desires": "t?", "HasProperty": "t?", "MannerOf": "ee",
-    "HasSubevent": "ee", "Causes": "e?", "CausesDesire": "?e", "Implies": "e?",
-    "HasPrerequisite": "e?", "MotivatedByGoal": "ee", "ObstructedBy": "e?", "SocialRule": "e?",
-    "Before": "ee", "HappensIn": "?t", "Simutaneous": "ee", "NotCauses": "e?",
-    "NotCausesDesire": "?e", "NotImplies": "e?", "NotMotivatedByGoal": "ee",
-    "NotHasProperty": "t?", "NotIsA": "tt", "DependsOn": "??",
-}  # fmt: skip
+    "IsA": "tt",
+    "HasA": "tt",
+    "AtLocation": "?t",
+    "LocatedNear": "tt",
+    "UsedFor": "t?",
+    "CapableOf": "te",
+    "Desires": "t?",
+    "HasProperty": "t?",
+    "MannerOf": "ee",
+    "HasSubevent": "ee",
+    "Causes": "e?",
+    "CausesDesire": "?e",
+    "Implies": "e?",
+    "HasPrerequisite": "e?",
+    "MotivatedByGoal": "ee",
+    "ObstructedBy": "e?",
+    "SocialRule": "e?",
+    "Before": "ee",
+    "HappensIn": "?t",
+    "Simutaneous": "ee",
+    "NotCauses": "e?",
+    "NotCausesDesire": "?e",
+    "NotImplies": "e?",
+    "NotMotivatedByGoal": "ee",
+    "NotHasProperty": "t?",
+    "NotIsA": "tt",
+    "DependsOn": "??",
+}
 """What a relation's head and tail can be: an event, a thing, or either."""
 
 LONGEST_TURN = 600
@@ -248,9 +270,15 @@ def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]
 
 
 def _chosen(
-    name: str, joined: Joined, sides: Sides, pairs: Sequence[tuple[int, int]], numbers: Array,
-    stretches: Sequence[SpanCandidate], models: TripletModels, least: float | None,
-) -> list[Link]:  # fmt: skip
+    name: str,
+    joined: Joined,
+    sides: Sides,
+    pairs: Sequence[tuple[int, int]],
+    numbers: Array,
+    stretches: Sequence[SpanCandidate],
+    models: TripletModels,
+    least: float | None,
+) -> list[Link]:
     # Each relation has its own level, so that links of different ones can be compared.
     odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
     likely = _log_softmax(numbers[:, 2])
@@ -277,10 +305,16 @@ def _chosen(
             continue  # what a thing is, has, is for or where it is stands in one turn
         found.append(
             Link(
-                name, sides.spans[pair[0]], relations[place], sides.spans[pair[1]],
-                heads, tails, round(confidence, 4), cued,
+                name,
+                sides.spans[pair[0]],
+                relations[place],
+                sides.spans[pair[1]],
+                heads,
+                tails,
+                round(confidence, 4),
+                cued,
             )
-        )  # fmt: skip
+        )
     return found
 
 

@@ -73,14 +73,24 @@ get got go like just do one two first all
 """
 _EMPTY = frozenset(_SAY_NOTHING.split())
 _LIGHT = (
-    _EMPTY | ADVERBS | AUXILIARIES | BE | DEGREES | DETERMINERS | INDEFINITE | PREPOSITIONS
-    | QUESTIONS | THINGS
+    _EMPTY
+    | ADVERBS
+    | AUXILIARIES
+    | BE
+    | DEGREES
+    | DETERMINERS
+    | INDEFINITE
+    | PREPOSITIONS
+    | QUESTIONS
+    | THINGS
     | frozenset(_NAMES_NOTHING.split())
-)  # fmt: skip
+)
 """Words that name neither what happens nor who or what it happens to."""
-_ASKS = re.compile(r"(?:do|does|did|are|is|was|were|have|has|can|could|would|will)\s+(?:i|you|we|"
-                   r"they|he|she|it|that|this|there|the)\b|(?:what|how|why|who|where)\b",
-                   re.IGNORECASE)  # fmt: skip
+_ASKS = re.compile(
+    r"(?:do|does|did|are|is|was|were|have|has|can|could|would|will)\s+(?:i|you|we|"
+    r"they|he|she|it|that|this|there|the)\b|(?:what|how|why|who|where)\b",
+    re.IGNORECASE,
+)
 
 
 class Joined(NamedTuple):

@@ -46,9 +46,20 @@ ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""
 
 CUES = (
-    "question", "negated", "modal", "wish", "past", "state", "feeling", "liking", "judged",
-    "exclaimed", "purpose", "derived", "new",
-)  # fmt: skip
+    "question",
+    "negated",
+    "modal",
+    "wish",
+    "past",
+    "state",
+    "feeling",
+    "liking",
+    "judged",
+    "exclaimed",
+    "purpose",
+    "derived",
+    "new",
+)
 LEADS = {
     "because": ("because", "cause", "cuz", "since", "as"),
     "so": ("so", "so that", "therefore"),
@@ -73,13 +84,13 @@ class Candidate(NamedTuple):
         return "single" if self.head.own and self.tail.own else "pair"
 
 
-def candidates(said: Sequence[EventMention], kinds: Sequence[Kind]) -> list[Candidate]:
+def candidates(mentions: Sequence[EventMention], kinds: Sequence[Kind]) -> list[Candidate]:
     """Return the ordered pairs of different events of which the reply says at least one.
 
     A head is something that happens, not a mood, neither event is cut off, and neither says only
     what the other does.
     """
-    whole = [(item, _content(item.event)) for item in said if "cut off" not in item.cues]
+    whole = [(item, _content(item.event)) for item in mentions if "cut off" not in item.cues]
     pairs = [
         Candidate(head, tail)
         for (head, first), (tail, second) in permutations(whole, 2)
@@ -245,17 +256,35 @@ def _felt(tail: str) -> str:
 
 
 _NAMES = [
-    "one", "pair", "head before", "tail before", "adjacent", "distance",
+    "one",
+    "pair",
+    "head before",
+    "tail before",
+    "adjacent",
+    "distance",
     *(f"forward {name}" for name in (*LEADS, "same sentence", "new sentence")),
     *(f"backward {name}" for name in (*LEADS, "same sentence", "new sentence")),
     *(f"head {cue}" for cue in CUES),
     *(f"tail {cue}" for cue in CUES),
-    "same subject", "other subject", "head thing", "tail thing", "head third", "tail third",
-    "head confidence", "tail confidence", "head words", "tail words", "head vague", "tail vague",
-    "question before", "last and first", "head names other", "tail names other",
+    "same subject",
+    "other subject",
+    "head thing",
+    "tail thing",
+    "head third",
+    "tail third",
+    "head confidence",
+    "tail confidence",
+    "head words",
+    "tail words",
+    "head vague",
+    "tail vague",
+    "question before",
+    "last and first",
+    "head names other",
+    "tail names other",
     *(f"head after {name}" for name in LEADS),
     *(f"tail after {name}" for name in LEADS),
-]  # fmt: skip
+]
 FEATURES = tuple(_NAMES)
 """Names of the columns of :func:`features`."""
 _COLUMN = {name: i for i, name in enumerate(FEATURES)}
@@ -273,12 +302,12 @@ def features(pairs: Sequence[Candidate], counts: tuple[int, int]) -> NDArray[np.
     # An event stands in many pairs: what it says by itself is read once a role.
     alone: dict[tuple[str, Place], dict[int, float]] = {}
     for row, pair in zip(rows, pairs, strict=True):
-        said = dict(_together(pair, counts))
+        values = dict(_together(pair, counts))
         for role, item in (("head", pair.head), ("tail", pair.tail)):
             if (role, item.place) not in alone:
                 alone[role, item.place] = dict(_alone(role, item))
-            said |= alone[role, item.place]
-        row[list(said)] = list(said.values())
+            values |= alone[role, item.place]
+        row[list(values)] = list(values.values())
     return rows
 
 
@@ -312,21 +341,22 @@ def _together(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[i
         yield _COLUMN["other subject"], 1.0
 
 
-def _alone(role: str, said: EventMention) -> Iterator[tuple[int, float]]:
+def _alone(role: str, mention: EventMention) -> Iterator[tuple[int, float]]:
     """Yield columns and values of what an event says as ``head`` or ``tail``."""
-    yield from ((_COLUMN[f"{role} {cue}"], 1.0) for cue in CUES if cue in said.cues)
-    yield _COLUMN[f"{role} confidence"], said.confidence
-    words = [word for word in said.event.words if isinstance(word, str)]
+    yield from ((_COLUMN[f"{role} {cue}"], 1.0) for cue in CUES if cue in mention.cues)
+    yield _COLUMN[f"{role} confidence"], mention.confidence
+    words = [word for word in mention.event.words if isinstance(word, str)]
     yield _COLUMN[f"{role} words"], min(12, len(words)) / 6
     if _VAGUE & set(words):
         yield _COLUMN[f"{role} vague"], 1.0
-    if said.lead in _LEAD:
-        yield _COLUMN[f"{role} after {_LEAD[said.lead]}"], 1.0
-    if said.event.subject == "thing":
+    if mention.lead in _LEAD:
+        yield _COLUMN[f"{role} after {_LEAD[mention.lead]}"], 1.0
+    if mention.event.subject == "thing":
         yield _COLUMN[f"{role} thing"], 1.0
     if any(
-        isinstance(word, Mention) and word.party != said.event.subject for word in said.event.words
+        isinstance(word, Mention) and word.party != mention.event.subject
+        for word in mention.event.words
     ):
         yield _COLUMN[f"{role} names other"], 1.0
-    if said.event.subject == "other":
+    if mention.event.subject == "other":
         yield _COLUMN[f"{role} third"], 1.0

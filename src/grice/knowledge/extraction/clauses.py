@@ -372,8 +372,9 @@ def _exclaimed(
             continue
         felt.add(feeling)
         event = Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
-        place = Place(turn, found.start() + len(found[0]) - len(found[0].lstrip(" .!?,")),
-                      found.end())  # fmt: skip
+        place = Place(
+            turn, found.start() + len(found[0]) - len(found[0].lstrip(" .!?,")), found.end()
+        )
         yield EventMention(event, place, 0, "", frozenset({"feeling", "exclaimed", "derived"}), 1.0)
 
 

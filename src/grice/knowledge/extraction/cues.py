@@ -167,8 +167,8 @@ class CueExtractor:
         check_kinds(kinds)
         bound = self.least if least is None else least
         return [
-            self._read(exchange, said, cut, kinds, bound)
-            for exchange, (said, cut) in zip(
+            self._read(exchange, mentions, cut, kinds, bound)
+            for exchange, (mentions, cut) in zip(
                 exchanges, mentions_in(exchanges, self._tagger, kinds), strict=True
             )
         ]
@@ -176,20 +176,20 @@ class CueExtractor:
     def _read(
         self,
         exchange: Exchange,
-        said: Sequence[EventMention],
+        mentions: Sequence[EventMention],
         cut: bool,  # noqa: FBT001
         kinds: Sequence[Kind],
         least: float,
     ) -> Extraction:
         flags = ("truncated",) if cut else ()
-        own = sum(item.own for item in said)
+        own = sum(item.own for item in mentions)
         if not own:
             foreign = not_english(exchange.reply)
             if foreign is not None:
                 return Extraction(reason=f"the reply {foreign}")
             reason = "no event was found in the reply"
-            return Extraction(events=len(said), reason=reason, flags=flags)
-        best = self._best(said, kinds)
+            return Extraction(events=len(mentions), reason=reason, flags=flags)
+        best = self._best(mentions, kinds)
         confidences = self._confidences(best)
         chosen = sorted(
             (
@@ -200,14 +200,14 @@ class CueExtractor:
             key=lambda triple: -triple.confidence,
         )
         reason = "" if chosen else "no two events are related"
-        return Extraction(tuple(chosen), len(said), own, reason, flags)
+        return Extraction(tuple(chosen), len(mentions), own, reason, flags)
 
-    def _best(self, said: Sequence[EventMention], kinds: Sequence[Kind]) -> list[_Best]:
-        pairs = candidates(said, kinds)
+    def _best(self, mentions: Sequence[EventMention], kinds: Sequence[Kind]) -> list[_Best]:
+        pairs = candidates(mentions, kinds)
         if not pairs:
             return []
-        own = sum(item.own for item in said)
-        scores = self._weights.product(features(pairs, (len(said) - own, own)))
+        own = sum(item.own for item in mentions)
+        scores = self._weights.product(features(pairs, (len(mentions) - own, own)))
         fitting, whole = allowed(pairs), are_whole(pairs)
         # Two events often fit as well one way round as the other: of equals the first is taken, and
         # rounding in the last bits must not say which are equal.
@@ -260,7 +260,7 @@ def mentions_in(
 def _said(
     exchange: Exchange, spans: Mapping[str, tuple[TaggedSpan, ...]], kinds: Sequence[Kind]
 ) -> tuple[list[EventMention], bool]:
-    said: list[EventMention] = []
+    mentions: list[EventMention] = []
     cut = False
     speaker = "responder" if exchange.same_speaker else "previous"
     turns = [(exchange.previous, "previous", speaker), (exchange.reply, "reply", "responder")]
@@ -271,8 +271,8 @@ def _said(
         found = spans[text]
         read = event_mentions(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
         cut |= len(whole) > CHARACTERS or len(found) > EVENTS or len(read) > CLAUSES
-        said += read[:CLAUSES]
-    return said, cut
+        mentions += read[:CLAUSES]
+    return mentions, cut
 
 
 def not_english(text: str) -> str | None:
@@ -295,11 +295,19 @@ def _is_known(word: str) -> bool:
 
 
 _COMMON = (
-    ADVERBS | AFTER_OBJECT | AUXILIARIES | CLAUSE_STARTS | DEGREES | DETERMINERS | NOT_VERBS
-    | PREPOSITIONS | QUESTIONS | THINGS
+    ADVERBS
+    | AFTER_OBJECT
+    | AUXILIARIES
+    | CLAUSE_STARTS
+    | DEGREES
+    | DETERMINERS
+    | NOT_VERBS
+    | PREPOSITIONS
+    | QUESTIONS
+    | THINGS
     | {"are", "didn", "doesn", "don", "haven", "isn", "ll", "or", "re", "ve", "wasn", "who"}
     | {"else", "myself", "yourself", "oh", "ok", "okay", "yeah", "yes", "hi", "hello", "wow"}
-)  # fmt: skip
+)
 
 
 def read_cues(path: Path) -> Cues:

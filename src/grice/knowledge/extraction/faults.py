@@ -37,14 +37,48 @@ _LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS |
 _OTHER: dict[Party, Party] = {"responder": "previous", "previous": "responder"}
 _REFLEXIVE = re.compile(r"sel(?:f|ves)\b", re.IGNORECASE)
 _INCOMPLETE = frozenset(
-    ("becomes", "brings", "does", "feels", "gets", "gives", "has", "is", "keeps", "lets", "likes",
-     "makes", "means", "needs", "puts", "says", "seems", "takes", "thinks", "tries", "wants")
-)  # fmt: skip
+    (
+        "becomes",
+        "brings",
+        "does",
+        "feels",
+        "gets",
+        "gives",
+        "has",
+        "is",
+        "keeps",
+        "lets",
+        "likes",
+        "makes",
+        "means",
+        "needs",
+        "puts",
+        "says",
+        "seems",
+        "takes",
+        "thinks",
+        "tries",
+        "wants",
+    )
+)
 """Verbs that say nothing without what they ask for."""
 _VAGUE = frozenset(
-    ("blames", "enjoys", "goes", "guesses", "hates", "hopes", "looks", "loves", "maintains",
-     "sounds", "supposes", "used", "wishes")
-)  # fmt: skip
+    (
+        "blames",
+        "enjoys",
+        "goes",
+        "guesses",
+        "hates",
+        "hopes",
+        "looks",
+        "loves",
+        "maintains",
+        "sounds",
+        "supposes",
+        "used",
+        "wishes",
+    )
+)
 """Verbs that say little without it."""
 _LEADS_ON = frozenset({"to", "than", "as", "of", "about", "for", "with", "the", "a", "and"})
 """Last words after which something is missing: "PersonX hears about"."""
