@@ -50,7 +50,7 @@ def page(data: Path) -> str:
         data: Folder of the data sets.
     """
     runs = read_runs(RUNS)
-    parts = [HEAD, *_cells(runs), *_labels(read_chats(data)), *_overlap(data), *_floors(runs)]
+    parts = [HEAD, *_cells(runs), *_labels(read_chats(data)), *_overlap(data), *_baselines(runs)]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -145,21 +145,21 @@ def _overlap(data: Path) -> Iterator[str]:
     yield "\nSee it: `python docs/errata.py --data DIR`, which counts this.\n"
 
 
-def _floors(runs: Sequence[Run]) -> Iterator[str]:
-    yield "## Best printed figures that are not surely above a trivial floor\n"
+def _baselines(runs: Sequence[Run]) -> Iterator[str]:
+    yield "## Best printed figures that are not surely above a trivial baseline\n"
     yield (
         "Columns of ten items or more in which the interval of the best printed metric over a "
-        "floor that knows nothing of dialogue holds zero, even if the two largely agree (Zou "
+        "baseline that knows nothing of dialogue holds zero, even if the two largely agree (Zou "
         "2007, 95 %).\n"
     )
-    yield "| bench | table | column | n | best printed | floor |"
+    yield "| bench | table | column | n | best printed | baseline |"
     yield "|---|---|---|---|---|---|"
     for run in runs:
         for win in run.wins:
-            if win.over_floor == "no" and win.floor_value is not None and win.n >= FEW:
+            if win.over_baseline == "no" and win.baseline_value is not None and win.n >= FEW:
                 yield (
                     f"| {run.bench} | {win.table} | {win.measure} on {win.on} | {win.n:,} | "
-                    f"{win.best} {win.published:g} | {win.floor} {win.floor_value:.3f} |"
+                    f"{win.best} {win.published:g} | {win.baseline} {win.baseline_value:.3f} |"
                 )
     count = sum(len(run.wins) for run in runs)
     sure = sum(win.over_second == "yes" for run in runs for win in run.wins)

@@ -109,7 +109,7 @@ def _table(run: Run, table: str) -> Iterator[str]:
 
 def _line(figure: Figure) -> str:
     name = _cell(figure.row)
-    name = f"*{name}*" if figure.kind == "floor" else name
+    name = f"*{name}*" if figure.kind == "baseline" else name
     name = f"**{name}**" if figure.kind == "ours" else name
     if figure.beside:
         name += f" beside {_cell(figure.beside)}"
@@ -146,12 +146,12 @@ def _wins(run: Run) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for win in run.wins:
         rest = f"{win.survives} of {win.rows}" + (f", {win.open} open" if win.open else "")
-        floor = "" if win.floor_value is None else (
-            f"{win.over_floor}: {win.floor} {_number(win.floor_value)}")  # fmt: skip
+        baseline = "" if win.baseline_value is None else (
+            f"{win.over_baseline}: {win.baseline} {_number(win.baseline_value)}")  # fmt: skip
         yield (
             f"| {_cell(win.table)}: {win.measure} on {_cell(win.on)} | {win.n} | "
             f"{_cell(win.best)} | {win.published:g} | {win.over_second}: {_cell(win.second)} | "
-            f"{rest} | {floor} |"
+            f"{rest} | {baseline} |"
         )
     yield ""
 

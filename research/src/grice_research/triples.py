@@ -161,7 +161,7 @@ SCORERS: dict[str, Scorer] = {
     "relation_rate": _relation_rate,
 }
 """Scorers of triples by name: the alternatives, what the metric ``commonsense`` gives a triple it
-has read (under two names), and two floors, of which the last reads no text."""
+has read (under two names), and two trivial baselines, of which the last reads no text."""
 
 AREAS = ("AUC", "AUC, mean over relations")
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from grice.graphs.judges import GraphJudges
     from grice.graphs.samples import Sample, Stance
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 TITLE = "Explanation graphs (ExplaGraphs, dev)"
 PAPER = (
@@ -74,16 +74,16 @@ class _System(NamedTuple):
     why: str = ""
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield every measure of every system on the 398 dev rows.
 
     Raises:
         InputError: If the data folder or the models are not there.
     """
-    folder = shop.folder / "explagraphs"
+    folder = context.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
-    judges: GraphJudges = shop.models().open(MODEL)  # type: ignore[assignment]
-    stamp = shop.models().fingerprint(MODEL)
+    judges: GraphJudges = context.models().open(MODEL)  # type: ignore[assignment]
+    stamp = context.models().fingerprint(MODEL)
     kept: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
         answered = [sample for sample in samples if sample.id in system.predictions]
@@ -123,15 +123,17 @@ def _systems(
         for name in RELEASED
     }
     stances = {one.id: one.stance for one in released[RELEASED[0]].values()}
-    yield _System("nonsense", "floor", _chains(samples, stances), "with released stances")
+    yield _System("nonsense", "baseline", _chains(samples, stances), "with released stances")
     guessed = {one.id: word_polarity(one.belief, one.argument) for one in samples}
-    yield _System("polarity only", "floor", _chains(samples, guessed), "on the nonsense chain")
+    yield _System("polarity only", "baseline", _chains(samples, guessed), "on the nonsense chain")
     for name, predictions in released.items():
         yield _System(name, "printed", predictions)
     gold = {
         one.id: Prediction(one.id, one.stance, one.graphs[0]) for one in samples if one.stance
     }  # fmt: skip
-    yield _System("gold graphs", "floor", gold, "what people wrote: a ceiling, no floor")
+    yield _System(
+        "gold graphs", "baseline", gold, "what people wrote: an upper bound, no trivial baseline"
+    )
 
 
 def _chains(
@@ -163,7 +165,7 @@ def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
 def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
     right = [float(graph_polarity(one.graphs[0]) == one.stance) for one in samples]
     yield Row(row="polarity of the gold graph", measure="sa", found=_mean(right, samples),
-              kind="floor", why="how far the form of a graph gives its stance away")  # fmt: skip
+              kind="baseline", why="how far the form of a graph gives its stance away")  # fmt: skip
 
 
 def _stances(samples: Sequence[Sample], judges: GraphJudges, stamp: str) -> Iterator[Row]:

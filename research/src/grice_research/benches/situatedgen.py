@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from grice.situated.contrast import ContrastHead
     from grice.situated.models import ContextModels, ContrastModels
     from grice.situated.tagger import Tagger
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 TITLE = "Contrasting sentences of place and time (SituatedGen)"
 PAPER = (
@@ -69,22 +69,22 @@ T5_LARGE = {
 """Printed for T5-large on the paper's test set; CIDEr on a scale of 0 to 1."""
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
-    """Yield the floors, the reference, the embedded baseline, and the steps of the pipeline."""
-    samples = read_samples(shop.folder / "situatedgen" / "test.jsonl.gz")
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield trivial baselines, the reference, the embedded baseline, the steps of the pipeline."""
+    samples = read_samples(context.folder / "situatedgen" / "test.jsonl.gz")
     version = (
         f"the released test split has {len(samples):,} of the paper's {PRINTED_PAIRS:,} pairs, of "
         "a later version: not comparable one to one"
     )
-    for row in _rows_of(shop, samples):
+    for row in _rows_of(context, samples):
         yield msgspec.structs.replace(row, why="; ".join(filter(None, (row.why, version))))
 
 
-def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
-    folder = shop.folder / "situatedgen"
-    models = shop.models()
+def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Row]:
+    folder = context.folder / "situatedgen"
+    models = context.models()
     try:
-        context = cast("ContextModels", models.open("bundle:context"))
+        context_models = cast("ContextModels", models.open("bundle:context"))
         contrast = cast("ContrastModels", models.open("bundle:situated"))
     except BundleError as error:
         raise InputError(str(error)) from error
@@ -93,11 +93,11 @@ def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
     stamp = models.fingerprint("bundle:situated")
     written: dict[str, tuple[Kind, list[str]]] = {
         "reference": ("ours", [one.reference for one in samples]),
-        "halved keywords": ("floor", [halved(one.keywords) for one in samples]),
-        "swapped reference": ("floor", [swapped(one) or one.reference for one in samples]),
+        "halved keywords": ("baseline", [halved(one.keywords) for one in samples]),
+        "swapped reference": ("baseline", [swapped(one) or one.reference for one in samples]),
         "embedded": (
             "ours",
-            contrast.recomposer(context.tagger).generate([one.keywords for one in samples]),
+            contrast.recomposer(context_models.tagger).generate([one.keywords for one in samples]),
         ),
     }
     figures: list[Row] = []
@@ -107,29 +107,29 @@ def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
         yield from rows
     yield from _ranking(figures)
     yield from _swaps(samples, contrast.judge, stamp)
-    yield from _steps(folder, context, models.fingerprint("bundle:context"))
-    yield from _mined(folder, context.tagger, contrast, models.fingerprint("bundle:context"))
+    yield from _steps(folder, context_models, models.fingerprint("bundle:context"))
+    yield from _mined(folder, context_models.tagger, contrast, models.fingerprint("bundle:context"))
 
 
 def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
-    """Yield for each score in how many of the pairs of an honest system and a floor it is right.
+    """Yield for each score how often it ranks an honest system above a trivial baseline.
 
-    Right is an honest system (the references, the baseline) above a floor (halved keywords,
-    references with their contexts exchanged).
+    Honest are the references and the embedded baseline; trivial are halved keywords and references
+    with their contexts exchanged. A figure is the proportion of such pairs that are in this order.
     """
     measured = [row for row in figures if row.found is not None]
     for measure_name in dict.fromkeys(row.measure for row in measured):
         rows = [row for row in measured if row.measure == measure_name]
         values = {row.row: cast("Estimate", row.found) for row in rows}
         pairs = [
-            values[one.row].value > values[floor.row].value
+            values[one.row].value > values[baseline.row].value
             for one in rows if one.kind == "ours"
-            for floor in rows if floor.kind == "floor"
+            for baseline in rows if baseline.kind == "baseline"
         ]  # fmt: skip
         order = sorted(values, key=lambda name: -values[name].value)
         found = Estimate(
             sum(pairs) / len(pairs), None, None, 0.95, values[order[0]].n,
-            "share of pairs of an honest system and a floor, the honest one above",
+            "share of pairs of an honest system and a trivial baseline, the honest one above",
             note="an order of four figures has no interval; theirs are in their rows",
         )  # fmt: skip
         why = " > ".join(f"{name} {values[name].value:.3f}" for name in order)
@@ -187,7 +187,7 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, stamp: str) -> Iterat
                   why="0.5 is chance", signature=stamp)  # fmt: skip
 
 
-def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
+def _steps(folder: Path, context_models: ContextModels, stamp: str) -> Iterator[Row]:
     """Yield how far each step of the pipeline agrees with the released data."""
     rows = {name: list(rows_of(statements_file(folder, name))) for name in SOURCES}
     turned: dict[str, str] = {}
@@ -199,7 +199,7 @@ def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
             )
             for r in rows[name]
         ]  # fmt: skip
-        turned |= {one.id: one.statement for one in to_statements(asked, context.clauses)}
+        turned |= {one.id: one.statement for one in to_statements(asked, context_models.clauses)}
     claims = [1.0] * len(rows["creak"])  # a true claim is its own statement
     closed = [
         float(equal_up_to(turned.get(str(r["id"]), ""), str(r["statement"])))
@@ -222,7 +222,7 @@ def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
         texts = [turned[str(r["id"])] if name == "strategyqa" else str(r["statement"]).strip()
                  for r in rows[name]]  # fmt: skip
         gold = [named_entities(r) for r in rows[name]]
-        read = list(map(Read, found_in(texts, context.tagger.find(texts)), gold))
+        read = list(map(Read, found_in(texts, context_models.tagger.find(texts)), gold))
         yield from _context_rows(name, read, stamp)
         part = [one for one, r in zip(read, rows[name], strict=True) if str(r["id"]) in held]
         yield from _context_rows(f"{name}, dev and test statements", part, stamp)
