@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from grice_research.surface import Negative
     from grice_research.triplets.choices import Choice
     from grice_research.triplets.cider import Cider, Question
+    from grice_research.triplets.ensemble import EnsembleReading
     from grice_research.triplets.models import TaskModels
-    from grice_research.triplets.rereaders import Rereadings
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -46,8 +46,8 @@ class TaskAnswers(NamedTuple):
         options: Index of the chosen option of each item of task 3, by its id.
         relations: Relation of head and tail in a dialogue.
         apart: The same by models that do not see the dialogue; empty without such.
-        spans: Answer to each head and relation in a dialogue; empty without a rereader and without
-            a tagger.
+        spans: Answer to each head and relation in a dialogue; empty without a tagger and
+            without head-conditioned layers.
     """
 
     entailed: dict[tuple[str, Triple], float]
@@ -118,7 +118,11 @@ def _answer(
         both=models.heads.links.both,
     )  # fmt: skip
     numbers = models.heads.links(sides, list(pairs))
-    again = None if models.rereader is None else models.rereader.read(reading.text, sides)
+    again = (
+        None
+        if models.head_conditioned is None
+        else models.head_conditioned.read(reading.text, sides)
+    )
     if again is not None:
         share = np.asarray(models.shares, np.float32)[:, None]
         numbers = (1 - share) * numbers + share * again.links(list(pairs))
@@ -127,7 +131,7 @@ def _answer(
             (row, one.relation) for one, rows in zip(choices, of_choices, strict=True)
             for row in rows
         }  # fmt: skip
-        _add_heard(numbers, list(pairs), sorted(asked), again, models)
+        _add_overlaps(numbers, list(pairs), sorted(asked), again, models)
     relations = models.heads.links.relations
     apart = {}
     if models.alone is not None:
@@ -151,21 +155,21 @@ def _answer(
         found.spans.update({(name, *key): one for key, one in zip(asked_of, said, strict=True)})
 
 
-def _add_heard(
+def _add_overlaps(
     numbers: Array,
     pairs: Sequence[tuple[int, int]],
     asked: Sequence[tuple[int, str]],
-    again: Rereadings,
+    again: EnsembleReading,
     models: TaskModels,
 ) -> None:
-    """Add to the numbers of pairs what the answers to head and relation have of the tail."""
-    if not any(models.heard):
+    """Add to the numbers of pairs how the answers to head and relation overlap with the tail."""
+    if not any(models.overlap_weights):
         return
-    shares = again.heard([(pairs[row][0], relation, pairs[row][1]) for row, relation in asked])
-    for (row, relation), share in zip(asked, shares, strict=True):
+    triples = [(pairs[row][0], relation, pairs[row][1]) for row, relation in asked]
+    for (row, relation), overlap in zip(asked, again.tail_overlaps(triples), strict=True):
         place = models.heads.links.index(relation)
-        numbers[row, ENTAILED, place] += models.heard[0] * share
-        numbers[row, OPTION, place] += models.heard[1] * share
+        numbers[row, ENTAILED, place] += models.overlap_weights[0] * overlap
+        numbers[row, OPTION, place] += models.overlap_weights[1] * overlap
 
 
 def _relations_apart(
@@ -188,7 +192,7 @@ def _relations_apart(
 def _answer_questions(
     name: str,
     reading: TextReading,
-    again: Rereadings,
+    again: EnsembleReading,
     sides: Sides,
     questions: Sequence[Question],
     models: TaskModels,
