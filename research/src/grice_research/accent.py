@@ -103,19 +103,37 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
     found = {name: _of_system(column.values, replies, name) for name in names}
     rated = {name: _of_system(replies.human, replies, name) for name in names}
     for name in names:
-        yield Row(row=column.row, measure="mean", on=name, kind="ours", found=mean(found[name]),
-                  signature=column.signature)  # fmt: skip
+        yield Row(
+            row=column.row,
+            measure="mean",
+            on=name,
+            kind="ours",
+            found=mean(found[name]),
+            signature=column.signature,
+        )
     pairs = [(a, b) for a, b in combinations(names, 2)]
     alike = [
         (np.mean(found[a]) < np.mean(found[b])) == (np.mean(rated[a]) < np.mean(rated[b]))
         for a, b in pairs
     ]
-    share = Estimate(float(np.mean(alike)), None, None, 0.95, len(pairs),
-                     "share of pairs of systems", note="so few pairs have no interval")  # fmt: skip
+    share = Estimate(
+        float(np.mean(alike)),
+        None,
+        None,
+        0.95,
+        len(pairs),
+        "share of pairs of systems",
+        note="so few pairs have no interval",
+    )
     orders = (_order(found), _order(rated))
-    yield Row(row=column.row, measure="pairs of systems ranked as by people", kind="ours",
-              found=share, why="metric: {}; people: {}".format(*orders),
-              signature=column.signature)  # fmt: skip
+    yield Row(
+        row=column.row,
+        measure="pairs of systems ranked as by people",
+        kind="ours",
+        found=share,
+        why="metric: {}; people: {}".format(*orders),
+        signature=column.signature,
+    )
 
 
 def _of_system(values: Sequence[float], replies: Replies, system: str) -> list[float]:

@@ -44,14 +44,18 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON object a figure")
     parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
     parser.add_argument(
-        "--page", type=Path, metavar="FILE.md",
+        "--page",
+        type=Path,
+        metavar="FILE.md",
         help="write an index of all runs kept in --record, and a page for each beside its record; "
         "without NAME nothing is measured",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--weights", type=Path, metavar="DIR",
+        "--weights",
+        type=Path,
+        metavar="DIR",
         help="folder where recipes left weights that do not ship; default GRICE_WEIGHTS",
-    )  # fmt: skip
+    )
     add_metric_options(parser, words)
 
 

@@ -240,8 +240,9 @@ class BenchContext:
             return None
         import numpy as np
 
-        pairs = np.array([(a, b) for a, b in zip(*columns, strict=True)
-                          if a is not None and b is not None])  # fmt: skip
+        pairs = np.array(
+            [(a, b) for a, b in zip(*columns, strict=True) if a is not None and b is not None]
+        )
         if len(pairs) < 4 or (np.ptp(pairs, axis=0) == 0).any():
             return None
         return correlation_value(pairs[:, 0], pairs[:, 1], measure)  # type: ignore[arg-type]

@@ -113,8 +113,11 @@ def _line(figure: Figure) -> str:
     name = f"**{name}**" if figure.kind == "ours" else name
     if figure.beside:
         name += f" beside {_cell(figure.beside)}"
-    bounds = "" if figure.low is None or figure.high is None else (
-        f"{_number(figure.low)} to {_number(figure.high)}")  # fmt: skip
+    bounds = (
+        ""
+        if figure.low is None or figure.high is None
+        else (f"{_number(figure.low)} to {_number(figure.high)}")
+    )
     value = "" if figure.value is None else _number(figure.value)
     printed = "" if figure.published is None else f"{figure.published:g}"
     what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure
@@ -146,8 +149,11 @@ def _wins(run: Run) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for win in run.wins:
         rest = f"{win.survives} of {win.rows}" + (f", {win.open} open" if win.open else "")
-        baseline = "" if win.baseline_value is None else (
-            f"{win.over_baseline}: {win.baseline} {_number(win.baseline_value)}")  # fmt: skip
+        baseline = (
+            ""
+            if win.baseline_value is None
+            else (f"{win.over_baseline}: {win.baseline} {_number(win.baseline_value)}")
+        )
         yield (
             f"| {_cell(win.table)}: {win.measure} on {_cell(win.on)} | {win.n} | "
             f"{_cell(win.best)} | {win.published:g} | {win.over_second}: {_cell(win.second)} | "

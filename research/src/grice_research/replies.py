@@ -146,8 +146,13 @@ def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Colu
     for card in cards:
         name, reference = card.parent.name, f"file:{card.parent}"
         yield judged(context, replies, f"commonsense, fit by {name}", relevance=reference)
-        yield judged(context, replies, f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
-                     relevance=reference, share=CHOSEN_SHARE)  # fmt: skip
+        yield judged(
+            context,
+            replies,
+            f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
+            relevance=reference,
+            share=CHOSEN_SHARE,
+        )
         yield judged(context, replies, f"fit by {name} alone", relevance=reference, share=1.0)
 
 
@@ -238,13 +243,25 @@ def correlations(
     if 0 < len(machine) < len(values) and np.ptp(values[machine]) > 0:
         for measure in ("pearson", "spearman"):
             found = correlation(values[machine], human[machine], kind=measure, interval="bca")  # type: ignore[arg-type]
-            yield Row(row=f"{column.row}, machine replies", measure=measure, found=found,
-                      kind=kind, why=column.why, signature=column.signature)  # fmt: skip
+            yield Row(
+                row=f"{column.row}, machine replies",
+                measure=measure,
+                found=found,
+                kind=kind,
+                why=column.why,
+                signature=column.signature,
+            )
     if len(column.counts) and np.ptp(column.counts) > 0:
         given = [float(count) for count in column.counts]
         found = partial_correlation(column.values, replies.human, [given], interval="bca")
-        yield Row(row=f"{column.row}, given the number of triples", measure="spearman",
-                  found=found, kind=kind, why=column.why, signature=column.signature)  # fmt: skip
+        yield Row(
+            row=f"{column.row}, given the number of triples",
+            measure="spearman",
+            found=found,
+            kind=kind,
+            why=column.why,
+            signature=column.signature,
+        )
 
 
 def trivial_columns(context: BenchContext, replies: Replies, name: str) -> list[Column]:
@@ -295,8 +312,14 @@ def systems(column: Column, replies: Replies) -> Iterator[Row]:
         found = system_level(column.values, replies.human, names, kind=measure)
         means = sorted(found.metric.items(), key=lambda entry: entry[1])
         order = " < ".join(f"{name} {value:.3f}" for name, value in means)
-        yield Row(row=column.row, measure=f"system {measure}", found=found.correlation,
-                  kind="ours", why=order, signature=column.signature)  # fmt: skip
+        yield Row(
+            row=column.row,
+            measure=f"system {measure}",
+            found=found.correlation,
+            kind="ours",
+            why=order,
+            signature=column.signature,
+        )
 
 
 def printed(table: str, on: str) -> Iterator[Row]:
@@ -306,5 +329,11 @@ def printed(table: str, on: str) -> Iterator[Row]:
     for name, cells in source.rows().items():
         for column, cell in zip(columns, cells, strict=True):
             if column.on == on and cell is not None:
-                yield Row(row=f"{name} ({table})", measure=column.measure, found=None,
-                          kind="printed", published=cell.value, why=source.why)  # fmt: skip
+                yield Row(
+                    row=f"{name} ({table})",
+                    measure=column.measure,
+                    found=None,
+                    kind="printed",
+                    published=cell.value,
+                    why=source.why,
+                )

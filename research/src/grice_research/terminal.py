@@ -57,10 +57,14 @@ def _figures(title: str, found: Sequence[Figure]) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
         table.add_row(
-            Text(one.row), _number(one.value), _bounds(one), str(one.n or ""),
-            "" if one.published is None else f"{one.published:g}", one.verdict or "",
+            Text(one.row),
+            _number(one.value),
+            _bounds(one),
+            str(one.n or ""),
+            "" if one.published is None else f"{one.published:g}",
+            one.verdict or "",
             style=STYLES[one.kind],
-        )  # fmt: skip
+        )
     return table
 
 

@@ -85,9 +85,12 @@ def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iter
         found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Learned])[name]
     except (OSError, KeyError, msgspec.DecodeError, Skipped) as error:
         yield Row(
-            row="small networks by perturbation", measure="spearman", found=None, kind="ours",
+            row="small networks by perturbation",
+            measure="spearman",
+            found=None,
+            kind="ours",
             why=f"not measured: {error}; grice_research.recipes.coherence.ablation makes it",
-        )  # fmt: skip
+        )
         return
     if found.ids != tuple(item.conversation.id for item in rated.items):
         raise InputError(f"{path}: not the conversations of {name}; run the recipe again")
@@ -101,11 +104,15 @@ def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iter
                 if values is not None and cell is not None:
                     yield Row(
                         row=f"small networks, {LEARNED[printed]}, {aspect.called}",
-                        measure="spearman", on=table.id, kind="ours", why=why, beside=printed,
+                        measure="spearman",
+                        on=table.id,
+                        kind="ours",
+                        why=why,
+                        beside=printed,
                         published=cell.value,
                         found=measured("spearman", values, rated, aspect.name),
                         signature=f"recipes/coherence/ablation.py|on:{name}",
-                    )  # fmt: skip
+                    )
 
 
 def _over_all(
@@ -161,10 +168,13 @@ def _above(
         )
         (one,) = compared.comparisons
         yield Row(
-            row=f"{METRIC} less {other} {aspect.called}", measure="difference of spearman",
-            found=one.difference, kind="ours", why=f"{one.test}, p {one.p_value:.3f}",
+            row=f"{METRIC} less {other} {aspect.called}",
+            measure="difference of spearman",
+            found=one.difference,
+            kind="ours",
+            why=f"{one.test}, p {one.p_value:.3f}",
             signature=_signature(context, METRIC, name),
-        )  # fmt: skip
+        )
 
 
 def _within(

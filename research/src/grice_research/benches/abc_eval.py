@@ -105,8 +105,9 @@ def read_marked(folder: Path) -> Marked:
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")
-    found = Marked((), {name: [] for name in BEHAVIOURS}, [], [],
-                   {name: {} for name in RELEASED.values()})  # fmt: skip
+    found = Marked(
+        (), {name: [] for name in BEHAVIOURS}, [], [], {name: {} for name in RELEASED.values()}
+    )
     talks = []
     for line in gzip.decompress(path.read_bytes()).splitlines():
         one = msgspec.json.decode(line)
@@ -137,9 +138,15 @@ def _column(context: BenchContext, metric: str, marked: Marked) -> list[float]:
     values = []
     for talk in marked.talks:
         whole = scores.get((talk.id, None))
-        effects = {} if whole is None else {
-            piece.turn: piece.effect for piece in whole.evidence if isinstance(piece, TurnEvidence)
-        }  # fmt: skip
+        effects = (
+            {}
+            if whole is None
+            else {
+                piece.turn: piece.effect
+                for piece in whole.evidence
+                if isinstance(piece, TurnEvidence)
+            }
+        )
         for turn in talk.targets or ():
             score = scores.get((talk.id, turn))
             value = effects.get(turn, 0.0) if score is None else score.value
@@ -193,12 +200,26 @@ def _of_behaviour(
     for measure, areas in by_measure.items():
         for name, area in areas.items():
             kind: Kind = "ours" if name in metrics else "baseline"
-            yield Row(row=name, measure=measure, found=area, kind=kind, on=behaviour, why=why,
-                      metric=name if name in metrics else "")  # fmt: skip
+            yield Row(
+                row=name,
+                measure=measure,
+                found=area,
+                kind=kind,
+                on=behaviour,
+                why=why,
+                metric=name if name in metrics else "",
+            )
     for (metric, trivial), gap in found.differences.items():
-        yield Row(row=f"{metric} less {trivial}", measure=f"{DIFFERENCE}{EITHER}", found=gap,
-                  kind="ours", on=behaviour, metric=metric, baseline=trivial,
-                  why=NAMED if metric in whole else "")  # fmt: skip
+        yield Row(
+            row=f"{metric} less {trivial}",
+            measure=f"{DIFFERENCE}{EITHER}",
+            found=gap,
+            kind="ours",
+            on=behaviour,
+            metric=metric,
+            baseline=trivial,
+            why=NAMED if metric in whole else "",
+        )
 
 
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
@@ -207,6 +228,12 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
         said = given.get(behaviour, [])
         if len(said) == len(votes):
             areas = roc_areas({name: said}, [float(n > 0) for n in votes], groups=marked.group)
-            yield Row(row=name, measure=EITHER, found=areas.areas[name], kind="printed",
-                      on=behaviour, why="balanced accuracy of released votes",
-                      signature="released votes|on:abc_eval")  # fmt: skip
+            yield Row(
+                row=name,
+                measure=EITHER,
+                found=areas.areas[name],
+                kind="printed",
+                on=behaviour,
+                why="balanced accuracy of released votes",
+                signature="released votes|on:abc_eval",
+            )

@@ -110,8 +110,14 @@ def measure(context: BenchContext) -> Iterator[Row]:
     yield from _research(context, cider, folds, shipped)
     yield from _baselines(cider, folds)
     for name, task, what, value in PUBLISHED_BASELINES:
-        yield Row(row=f"{task}: {name}", measure=what, found=None, kind="baseline", published=value,
-                  why="recorded with the protocol, five folds; not computed here")  # fmt: skip
+        yield Row(
+            row=f"{task}: {name}",
+            measure=what,
+            found=None,
+            kind="baseline",
+            published=value,
+            why="recorded with the protocol, five folds; not computed here",
+        )
 
 
 def _fold(cider: Cider, number: int) -> _Fold:
@@ -211,18 +217,27 @@ def _by_category(fold: _Fold, said: TaskAnswers, level: float) -> Scored:
 
 def _rows(
     suffix: str, by_fold: Sequence[Scored], kind: Kind, stamp: str, why: str
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     keys = dict.fromkeys(key for one in by_fold for key in one)
     for task, what in keys:
         values = [one[task, what] for one in by_fold if (task, what) in one]
         printed, beside = PRINTED.get((task, what), (None, ""))
-        notes = [why, WHY.get(task, "") if printed is not None else "",
-                 f"{len(values)} folds" if len(values) < len(FOLDS) else ""]  # fmt: skip
+        notes = [
+            why,
+            WHY.get(task, "") if printed is not None else "",
+            f"{len(values)} folds" if len(values) < len(FOLDS) else "",
+        ]
         yield Row(
-            row=f"{task}{suffix}", measure=what, kind=kind, published=printed, beside=beside,
-            found=_over_folds(values), lower=what == "nm",
-            why="; ".join(filter(None, notes)), signature=f"{stamp}|on:cider|{task}|{what}",
-        )  # fmt: skip
+            row=f"{task}{suffix}",
+            measure=what,
+            kind=kind,
+            published=printed,
+            beside=beside,
+            found=_over_folds(values),
+            lower=what == "nm",
+            why="; ".join(filter(None, notes)),
+            signature=f"{stamp}|on:cider|{task}|{what}",
+        )
 
 
 def _over_folds(values: Sequence[float]) -> Estimate:
@@ -240,8 +255,13 @@ def _research(
             models = open_folder(context.weights("triplets") / f"fold_{number}", shipped.encoder)
         except (BundleError, Skipped) as error:
             for task, what in PRINTED:
-                yield Row(row=f"{task}, research", measure=what, found=None, kind="ours",
-                          why=f"not measured: {error}; the recipe triplets makes it")  # fmt: skip
+                yield Row(
+                    row=f"{task}, research",
+                    measure=what,
+                    found=None,
+                    kind="ours",
+                    why=f"not measured: {error}; the recipe triplets makes it",
+                )
             return
         fold = folds[number]
         said = answer_tasks(cider, fold.names, models)
@@ -255,23 +275,25 @@ def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:
     rules: dict[tuple[str, str, str], Callable[[_Fold], float]] = {
         ("nli: never entailed", "nli", "macro_f1"): lambda fold: _never(fold).macro_f1,
         ("nli: never entailed", "nli", "weighted_f1"): lambda fold: _never(fold).weighted_f1,
-        ("relation: most frequent", "relation", "accuracy"):
-            lambda fold: _frequent(cider, fold)[0],
-        ("relation: most frequent", "relation", "macro_f1"):
-            lambda fold: _frequent(cider, fold)[1],
-        ("choice: nearest to the head", "choice", "accuracy"):
-            lambda fold: _right(fold.choices, nearest),
-        ("choice balanced: nearest to the head", "choice balanced", "accuracy"):
-            lambda fold: _right(fold.balanced, nearest),
+        ("relation: most frequent", "relation", "accuracy"): lambda fold: _frequent(cider, fold)[0],
+        ("relation: most frequent", "relation", "macro_f1"): lambda fold: _frequent(cider, fold)[1],
+        ("choice: nearest to the head", "choice", "accuracy"): lambda fold: _right(
+            fold.choices, nearest
+        ),
+        ("choice balanced: nearest to the head", "choice balanced", "accuracy"): lambda fold: (
+            _right(fold.balanced, nearest)
+        ),
         ("choice: longest", "choice", "accuracy"): lambda fold: _right(fold.choices, _longest),
         ("span: turn of the head", "span", "f1"): lambda fold: _turn(cider, fold, 0).f1,
         ("span: turn of the head", "span", "em"): lambda fold: _turn(cider, fold, 0).em,
         ("span: next turn", "span", "f1"): lambda fold: _turn(cider, fold, 1).f1,
-        ("span: whole text", "span", "f1"): lambda fold: score_spans(
-            [[q.valid[0]] for q in fold.questions],
-            [cider.text(q.item.dialogue) for q in fold.questions],
-        ).f1,
-    }  # fmt: skip
+        ("span: whole text", "span", "f1"): lambda fold: (
+            score_spans(
+                [[q.valid[0]] for q in fold.questions],
+                [cider.text(q.item.dialogue) for q in fold.questions],
+            ).f1
+        ),
+    }
     for (name, _, what), rule in rules.items():
         values = [rule(folds[number]) for number in FOLDS]
         yield Row(row=name, measure=what, kind="baseline", found=_over_folds(values))

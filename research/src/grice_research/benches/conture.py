@@ -64,10 +64,12 @@ def measure(context: BenchContext) -> Iterator[Row]:
     published = {"pearson": 0.21, "spearman": 0.22}
     yield from correlations(whole, replies, "ours", published, WHOLE)
 
-    relevance = Column("relevance", [0.5 if v is None else v
-                                     for v in context.metric_values("relevance", SET)],
-                       signature=context.grader("relevance")[1]["relevance"],
-                       why="its training keeps out every text of the set")  # fmt: skip
+    relevance = Column(
+        "relevance",
+        [0.5 if v is None else v for v in context.metric_values("relevance", SET)],
+        signature=context.grader("relevance")[1]["relevance"],
+        why="its training keeps out every text of the set",
+    )
     yield from correlations(relevance, replies, "ours")
     trivial = trivial_columns(context, replies, SET)
     trivial.append(Column("number of triples found", whole.counts, signature=whole.signature))
@@ -86,8 +88,14 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for name in scorer_names():
         if name != default:
             beside, *_ = SCORERS.get(name, ("",))
-            other = judged(context, replies, f"commonsense, scorer {name}, triples alone",
-                           scorer=name, share=0.0, knowledge=knowledge_of(name))  # fmt: skip
+            other = judged(
+                context,
+                replies,
+                f"commonsense, scorer {name}, triples alone",
+                scorer=name,
+                share=0.0,
+                knowledge=knowledge_of(name),
+            )
             shown = {"spearman": PRINTED[beside]} if beside else {}
             yield from correlations(other, replies, "ours", shown, beside)
     extracted = read_by_extractor(context, replies)

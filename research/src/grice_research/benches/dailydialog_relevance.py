@@ -92,8 +92,13 @@ def _research(context: BenchContext) -> Iterator[Row]:
     except Skipped as error:
         for way in WAYS:
             for label in SETS:
-                yield Row(row=f"{way}, research {label}", measure="spearman", found=None,
-                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+                yield Row(
+                    row=f"{way}, research {label}",
+                    measure="spearman",
+                    found=None,
+                    kind="ours",
+                    why=f"not measured: {error}",
+                )
 
 
 def by_language_models(context: BenchContext) -> Iterator[Row]:
@@ -108,8 +113,13 @@ def by_language_models(context: BenchContext) -> Iterator[Row]:
     except Skipped as error:
         for way in WAYS:
             for label in SETS:
-                yield Row(row=f"{way}, language model {label}", measure="spearman", found=None,
-                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+                yield Row(
+                    row=f"{way}, language model {label}",
+                    measure="spearman",
+                    found=None,
+                    kind="ours",
+                    why=f"not measured: {error}",
+                )
 
 
 def _behind(
@@ -158,10 +168,13 @@ def _other_sets(
             found = measured("spearman", values, context.rated(name), aspect)
             verdicts[way].append(
                 verdict_on(
-                    best, found.value, (found.low, found.high), computed="another method",
+                    best,
+                    found.value,
+                    (found.low, found.high),
+                    computed="another method",
                     rounding=ROUNDING,
                 )
-            )  # fmt: skip
+            )
             warned = "; ".join(filter(None, (context.trained(metric, on) for metric in metrics)))
             signature = "+".join(context.grader(metric)[1][metric] for metric in metrics)
             yield Row(

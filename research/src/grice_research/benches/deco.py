@@ -111,8 +111,14 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for name in scorer_names():
         if name != default:
             beside, *figure = SCORERS.get(name, ("",))
-            other = judged(context, replies, f"commonsense, scorer {name}, triples alone",
-                           scorer=name, share=0.0, knowledge=knowledge_of(name))  # fmt: skip
+            other = judged(
+                context,
+                replies,
+                f"commonsense, scorer {name}, triples alone",
+                scorer=name,
+                share=0.0,
+                knowledge=knowledge_of(name),
+            )
             shown = {"spearman": figure[0]} if figure else {}
             yield from correlations(other, replies, "ours", shown, beside)
 
@@ -146,9 +152,15 @@ def _faithful(context: BenchContext) -> Iterator[Row]:
     why = f"{found.replies} of {len(rated.items)} replies rest on triples"
     for rate in found.rates:
         remarks = [one for one in found.remarks if one.startswith(rate.name)]
-        yield Row(row=f"commonsense, {rate.name}", measure="share", found=rate.found,
-                  kind="ours", on=WHOLE_SET, why="; ".join([why, *remarks]),
-                  signature=f"{loaded.signature}|on:{rated.stamp}")  # fmt: skip
+        yield Row(
+            row=f"commonsense, {rate.name}",
+            measure="share",
+            found=rate.found,
+            kind="ours",
+            on=WHOLE_SET,
+            why="; ".join([why, *remarks]),
+            signature=f"{loaded.signature}|on:{rated.stamp}",
+        )
 
 
 def _option(name: str) -> str:

@@ -87,8 +87,13 @@ def measure(context: BenchContext) -> Iterator[Row]:
     typing = cast("TripleHead", models.open("bundle:plausibility"))
     pairing = EventPairs(tagger, typing)
     earlier = f"{models.fingerprint('bundle:events')}|{models.fingerprint('bundle:plausibility')}"
-    yield from _rows("pairs of events, typed by a network", _read(pairing, exchanges), replies,
-                     "ours", f"{earlier}|on:{replies.stamp}")  # fmt: skip
+    yield from _rows(
+        "pairs of events, typed by a network",
+        _read(pairing, exchanges),
+        replies,
+        "ours",
+        f"{earlier}|on:{replies.stamp}",
+    )
 
     found |= _baselines(exchanges)
     for row in list(found)[1:]:
@@ -99,8 +104,14 @@ def measure(context: BenchContext) -> Iterator[Row]:
     yield from _differences(found, replies, stamp)
     for name, figures in printed.items():
         for measured, value in figures.items():
-            yield Row(row=f"{name} (table 3)", measure=measured, found=None, kind="printed",
-                      published=value, why="its output was not released")  # fmt: skip
+            yield Row(
+                row=f"{name} (table 3)",
+                measure=measured,
+                found=None,
+                kind="printed",
+                published=value,
+                why="its output was not released",
+            )
 
 
 def _read(
@@ -160,9 +171,16 @@ def _rows(
     why = f"{given} of {len(found) * len(RELATIONS)} cells hold a triple"
     for name, estimate in extraction_measures(cells, RELATIONS, likeness=likeness).items():
         shown = OWN_BERTSCORE if name == BERTSCORE else name
-        yield Row(row=row, measure=shown, found=estimate, kind=kind, why=why, signature=signature,
-                  published=(published or {}).get(shown),
-                  beside=beside if (published or {}).get(shown) is not None else "")  # fmt: skip
+        yield Row(
+            row=row,
+            measure=shown,
+            found=estimate,
+            kind=kind,
+            why=why,
+            signature=signature,
+            published=(published or {}).get(shown),
+            beside=beside if (published or {}).get(shown) is not None else "",
+        )
 
 
 def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
@@ -179,8 +197,13 @@ def _differences(found: Mapping[str, Found], replies: Replies, stamp: str) -> It
     for row in list(found)[1:]:
         compared = extraction_differences(ours, _cells(found[row], replies), RELATIONS)
         for name in ("f1", "bleu2"):
-            yield Row(row=f"extractor less {row}", measure=f"difference of {name}",
-                      found=compared[name], kind="ours", signature=stamp)  # fmt: skip
+            yield Row(
+                row=f"extractor less {row}",
+                measure=f"difference of {name}",
+                found=compared[name],
+                kind="ours",
+                signature=stamp,
+            )
 
 
 def _printed() -> dict[str, dict[str, float]]:

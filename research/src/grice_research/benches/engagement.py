@@ -89,8 +89,13 @@ def _research(context: BenchContext) -> Iterator[Row]:
                 )
     except Skipped as error:
         for label in SETS:
-            yield Row(row=f"engagement, research {label}", measure="spearman", found=None,
-                      kind="ours", why=f"not measured: {error}")  # fmt: skip
+            yield Row(
+                row=f"engagement, research {label}",
+                measure="spearman",
+                found=None,
+                kind="ours",
+                why=f"not measured: {error}",
+            )
 
 
 def by_language_models(context: BenchContext) -> Iterator[Row]:
@@ -103,8 +108,13 @@ def by_language_models(context: BenchContext) -> Iterator[Row]:
                 )
     except Skipped as error:
         for label in SETS:
-            yield Row(row=f"engagement, language model {label}", measure="spearman", found=None,
-                      kind="ours", why=f"not measured: {error}")  # fmt: skip
+            yield Row(
+                row=f"engagement, language model {label}",
+                measure="spearman",
+                found=None,
+                kind="ours",
+                why=f"not measured: {error}",
+            )
 
 
 def _counts(chats: list[Chat]) -> Iterator[Row]:
@@ -163,11 +173,16 @@ def _transfer(context: BenchContext, chats: list[Chat], reading: Labels) -> Iter
     stamp = f"{stamp}|{context.models().fingerprint(ENCODER)}"
     alone = "from one pair, fitted without its conversation, five folds"
     for name, values, kind, why in (
-        (f"engagement {reading}", around, "ours", "from a pair and the conversation around it: "
-         "its place, length, words and manner of both; fitted without it, five folds"),
+        (
+            f"engagement {reading}",
+            around,
+            "ours",
+            "from a pair and the conversation around it: "
+            "its place, length, words and manner of both; fitted without it, five folds",
+        ),
         (f"engagement {reading}, one pair", head, "ours", alone),
         (f"n-grams, length, distinct words {reading}", by_features(data), "baseline", alone),
-    ):  # fmt: skip
+    ):
         yield Row(
             row=name,
             measure="balanced_accuracy",

@@ -113,9 +113,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     yield Row(row=NODES_ONLY, measure="stca", found=None, kind="printed", why=why)
 
 
-def _systems(
-    samples: Sequence[Sample], judges: GraphJudges, folder: Path
-) -> Iterator[_System]:  # fmt: skip
+def _systems(samples: Sequence[Sample], judges: GraphJudges, folder: Path) -> Iterator[_System]:
     ours = generate_graphs(samples, judges)
     yield _System("embedded", "ours", {one.id: one for one in ours})
     released = {
@@ -128,17 +126,13 @@ def _systems(
     yield _System("polarity only", "baseline", _chains(samples, guessed), "on the nonsense chain")
     for name, predictions in released.items():
         yield _System(name, "printed", predictions)
-    gold = {
-        one.id: Prediction(one.id, one.stance, one.graphs[0]) for one in samples if one.stance
-    }  # fmt: skip
+    gold = {one.id: Prediction(one.id, one.stance, one.graphs[0]) for one in samples if one.stance}
     yield _System(
         "gold graphs", "baseline", gold, "what people wrote: an upper bound, no trivial baseline"
     )
 
 
-def _chains(
-    samples: Sequence[Sample], stances: Mapping[str, Stance]
-) -> dict[str, Prediction]:  # fmt: skip
+def _chains(samples: Sequence[Sample], stances: Mapping[str, Stance]) -> dict[str, Prediction]:
     return {
         one.id: Prediction(one.id, stances[one.id], nonsense_graph(one.belief, one.argument))
         for one in samples
@@ -164,8 +158,13 @@ def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
 
 def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
     right = [float(graph_polarity(one.graphs[0]) == one.stance) for one in samples]
-    yield Row(row="polarity of the gold graph", measure="sa", found=_mean(right, samples),
-              kind="baseline", why="how far the form of a graph gives its stance away")  # fmt: skip
+    yield Row(
+        row="polarity of the gold graph",
+        measure="sa",
+        found=_mean(right, samples),
+        kind="baseline",
+        why="how far the form of a graph gives its stance away",
+    )
 
 
 def _stances(samples: Sequence[Sample], judges: GraphJudges, stamp: str) -> Iterator[Row]:
@@ -188,8 +187,14 @@ def _stances(samples: Sequence[Sample], judges: GraphJudges, stamp: str) -> Iter
         ("stance with gold graph", right[1], "the form of a gold graph gives stances away"),
         ("with gold graph minus without", gain, ""),
     ):
-        yield Row(row=name, measure="sa", kind="ours", found=_mean(values, samples), why=why,
-                  signature=f"{stamp}|on:explagraphs_dev|sa")  # fmt: skip
+        yield Row(
+            row=name,
+            measure="sa",
+            kind="ours",
+            found=_mean(values, samples),
+            why=why,
+            signature=f"{stamp}|on:explagraphs_dev|sa",
+        )
 
 
 def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> Iterator[Row]:
@@ -197,16 +202,35 @@ def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> I
     samples = kept["embedded"][1]
     signature = f"{stamp}|on:explagraphs_dev|substance"
     for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
-        above = [a - b for a, b in zip(kept[first][0]["substance"], kept[second][0]["substance"],
-                                       strict=True)]  # fmt: skip
-        yield Row(row=f"{first} minus {second}", measure="substance", kind="ours",
-                  found=_mean(above, samples), why=f"{OWN_JUDGE}; {APART}",
-                  signature=signature)  # fmt: skip
+        above = [
+            a - b
+            for a, b in zip(kept[first][0]["substance"], kept[second][0]["substance"], strict=True)
+        ]
+        yield Row(
+            row=f"{first} minus {second}",
+            measure="substance",
+            kind="ours",
+            found=_mean(above, samples),
+            why=f"{OWN_JUDGE}; {APART}",
+            signature=signature,
+        )
     values, answered = kept[RELEASED[0]]
     found = np.array(values["substance"])
     draws = np.random.default_rng(0).integers(len(found), size=(2000, len(found)))
     low, high = np.percentile(np.percentile(found[draws], LEVEL, axis=1), (2.5, 97.5))
-    level = Estimate(float(np.percentile(found, LEVEL)), float(low), float(high), 0.95,
-                     len(answered), "percentile, 2000 bootstrap resamples, seed 0")  # fmt: skip
-    yield Row(row=RELEASED[0], measure="substance_p5", kind="printed", found=level,
-              why=OWN_JUDGE, signature=signature)  # fmt: skip
+    level = Estimate(
+        float(np.percentile(found, LEVEL)),
+        float(low),
+        float(high),
+        0.95,
+        len(answered),
+        "percentile, 2000 bootstrap resamples, seed 0",
+    )
+    yield Row(
+        row=RELEASED[0],
+        measure="substance_p5",
+        kind="printed",
+        found=level,
+        why=OWN_JUDGE,
+        signature=signature,
+    )

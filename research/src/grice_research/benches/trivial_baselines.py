@@ -69,9 +69,16 @@ def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
             found = measured(SPEARMAN, values, rated, entry.default)
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
-        yield Row(row=name, measure=SPEARMAN, found=found, kind=kind, on=on,
-                  why=context.trained(name, entry.name), signature=_signature(context, name, rated),
-                  metric=name if kind == "ours" else "")  # fmt: skip
+        yield Row(
+            row=name,
+            measure=SPEARMAN,
+            found=found,
+            kind=kind,
+            on=on,
+            why=context.trained(name, entry.name),
+            signature=_signature(context, name, rated),
+            metric=name if kind == "ours" else "",
+        )
     for metric in metrics:
         for baseline in baselines:
             yield from _compared(context, metric, baseline, columns, rated, on)
@@ -97,8 +104,16 @@ def _compared(
         (f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap),
         (metric, f"{LIKENESS}{baseline}", alike),
     ):
-        yield Row(row=row, measure=name, found=found, kind="ours", on=on, metric=metric,
-                  baseline=baseline, signature=_signature(context, metric, rated))  # fmt: skip
+        yield Row(
+            row=row,
+            measure=name,
+            found=found,
+            kind="ours",
+            on=on,
+            metric=metric,
+            baseline=baseline,
+            signature=_signature(context, metric, rated),
+        )
 
 
 def _signature(context: BenchContext, metric: str, rated: Rated) -> str:

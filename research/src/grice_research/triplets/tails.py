@@ -41,8 +41,11 @@ def best_tails(
     if links is None:
         return [""] * len(asked)
     starts = [0, *(mark + 2 for mark in layout.marks if mark + 2 < len(text))]
-    telling = [one.place for one in spotted(Joined(text, tuple(starts)), reading, models)
-               if says_much(text, one)]  # fmt: skip
+    telling = [
+        one.place
+        for one in spotted(Joined(text, tuple(starts)), reading, models)
+        if says_much(text, one)
+    ]
     found = []
     for head, relation in asked:
         number, at = links.index(relation), locate(text, head)

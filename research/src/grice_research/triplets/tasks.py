@@ -87,8 +87,16 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TaskModels) -
         block = names[start : start + BLOCK]
         readings = read_texts([cider.text(name) for name in block], models.heads.encoder.hidden)
         for name, reading in zip(block, readings, strict=True):
-            _answer(name, reading, list(triples[name]), choices[name], questions[name], models,
-                    gold, found)  # fmt: skip
+            _answer(
+                name,
+                reading,
+                list(triples[name]),
+                choices[name],
+                questions[name],
+                models,
+                gold,
+                found,
+            )
     return found
 
 
@@ -114,9 +122,12 @@ def _answer(
     if not pairs:
         return
     sides = span_vectors(
-        reading, layout_of(reading.text), list(spans), alone=models.heads.encoder.encode,
+        reading,
+        layout_of(reading.text),
+        list(spans),
+        alone=models.heads.encoder.encode,
         both=models.heads.links.both,
-    )  # fmt: skip
+    )
     numbers = models.heads.links(sides, list(pairs))
     again = (
         None
@@ -128,15 +139,19 @@ def _answer(
         numbers = (1 - share) * numbers + share * again.links(list(pairs))
         asked = {(row, one.relation) for one, row in zip(triples, of_triples, strict=True)}
         asked |= {
-            (row, one.relation) for one, rows in zip(choices, of_choices, strict=True)
+            (row, one.relation)
+            for one, rows in zip(choices, of_choices, strict=True)
             for row in rows
-        }  # fmt: skip
+        }
         _add_overlaps(numbers, list(pairs), sorted(asked), again, models)
     relations = models.heads.links.relations
     apart = {}
     if models.alone is not None:
-        apart = _relations_apart({(one.head, one.tail) for one in triples} & {
-            (head, tail) for dialogue, head, tail in gold if dialogue == name}, models)  # fmt: skip
+        apart = _relations_apart(
+            {(one.head, one.tail) for one in triples}
+            & {(head, tail) for dialogue, head, tail in gold if dialogue == name},
+            models,
+        )
     found.apart.update({(name, *sides_of): said for sides_of, said in apart.items()})
     for one, row in zip(triples, of_triples, strict=True):
         place = models.heads.links.index(one.relation)
@@ -242,9 +257,13 @@ def rerank_spans(
         return best[0][1]
     spans = [head, *(reading.text[place[0] : place[1]] for _, place in best)]
     sides = span_vectors(
-        reading, layout, spans, alone=models.heads.encoder.encode, both=False,
+        reading,
+        layout,
+        spans,
+        alone=models.heads.encoder.encode,
+        both=False,
         places=[head_at, *(place for _, place in best)],
-    )  # fmt: skip
+    )
     numbers = links(sides, [(0, i) for i in range(1, len(spans))])[:, :, links.index(relation)]
     total = np.array(
         [
