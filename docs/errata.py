@@ -36,10 +36,10 @@ RUNS = HERE / "results"
 HEAD = """\
 # Errata of the field
 
-What published figures of dialogue evaluation claim, and what the files that their authors released
-give. Made by `python docs/errata.py --data DIR` from the runs in `docs/results` and from the
-released files; each section names the one command that shows it. An erratum is no reproach: it can
-be found only because the authors released what they had.
+Published figures of dialogue evaluation that differ from what the authors' released files give.
+Made by `python docs/errata.py --data DIR` from the runs in `docs/results` and from the released
+files; each section names the command that shows it. An erratum is no reproach: it can be found
+only because the authors released what they had.
 """
 
 
@@ -50,7 +50,7 @@ def page(data: Path) -> str:
         data: Folder of the data sets.
     """
     runs = read_runs(RUNS)
-    parts = [HEAD, *_cells(runs), *_labels(read_chats(data)), *_overlap(data), *_floors(runs)]
+    parts = [HEAD, *_cells(runs), *_labels(read_chats(data)), *_overlap(data), *_baselines(runs)]
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -104,8 +104,8 @@ def _labels(chats: Sequence[Chat]) -> Iterator[str]:
         f"is read."
     )
     yield (
-        "- The classifier trained on these labels tells people from bots, and table 3.3 compares "
-        "with conversation scores that are 0 for each conversation with a bot.\n"
+        "- The classifier trained on these labels discriminates people from bots, and table 3.3 "
+        "compares with conversation scores that are 0 for each conversation with a bot.\n"
     )
     yield "| engagement | conversations, as published | with the human's rating |"
     yield "|---|---|---|"
@@ -121,51 +121,51 @@ def _overlap(data: Path) -> Iterator[str]:
     known = set(train)
     pairs = {two for talk in train for two in pairwise(talk)}
     asked = {two for talk in test for two in pairwise(talk)}
-    said = {text for talk in train for text in talk}
+    utterances = {text for talk in train for text in talk}
     rated = [
         row
         for row in _rows(data / "predictive_engagement/rated_600.jsonl.gz")
         if row["set"] == "human"
     ]
-    queries = sum(_plain(row["query"]) in said for row in rated)
+    queries = sum(_plain(row["query"]) in utterances for row in rated)
     verbatim = sum((_plain(row["query"]), _plain(row["reply"])) in pairs for row in rated)
-    yield "## Test conversations that stand in the training part (DailyDialog)\n"
+    yield "## Test conversations that occur in the training part (DailyDialog)\n"
     yield (
         f"- {sum(talk in known for talk in test):,} of {len(test):,} test conversations equal a "
         f"training conversation (lower case, letters and digits)."
     )
     yield (
         f"- {len(asked & pairs):,} of {len(asked):,} distinct pairs of neighbouring test turns "
-        f"({len(asked & pairs) / len(asked):.1%}) stand in the training part."
+        f"({len(asked & pairs) / len(asked):.1%}) occur in the training part."
     )
     yield (
         f"- Of the {len(rated):,} rated queries of RUBER and predictive engagement {queries:,} "
-        f"stand there, {verbatim:,} of the rated human pairs word for word."
+        f"occur there, {verbatim:,} of the rated human pairs word for word."
     )
     yield "\nSee it: `python docs/errata.py --data DIR`, which counts this.\n"
 
 
-def _floors(runs: Sequence[Run]) -> Iterator[str]:
-    yield "## Best printed figures that are not surely above a trivial floor\n"
+def _baselines(runs: Sequence[Run]) -> Iterator[str]:
+    yield "## Best printed figures not significantly above a trivial baseline\n"
     yield (
-        "Columns of ten items or more in which the interval of the best printed metric over a "
-        "floor that knows nothing of dialogue holds zero, even if the two largely agree (Zou "
-        "2007, 95 %).\n"
+        "Columns of ten items or more in which the 95 % interval (Zou 2007) of the difference "
+        "between the best printed metric and a trivial baseline includes zero, even if the two "
+        "agree with 0.8.\n"
     )
-    yield "| bench | table | column | n | best printed | floor |"
+    yield "| bench | table | column | n | best printed | baseline |"
     yield "|---|---|---|---|---|---|"
     for run in runs:
         for win in run.wins:
-            if win.over_floor == "no" and win.floor_value is not None and win.n >= FEW:
+            if win.over_baseline == "no" and win.baseline_value is not None and win.n >= FEW:
                 yield (
                     f"| {run.bench} | {win.table} | {win.measure} on {win.on} | {win.n:,} | "
-                    f"{win.best} {win.published:g} | {win.floor} {win.floor_value:.3f} |"
+                    f"{win.best} {win.published:g} | {win.baseline} {win.baseline_value:.3f} |"
                 )
     count = sum(len(run.wins) for run in runs)
     sure = sum(win.over_second == "yes" for run in runs for win in run.wins)
     yield (
-        f"\nOf {count} columns the best printed metric is surely above the second best in {sure}. "
-        f"See it: `grice bench all`.\n"
+        f"\nOf {count} columns the best printed metric is significantly above the second best in "
+        f"{sure}. See it: `grice bench all`.\n"
     )
 
 

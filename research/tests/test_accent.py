@@ -55,7 +55,7 @@ class Generator:
         return [Likelihood(-len(one.tail) / 10, 0.0) for one in triples]
 
 
-class Shop:
+class SmallContext:
     """Opens the generator and two embedders."""
 
     def __init__(self, generator):
@@ -98,7 +98,7 @@ def test_a_triple_has_the_largest_cosine_with_ten_generated_tails():
 def test_a_reply_has_the_mean_of_all_its_triples_and_one_half_without_any():
     same, other = Triple("x", "xWant", "a"), Triple("x", "xReact", "bbbb")
     made = replies([(same, other), (), (same,), (other,)] * 3)
-    given = accent_columns(Shop(Generator("a")), made, made.triples, "paper")
+    given = accent_columns(SmallContext(Generator("a")), made, made.triples, "paper")
     columns = {way.row: column for way, column in given}
     assert columns["paper"].values[:4] == [0.5, 0.5, 1.0, 0.0]
     likely = columns["paper, likelihood of the tail"].values
@@ -110,7 +110,9 @@ def test_a_reply_has_the_mean_of_all_its_triples_and_one_half_without_any():
 def test_each_row_stands_beside_the_printed_row_of_its_own_computation():
     triples = [(Triple("x", "xWant", "ab"[: 1 + i % 2] * (1 + i % 5)),) for i in range(24)]
     made = replies(triples)
-    found = by_name(accent_rows(Shop(Generator("aab")), made, triples, PRINTED, "gold tuples, "))
+    found = by_name(
+        accent_rows(SmallContext(Generator("aab")), made, triples, PRINTED, "gold tuples, ")
+    )
     name = "gold tuples, ACCENT's configuration"
     assert found[name, "spearman", ""].beside == "ACCENT whole"
     assert found[f"{name}, likelihood of the tail", "spearman", ""].beside == "COMET (neural)"

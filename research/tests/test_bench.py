@@ -13,6 +13,7 @@ from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.scoring import load
 from grice.stats.estimate import Estimate
+from grice_research.context import BenchContext
 from grice_research.figures import Figure, figures
 from grice_research.measures import measured
 from grice_research.pages import bench_page, index_page
@@ -21,7 +22,6 @@ from grice_research.replication import VERDICTS
 from grice_research.rows import Row, Task
 from grice_research.runs import Run, merged, read_runs, write_run
 from grice_research.wins import survives, wins
-from grice_research.workshop import Workshop
 
 KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",
         "signature"]  # fmt: skip
@@ -30,18 +30,18 @@ KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "ve
 def small(**fields):
     known = {
         "id": "table 1",
-        "columns": ("fed_turn:overall | spearman | 40",),
-        "rows": "Theirs | 0.50*\nOther | 0.10\nLost | -\n",
+        "column_lines": ("fed_turn:overall | spearman | 40",),
+        "row_lines": "Theirs | 0.50*\nOther | 0.10\nLost | -\n",
     }
     return Bench(title="T", paper="P", name="small", tables=(Table(**{**known, **fields}),))
 
 
-def workshop(folder, metrics=("log_length",), without=()):
+def bench_context(folder, metrics=("log_length",), without=()):
     def loaded(names):
         grader = load(*names)
         return grader, grader.signatures
 
-    return Workshop(folder, loaded, metrics, without)
+    return BenchContext(folder, loaded, metrics, without)
 
 
 def released(folder, values):
@@ -58,11 +58,11 @@ def one(found, row):
 def test_every_published_table_can_be_read_and_names_what_is_there():
     names = bench_names()
     assert {"accent", "ruber", "predictive_engagement", "deam", "cider", "explagraphs",
-            "situatedgen", "survey", "later", "anchors"} <= set(names)  # fmt: skip
+            "situatedgen", "survey", "llm_judges", "best_known"} <= set(names)  # fmt: skip
     known = known_sets()
     for name in names:
         for table in load_bench(name).tables:
-            for column in table.heads():
+            for column in table.columns():
                 entry, _, aspect = column.on.partition(":")
                 if entry in known and aspect not in known[entry].all_aspects:
                     assert aspect in ("reply", "events and overall", "mean over aspects")
@@ -70,7 +70,7 @@ def test_every_published_table_can_be_read_and_names_what_is_there():
 
 def test_rows_without_released_scores_cannot_be_checked(tmp_path):
     made_sets.fed_turn(tmp_path)
-    found = list(figures(small(), workshop(tmp_path)))
+    found = list(figures(small(), bench_context(tmp_path)))
     assert [(figure.row, figure.published) for figure in found] == [("Theirs", 0.5), ("Other", 0.1)]
     assert {figure.verdict for figure in found} == {"cannot be checked"}
     assert {figure.value for figure in found} == {None}
@@ -87,8 +87,10 @@ def test_released_scores_are_measured_again_and_compared_to_the_printed_digits(
     scores = [float(len(item.conversation.turns[-1].text)) for item in rated.items]
     released(tmp_path, scores)
     true = measured("spearman", scores, rated, "overall").value
-    bench = small(rows=f"Theirs | {printed.format(true)}\n", recomputed={"Theirs": "scores:theirs"})
-    (figure,) = figures(bench, workshop(tmp_path))
+    bench = small(
+        row_lines=f"Theirs | {printed.format(true)}\n", recomputed={"Theirs": "scores:theirs"}
+    )
+    (figure,) = figures(bench, bench_context(tmp_path))
     assert figure.verdict == verdict
     assert figure.value == true
     assert figure.low < figure.value < figure.high
@@ -101,20 +103,20 @@ def test_scores_that_are_low_where_people_rate_high_are_turned(tmp_path):
     released(tmp_path, [float(i % 12) for i in range(40)])
     found = []
     for source in ("scores:theirs", "-scores:theirs"):
-        bench = small(rows="Theirs | 0.5\n", recomputed={"Theirs": source})
-        found += figures(bench, workshop(tmp_path))
+        bench = small(row_lines="Theirs | 0.5\n", recomputed={"Theirs": source})
+        found += figures(bench, bench_context(tmp_path))
     assert found[0].value == pytest.approx(-found[1].value)
 
 
-def test_ours_stands_beside_the_row_it_follows_and_floors_have_no_verdict(tmp_path):
+def test_ours_stands_beside_the_row_it_follows_and_baselines_have_no_verdict(tmp_path):
     made_sets.fed_turn(tmp_path)
-    bench = small(ours={"log_length": "Theirs"}, floors=("log_length",))
-    found = list(figures(bench, workshop(tmp_path)))
-    ours, floor = one(found, "log_length (ours)"), one(found, "log_length")
+    bench = small(ours={"log_length": "Theirs"}, baselines=("log_length",))
+    found = list(figures(bench, bench_context(tmp_path)))
+    ours, baseline = one(found, "log_length (ours)"), one(found, "log_length")
     assert (ours.published, ours.verdict) == (0.5, "beside: above")
     assert ours.value > 0.9
-    assert (floor.published, floor.verdict) == (None, None)
-    assert floor.value == ours.value
+    assert (baseline.published, baseline.verdict) == (None, None)
+    assert baseline.value == ours.value
     assert ours.command == "grice meta-eval log_length --on fed_turn:overall"
 
 
@@ -133,9 +135,9 @@ def test_another_method_stands_beside_a_printed_figure_with_its_sign(
 ):
     made_sets.fed_turn(tmp_path)
     fields = {"ours": {"log_length": "Theirs"}, "computed": computed}
-    true = one(figures(small(**fields), workshop(tmp_path)), "log_length (ours)").value
-    bench = small(rows=f"Theirs | {printed.format(true)}\n", **fields)
-    ours = one(figures(bench, workshop(tmp_path)), "log_length (ours)")
+    true = one(figures(small(**fields), bench_context(tmp_path)), "log_length (ours)").value
+    bench = small(row_lines=f"Theirs | {printed.format(true)}\n", **fields)
+    ours = one(figures(bench, bench_context(tmp_path)), "log_length (ours)")
     assert ours.verdict == verdict
 
 
@@ -145,11 +147,11 @@ def test_released_scores_of_the_row_beside_are_compared_item_by_item(tmp_path):
     scores = [float(len(item.conversation.turns[-1].text)) for item in rated.items]
     released(tmp_path, [-score for score in scores])
     bench = small(
-        rows="Theirs | -0.9\n",
+        row_lines="Theirs | -0.9\n",
         ours={"log_length": "Theirs"},
         recomputed={"Theirs": "scores:theirs"},
     )
-    ours = one(figures(bench, workshop(tmp_path)), "log_length (ours)")
+    ours = one(figures(bench, bench_context(tmp_path)), "log_length (ours)")
     assert ours.difference[0] == pytest.approx(2 * ours.value, abs=0.05)
     assert ours.difference[1] > 0
     assert ours.verdict == "beside: above"
@@ -157,21 +159,21 @@ def test_released_scores_of_the_row_beside_are_compared_item_by_item(tmp_path):
 
 def test_a_metric_or_a_task_that_is_not_built_is_not_measured(tmp_path):
     made_sets.fed_turn(tmp_path)
-    later = one(figures(small(ours={"coherence": ""}), workshop(tmp_path)), "coherence (ours)")
+    later = one(figures(small(ours={"coherence": ""}), bench_context(tmp_path)), "coherence (ours)")
     assert (later.verdict, later.why) == (None, "there is no metric coherence yet")
-    bench = small(columns=("cider_nli:fold 1 | macro F1 | 9",), ours={"log_length": "Theirs"})
-    task = one(figures(bench, workshop(tmp_path)), "log_length (ours)")
+    bench = small(column_lines=("cider_nli:fold 1 | macro F1 | 9",), ours={"log_length": "Theirs"})
+    task = one(figures(bench, bench_context(tmp_path)), "log_length (ours)")
     assert (task.verdict, task.why) == (None, "this task is not built yet")
 
 
 def test_a_set_that_is_away_or_left_out_is_said_and_stops_nothing(tmp_path):
     bench = small(ours={"log_length": ""})
-    away = workshop(tmp_path)
+    away = bench_context(tmp_path)
     figure = one(figures(bench, away), "log_length (ours)")
     assert (figure.verdict, figure.why) == (None, "fed_turn is not in the data folder")
     assert "github.com/Shikib/fed" in away.missing["fed_turn"]
     made_sets.fed_turn(tmp_path)
-    without = workshop(tmp_path, without=("fed_turn",))
+    without = bench_context(tmp_path, without=("fed_turn",))
     assert "left out" in one(figures(bench, without), "log_length (ours)").why
 
 
@@ -185,16 +187,16 @@ def test_a_win_survives_by_the_size_of_the_difference_and_the_number_of_items():
     assert survives(0.999, -0.9, 9) == "no"
 
 
-def test_the_best_printed_row_is_held_against_the_others_and_the_floor(tmp_path):
+def test_the_best_printed_row_is_held_against_the_others_and_the_baseline(tmp_path):
     made_sets.fed_turn(tmp_path)
-    bench = small(rows="A | 0.9\nB | 0.85\nC | 0.1\n", floors=("log_length",))
-    room = workshop(tmp_path)
-    (win,) = wins(bench, list(figures(bench, room)), room)
+    bench = small(row_lines="A | 0.9\nB | 0.85\nC | 0.1\n", baselines=("log_length",))
+    context = bench_context(tmp_path)
+    (win,) = wins(bench, list(figures(bench, context)), context)
     assert (win.best, win.second, win.over_second) == ("A", "B", "no")
     assert (win.survives, win.rows) == (1, 2)
-    assert win.floor == "log_length"
-    assert win.floor_value > 0.9
-    assert win.over_floor == "no"
+    assert win.baseline == "log_length"
+    assert win.baseline_value > 0.9
+    assert win.over_baseline == "no"
 
 
 def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
@@ -209,8 +211,8 @@ def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"rows": "A | 1 | 2\n"}, "2 cells for 1 columns"),
-        ({"columns": ("fed_turn",)}, "expected set \\| measure \\| n"),
+        ({"row_lines": "A | 1 | 2\n"}, "2 cells for 1 columns"),
+        ({"column_lines": ("fed_turn",)}, "expected set \\| measure \\| n"),
         ({"recomputed": {"Thiers": "deam"}}, "did you mean 'Theirs'"),
         ({"computed": {"relevance": "published method"}}, "'relevance' of computed is none"),
     ],
@@ -219,7 +221,7 @@ def test_a_table_that_contradicts_itself_is_refused(fields, message):
     table = small(**fields).tables[0]
 
     def read():
-        return table.heads(), table.body()
+        return table.columns(), table.rows()
 
     with pytest.raises(InputError, match=message):
         read()
@@ -269,7 +271,7 @@ def test_what_cannot_be_measured_today_stays_in_the_record_with_its_day(tmp_path
 def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys):
     made_sets.fed_turn(tmp_path)
     records = tmp_path / "records"
-    words = ["bench", "later", "--data", str(tmp_path), "--no-cache", "--record", str(records)]
+    words = ["bench", "llm_judges", "--data", str(tmp_path), "--no-cache", "--record", str(records)]
     assert main([*words, "--json", "--page", str(tmp_path / "page.md")]) == 0
     captured = capsys.readouterr()
     rows = [json.loads(line) for line in captured.out.splitlines()]
@@ -277,13 +279,29 @@ def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys
     assert {row["verdict"] for row in rows} <= {*VERDICTS, None}
     full = next(row for row in rows if row["row"] == "FULL, turns: FULL")
     assert (full["published"], full["verdict"]) == (0.505743, "cannot be checked")
-    floor = next(row for row in rows if row["row"].endswith("turns: log_length"))
-    assert floor["n"] == 40
+    baseline = next(row for row in rows if row["row"].endswith("turns: log_length"))
+    assert baseline["n"] == 40
     assert "usr_topicalchat is not there" in captured.err
-    kept = json.loads((records / "later.json").read_text())
+    kept = json.loads((records / "llm_judges.json").read_text())
     assert all(figure["value"] is not None for figure in kept["figures"])
-    assert "[later](records/later.md)" in (tmp_path / "page.md").read_text()
-    assert (records / "later.md").read_text().startswith("# later\n")
+    assert "[llm_judges](records/llm_judges.md)" in (tmp_path / "page.md").read_text()
+    assert (records / "llm_judges.md").read_text().startswith("# llm_judges\n")
+
+
+def test_a_bench_is_found_by_its_old_name_with_a_warning(tmp_path, capsys):
+    made_sets.fed_turn(tmp_path)
+    assert main(["bench", "later", "--data", str(tmp_path), "--no-cache", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert {json.loads(line)["bench"] for line in captured.out.splitlines()} == {"llm_judges"}
+    assert "bench later is now called llm_judges" in captured.err
+
+
+def test_records_of_the_old_words_are_refused(tmp_path):
+    record = Path(__file__).parents[2] / "docs" / "results" / "dstc9.json"
+    old = record.read_text().replace('"kind":"baseline"', '"kind":"floor"')
+    (tmp_path / "dstc9.json").write_text(old)
+    with pytest.raises(InputError, match="not the record of a bench"):
+        read_runs(tmp_path)
 
 
 def test_without_a_name_the_benches_are_listed(capsys):
@@ -299,8 +317,8 @@ def test_records_in_the_repository_say_what_the_tables_say():
         printed = {
             (table.id, name, column.on, column.measure): cell.value
             for table in load_bench(run.bench).tables
-            for name, cells in table.body().items()
-            for column, cell in zip(table.heads(), cells, strict=True)
+            for name, cells in table.rows().items()
+            for column, cell in zip(table.columns(), cells, strict=True)
             if cell is not None
         }
         for figure in run.figures:
@@ -334,7 +352,7 @@ def test_records_in_the_repository_say_what_the_tables_say():
             },
         ),
         (
-            "later",
+            "llm_judges",
             {
                 ("UniEval", "usr_topicalchat:overall", "pearson"): 0.632796,
                 ("UniEval", "usr_topicalchat:natural", "spearman"): 0.513986,
@@ -355,14 +373,14 @@ def test_released_scores_give_the_golden_correlations(data_folder, name, expecte
     bench = load_bench(name)
     # Nothing is scored: only what was released is measured again.
     tables = tuple(
-        msgspec.structs.replace(table, ours={}, floors=())
+        msgspec.structs.replace(table, ours={}, baselines=())
         for table in bench.tables
         if any(row in table.recomputed for row, _, _ in expected)
     )
-    room = workshop(data_folder, metrics=(), without=("dstc9_dialogue",))
+    context = bench_context(data_folder, metrics=(), without=("dstc9_dialogue",))
     found = {
         (figure.row, figure.on, figure.measure): figure.value
-        for figure in figures(msgspec.structs.replace(bench, tables=tables), room)
+        for figure in figures(msgspec.structs.replace(bench, tables=tables), context)
         if figure.value is not None
     }
     for key, value in expected.items():
@@ -375,19 +393,19 @@ def of_task(monkeypatch, measure):
     return Bench(title="T", paper="P", name="task", tables=())
 
 
-def test_the_bench_of_a_task_gives_ours_floors_and_printed_figures(tmp_path, monkeypatch):
-    def measure(shop):
+def test_the_bench_of_a_task_gives_ours_baselines_and_printed_figures(tmp_path, monkeypatch):
+    def measure(context):
         half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
         yield Row(row="ours", measure="f1", found=half, kind="ours", published=0.45)
         yield Row(row="worse", measure="ged", found=half, kind="ours", published=0.3, lower=True)
         yield Row(row="same", measure="f1", found=half, kind="ours", published=0.45,
                   computed="published method")  # fmt: skip
-        yield Row(row="never", measure="f1", found=half, kind="floor")
-        yield Row(row="baseline", measure="f1", found=half, kind="floor", published=-0.2)
+        yield Row(row="never", measure="f1", found=half, kind="baseline")
+        yield Row(row="baseline", measure="f1", found=half, kind="baseline", published=-0.2)
         yield Row(row="paper", measure="f1", found=half, kind="printed", published=0.502)
         yield Row(row="lost", measure="f1", found=None, kind="printed", published=0.9)
 
-    found = list(figures(of_task(monkeypatch, measure), workshop(tmp_path)))
+    found = list(figures(of_task(monkeypatch, measure), bench_context(tmp_path)))
     verdicts = ["beside: level", "beside: below", "reproduced", None, "beside: above", "recomputed",
                 "cannot be checked"]  # fmt: skip
     assert [figure.verdict for figure in found] == verdicts
@@ -396,10 +414,10 @@ def test_the_bench_of_a_task_gives_ours_floors_and_printed_figures(tmp_path, mon
 
 
 def test_a_task_without_its_data_says_what_is_missing(tmp_path, monkeypatch):
-    def measure(shop):
+    def measure(context):
         yield from ()
-        raise InputError(f"{shop.folder.name}/there.tsv is not there")
+        raise InputError(f"{context.folder.name}/there.tsv is not there")
 
-    shop = workshop(tmp_path)
-    assert list(figures(of_task(monkeypatch, measure), shop)) == []
-    assert "there.tsv is not there" in shop.missing["task"]
+    context = bench_context(tmp_path)
+    assert list(figures(of_task(monkeypatch, measure), context)) == []
+    assert "there.tsv is not there" in context.missing["task"]

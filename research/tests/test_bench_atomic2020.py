@@ -66,7 +66,7 @@ class Knowing:
         return [Likelihood(-1.0, -2.0) for _ in triples]
 
 
-class Shop:
+class SmallContext:
     def __init__(self, folder):
         self.folder = folder
 
@@ -92,7 +92,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(folder):
-    return {(row.row, row.measure): row for row in atomic2020.measure(Shop(folder))}
+    return {(row.row, row.measure): row for row in atomic2020.measure(SmallContext(folder))}
 
 
 def value(found, row, measure):
@@ -123,7 +123,7 @@ def test_a_system_without_a_tail_has_no_likeness(found):
 def test_every_row_says_what_it_is(found):
     kinds = {row: one.kind for (row, _), one in found.items()}
     assert kinds["COMET-BART, beam"] == "printed"
-    assert kinds["most frequent tail"] == kinds["generated, head hidden"] == "floor"
+    assert kinds["most frequent tail"] == kinds["generated, head hidden"] == "baseline"
     assert kinds["retrieved and generated"] == "ours"
     assert all(one.found.n in (2, 3, 4) for one in found.values())
     assert "bundle:comet@0" in found["generated", "bleu2"].signature

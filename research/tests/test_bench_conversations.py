@@ -16,7 +16,7 @@ NAME = "fed_dialogue"
 COUNT = 12
 
 
-class Shop:
+class SmallContext:
     """Knows one rated set, and where recipes leave what they learned."""
 
     def __init__(self, folder):
@@ -45,7 +45,7 @@ def test_networks_stand_beside_what_was_printed_for_the_same_perturbations(tmp_p
     ids = [str(i) for i in range(COUNT)]
     values = {"deam": list(range(COUNT)), "mesgar on DailyDialog": [i % 3 for i in range(COUNT)]}
     leave(tmp_path, {NAME: {"ids": ids, "sets": values}})
-    rows = list(learned(Shop(tmp_path), NAME, fed.ASPECTS))
+    rows = list(learned(SmallContext(tmp_path), NAME, fed.ASPECTS))
     found = {(row.on, row.beside, row.row.rsplit(", ", 1)[1]): row for row in rows}
     first = found["table 4.2", "DEAM", "coherence"]
     assert first.found.value == pytest.approx(1)
@@ -57,7 +57,7 @@ def test_networks_stand_beside_what_was_printed_for_the_same_perturbations(tmp_p
 
 
 def test_without_the_recipe_one_row_says_why(tmp_path):
-    [row] = learned(Shop(tmp_path), NAME, fed.ASPECTS)
+    [row] = learned(SmallContext(tmp_path), NAME, fed.ASPECTS)
     assert row.found is None
     assert "coherence.ablation makes it" in row.why
 
@@ -65,4 +65,4 @@ def test_without_the_recipe_one_row_says_why(tmp_path):
 def test_values_of_other_conversations_are_refused(tmp_path):
     leave(tmp_path, {NAME: {"ids": ["x"], "sets": {"deam": [0.5]}}})
     with pytest.raises(InputError, match="not the conversations"):
-        list(learned(Shop(tmp_path), NAME, fed.ASPECTS))
+        list(learned(SmallContext(tmp_path), NAME, fed.ASPECTS))

@@ -16,12 +16,12 @@ from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
 from grice.stats.roc import roc_areas
 from grice_research.benches import abc_eval, trivial_baselines
+from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.limits import limits_of
 from grice_research.published import load_bench
 from grice_research.rows import find_task
 from grice_research.runs import Run
-from grice_research.workshop import Workshop
 
 DEFAULT = [one for one in find_metrics().metrics.values() if one.default]
 
@@ -80,7 +80,7 @@ class Letters:
         return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
 
 
-class Shop:
+class SmallContext:
     def __init__(self, folder):
         self.folder = folder
 
@@ -97,7 +97,7 @@ class Shop:
 @pytest.fixture
 def rows(tmp_path):
     write(tmp_path)
-    return list(abc_eval.measure(Shop(tmp_path)))
+    return list(abc_eval.measure(SmallContext(tmp_path)))
 
 
 def one(rows, row, measure, on):
@@ -126,14 +126,14 @@ def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
     assert gap.found.value == pytest.approx(value - 1.0)
     assert (gap.metric, gap.baseline) == ("relevance", "position")
     oracle = one(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
-    assert (oracle.found.value, oracle.kind) == (0.5, "floor")
+    assert (oracle.found.value, oracle.kind) == (0.5, "baseline")
     assert one(rows, "relevance", "AUC", abc_eval.ANY).found.n == 48
 
 
 def test_every_default_metric_stands_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
     assert pairs == {(m.name, b) for m in DEFAULT for b in abc_eval.TRIVIAL}
-    assert {r.metric for r in rows if r.kind == "floor"} == {""}
+    assert {r.metric for r in rows if r.kind == "baseline"} == {""}
 
 
 @pytest.mark.data
@@ -157,7 +157,7 @@ def test_trivial_scores_on_the_open_half_are_those_of_its_description(data_folde
 
 def test_without_the_data_the_source_is_named(tmp_path):
     with pytest.raises(InputError, match="GPT-ABCEval"):
-        list(abc_eval.measure(Shop(tmp_path)))
+        list(abc_eval.measure(SmallContext(tmp_path)))
 
 
 def test_of_sets_with_the_same_conversations_the_first_is_taken():
@@ -191,20 +191,20 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
     def loaded(names):
         return Lengths(names), {name: f"{name}:1" for name in names}
 
-    room = Workshop(tmp_path, loaded, [m.name for m in DEFAULT])
-    rows = list(trivial_baselines.measure(room))
+    context = BenchContext(tmp_path, loaded, [m.name for m in DEFAULT])
+    rows = list(trivial_baselines.measure(context))
     on = "fed_turn:overall"
     assert {row.on for row in rows} == {on}
     assert one(rows, "engagement", "spearman", on).found.value > 0.9
     assert one(rows, "engagement less log_length", "difference of spearman", on).found.value == 0
     assert one(rows, "engagement", "spearman with log_length", on).found.value == pytest.approx(1)
-    assert "fed_dialogue" in room.missing
+    assert "fed_dialogue" in context.missing
 
 
 def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
     write(tmp_path)
     assert find_task("trivial-baselines").title == trivial_baselines.TITLE
-    found = list(figures(load_bench("abc-eval"), Shop(tmp_path)))
+    found = list(figures(load_bench("abc-eval"), SmallContext(tmp_path)))
     run = Run(bench="abc-eval", title="T", paper="P", date="2026-01-02", version="1", counts={},
               command="grice bench abc-eval", figures=tuple(found), wins=(), notes={})  # fmt: skip
     limits = limits_of([run])

@@ -13,7 +13,7 @@ import pytest
 from grice.cli import main
 from grice.runtime.models import Models
 from grice_research.benches import situatedgen
-from grice_research.workshop import Workshop
+from grice_research.context import BenchContext
 
 MADE = {
     "cider": made_tasks.cider,
@@ -80,9 +80,9 @@ def test_cider_is_measured_by_fold_beside_answers_without_understanding(bench):
     for task, measure in (("nli", "macro_f1"), ("relation", "macro_f1"), ("choice", "accuracy"),
                           ("span", "f1")):  # fmt: skip
         row = found[task, measure]
-        floors = [one["value"] for (name, what), one in found.items()
+        baselines = [one["value"] for (name, what), one in found.items()
                   if name.startswith(f"{task}: ") and what == measure and one["value"]]  # fmt: skip
-        assert row["value"] > max(floors)
+        assert row["value"] > max(baselines)
         assert row["low"] < row["value"] < row["high"]
         assert row["n"] == 5  # folds
         assert row["published"] is not None
@@ -130,10 +130,10 @@ def test_contrasting_sentences_are_scored_beside_halves_and_swaps(bench):
     assert value(found, "swapped reference", "match_first") == pytest.approx(1 / 2)
     assert value(found, "swapped reference", "coverage") == 1
     assert value(found, "halved keywords", "bleu4") == pytest.approx(0, abs=1e-6)
-    honest, floors = ("reference", "embedded"), ("halved keywords", "swapped reference")
+    honest, baselines = ("reference", "embedded"), ("halved keywords", "swapped reference")
     for measure in ("rouge_l", "plausibility"):
         above = [value(found, one, measure) > value(found, other, measure)
-                 for one in honest for other in floors]  # fmt: skip
+                 for one in honest for other in baselines]  # fmt: skip
         share = value(found, "ranking", f"ranked_rightly on {measure}")
         assert share == pytest.approx(sum(above) / 4)
     whole = value(found, "plausibility", "swap_detection")
@@ -220,14 +220,14 @@ def test_a_run_is_kept_and_shown_on_a_page(name, runs):
     kept = json.loads((folder / name / f"{name}.json").read_text("utf-8"))
     assert [one["value"] for one in kept["figures"]] == [one["value"] for one in printed[name]
                                                         if one["value"] is not None]  # fmt: skip
-    assert f"grice bench {name}" in (folder / name / "page.md").read_text("utf-8")
+    assert f"grice bench {name}" in (folder / name / f"{name}.md").read_text("utf-8")
 
 
 def test_every_row_says_how_it_compares(folder):
-    shop = Workshop(folder, lambda names: None, (), (), lambda: models)
+    context = BenchContext(folder, lambda names: None, (), (), lambda: models)
     models = Models(mode="exact", workers=1, cache=None)
     try:
-        rows = list(situatedgen.measure(shop))
+        rows = list(situatedgen.measure(context))
     finally:
         models.close()
     assert all("4 of the paper's 2,012 pairs" in row.why for row in rows)

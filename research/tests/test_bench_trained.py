@@ -11,9 +11,9 @@ from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import shipped_bundles
 from grice.scoring import load
+from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.published import Bench, Table
-from grice_research.workshop import Workshop
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def test_a_bench_says_so_beside_its_figure(rated, made, tmp_path, monkeypatch):
     names = ("relevance", "log_length")
     table = Table(
         id="table 1",
-        columns=("fed_turn:overall | spearman | 40",),
-        rows="Theirs | -0.99\n",
+        column_lines=("fed_turn:overall | spearman | 40",),
+        row_lines="Theirs | -0.99\n",
         ours=dict.fromkeys(names, "Theirs"),
     )
-    shop = Workshop(tmp_path, loaded, names)
+    context = BenchContext(tmp_path, loaded, names)
     bench = Bench(title="T", paper="P", name="small", tables=(table,))
-    why = {figure.row: figure.why for figure in figures(bench, shop) if figure.kind == "ours"}
+    why = {figure.row: figure.why for figure in figures(bench, context) if figure.kind == "ours"}
     assert "relevance was trained on about 100 %" in why["relevance (ours)"]
     assert "trained" not in why["log_length (ours)"]

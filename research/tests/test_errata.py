@@ -35,7 +35,7 @@ def test_overlap_is_that_of_an_independent_count(page, golden):
     found = golden("dailydialog_contamination")["dailydialog_internal"]["test_in_train"]
     assert f"- {found['conversations_identical']} of 1,000 test conversations" in page
     assert f"- {found['adjacent_pairs']:,} of 6,688 distinct pairs" in page
-    assert "300 rated queries of RUBER and predictive engagement 82 stand there, 41" in page
+    assert "300 rated queries of RUBER and predictive engagement 82 occur there, 41" in page
 
 
 def test_conversations_and_pairs_of_table_3_1(data_folder, golden):

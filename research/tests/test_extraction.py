@@ -158,28 +158,28 @@ def test_trivial_systems_reach_what_was_recorded(
 
 
 @pytest.mark.data
-def test_the_bench_sets_ours_beside_floors_and_print(data_folder, tmp_path):
+def test_the_bench_sets_ours_beside_baselines_and_print(data_folder, tmp_path):
     from grice.knowledge.extraction.protocol import RELATIONS as ALL
     from grice.runtime.models import Models
     from grice_research.benches.deco_extraction import measure
-    from grice_research.workshop import Workshop
+    from grice_research.context import BenchContext
 
     # A fifth of the replies; docs/results holds the figures of all.
     part = (data_folder / DECO_TEST).read_text("utf-8").splitlines()[::5]
     (tmp_path / DECO_TEST).parent.mkdir()
     (tmp_path / DECO_TEST).write_text("".join(f"{line}\n" for line in part), "utf-8")
     models = Models(mode="exact", workers=1, cache=None)
-    shop = Workshop(tmp_path, lambda _: ([], {}), (), models=lambda: models)
-    rows = {(row.row, row.measure): row for row in measure(shop)}
+    context = BenchContext(tmp_path, lambda _: ([], {}), (), models=lambda: models)
+    rows = {(row.row, row.measure): row for row in measure(context)}
     copied = extraction_measures(copying(part, SIX), ALL)
     for name in ("precision", "recall", "f1", "bleu2"):
         ours = rows["extractor", name]
         assert ours.kind == "ours"
         assert ours.found.low <= ours.found.value <= ours.found.high
         assert ours.published is not None
-        floor = rows["six frequent relations, copying", name]
-        assert floor.kind == "floor"
-        assert floor.found.value == pytest.approx(copied[name].value)
+        baseline = rows["six frequent relations, copying", name]
+        assert baseline.kind == "baseline"
+        assert baseline.found.value == pytest.approx(copied[name].value)
     assert rows["extractor", "bleu2"].found.value > rows["ACCENT T5 (table 3)", "bleu2"].published
     assert rows["extractor", "f1"].found.value > rows["always yes, copying", "f1"].found.value
     assert "extraction@" in rows["extractor", "f1"].signature

@@ -13,10 +13,10 @@ from grice.errors import InputError
 from grice.evaluation.datasets import Item, Rated, known_sets, load_rated
 from grice.records import Conversation, Turn
 from grice.stats import correlation
+from grice_research.context import BenchContext, Skipped
 from grice_research.measures import MEASURES, measured
 from grice_research.people import of_people
 from grice_research.released import released
-from grice_research.workshop import Left, Workshop
 
 
 @pytest.fixture
@@ -148,34 +148,34 @@ def test_every_measure_of_a_column_is_that_of_its_definition():
         measured("cosine", values, judged([(2, 2)] * 8), "overall")
 
 
-def test_a_workshop_sets_released_columns_beside_each_other(turns, tmp_path):
+def test_a_context_sets_released_columns_beside_each_other(turns, tmp_path):
     rising = {name: float(i) for i, name in enumerate(ids(turns))}
     constant = dict.fromkeys(ids(turns), 1.0)
     noise = {name: float(i * 17 % 40) for i, name in enumerate(ids(turns))}
     scores = {"fed_turn": {"a": rising, "b": noise, "flat": constant}}
     pack(tmp_path / "rated/released_scores.json.gz", json.dumps(scores))
-    shop = Workshop(tmp_path, lambda names: None, ())
-    both = shop.between("scores:a", "scores:b", "fed_turn:overall", "pearson")
+    context = BenchContext(tmp_path, lambda names: None, ())
+    both = context.between("scores:a", "scores:b", "fed_turn:overall", "pearson")
     assert both == pytest.approx(np.corrcoef(list(rising.values()), list(noise.values()))[0, 1])
     for first, measure in (("scores:flat", "pearson"), ("scores:no", "pearson"),
                            ("judges", "pearson"), ("scores:b", "kendall")):  # fmt: skip
-        assert shop.between("scores:a", first, "fed_turn:overall", measure) is None
-    found, signature = shop.by_release("scores:a", "fed_turn:overall", "spearman")
+        assert context.between("scores:a", first, "fed_turn:overall", measure) is None
+    found, signature = context.by_release("scores:a", "fed_turn:overall", "spearman")
     assert found.n == 40
     assert signature.startswith("released:scores:a|on:fed_turn@")
     assert signature.endswith(":overall|measure:spearman")
-    assert shop.by_release("ratings", "fed_turn:overall", "mean")[0].value == pytest.approx(
+    assert context.by_release("ratings", "fed_turn:overall", "mean")[0].value == pytest.approx(
         np.mean([x for x in turns.human("overall") if x is not None])
     )
 
 
-def test_a_workshop_without_data_or_models_says_so(tmp_path):
-    shop = Workshop(None, lambda names: None, (), without=["fed_turn"])
+def test_a_context_without_data_or_models_says_so(tmp_path):
+    context = BenchContext(None, lambda names: None, (), without=["fed_turn"])
     with pytest.raises(InputError, match="no data folder is named"):
-        _ = shop.folder
+        _ = context.folder
     with pytest.raises(InputError, match="opens no models"):
-        shop.models()
-    with pytest.raises(Left, match="fed_turn was left out"):
-        shop.rated("fed_turn")
-    with pytest.raises(Left, match="was left out of this run"):
-        shop.by_triples("cosine_head_tail", "cskb_population:12 relations", "AUC")
+        context.models()
+    with pytest.raises(Skipped, match="fed_turn was left out"):
+        context.rated("fed_turn")
+    with pytest.raises(Skipped, match="was left out of this run"):
+        context.by_triples("cosine_head_tail", "cskb_population:12 relations", "AUC")

@@ -13,19 +13,19 @@ from grice.metrics.commonsense.scorers import cautious_score
 from grice.records import KnownTail, Triple
 from grice.runtime.models import Models
 from grice_research.benches import conture, cskb_population, deco
+from grice_research.context import BenchContext
 from grice_research.replies import (
     Column,
     Replies,
     correlations,
     differences,
-    floors,
     gold_columns,
     printed,
     read_replies,
     systems,
+    trivial_columns,
 )
 from grice_research.rows import find_task
-from grice_research.workshop import Workshop
 
 SYSTEMS = ("Human", "PLATO-2", "DiSCoL")
 
@@ -116,7 +116,7 @@ LINES = [
 ]  # fmt: skip
 
 
-class Shop:
+class SmallContext:
     """Reads one made set and opens models that need no files."""
 
     def __init__(self, folder):
@@ -169,7 +169,7 @@ class Anything:
 
 
 def test_replies_come_with_ratings_writers_and_peoples_triples(tmp_path):
-    found = read_replies(Shop(tmp_path), "deco_test")
+    found = read_replies(SmallContext(tmp_path), "deco_test")
     assert found.human[3] == 3.0
     assert found.machine == [False, True, True] * 3
     assert found.responses[0].text == "I missed the bus."
@@ -178,9 +178,9 @@ def test_replies_come_with_ratings_writers_and_peoples_triples(tmp_path):
 
 
 def test_gold_tuples_are_judged_with_and_without_the_fit_of_the_reply(tmp_path):
-    shop = Shop(tmp_path)
-    found = read_replies(shop, "deco_test")
-    columns = list(gold_columns(shop, found, "gold tuples", "calibrated", share=0.5))
+    context = SmallContext(tmp_path)
+    found = read_replies(context, "deco_test")
+    columns = list(gold_columns(context, found, "gold tuples", "calibrated", share=0.5))
     whole, alone, mean = columns
     one, none = cautious_score([0.75]), cautious_score([])
     assert list(whole.values) == [(none + 0.25) / 2, (one + 0.25) / 2] * 4 + [(none + 0.25) / 2]
@@ -197,9 +197,9 @@ def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_p
         (folder / name).mkdir(parents=True)
         (folder / name / "card.toml").write_text("")
     (folder / "half made").mkdir()
-    shop = Workshop(None, lambda _: None, (), weights=tmp_path)
+    context = BenchContext(None, lambda _: None, (), weights=tmp_path)
     monkeypatch.setattr(grice_research.replies, "judged", lambda *a, **options: (a[-1], options))
-    found = list(grice_research.replies.by_language_models(shop, replies()))
+    found = list(grice_research.replies.by_language_models(context, replies()))
     large, small = (f"file:{folder / name}" for name in ("large", "small"))
     assert found == [
         ("commonsense, fit by large", {"relevance": large}),
@@ -211,9 +211,12 @@ def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_p
     ]
 
 
-def test_who_wrote_the_reply_is_a_floor(tmp_path):
-    shop = Shop(tmp_path)
-    found = {c.row: c.values for c in floors(shop, read_replies(shop, "deco_test"), "deco_test")}
+def test_who_wrote_the_reply_is_a_trivial_baseline(tmp_path):
+    context = SmallContext(tmp_path)
+    found = {
+        c.row: c.values
+        for c in trivial_columns(context, read_replies(context, "deco_test"), "deco_test")
+    }
     assert found["oracle: a person wrote it"] == [1.0, 0.0, 0.0] * 3
     assert set(found) == {"log_length", "cosine_last_turn", "log_characters",
                           "oracle: a person wrote it"}  # fmt: skip
@@ -232,17 +235,17 @@ def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
 
     scorers = dict.fromkeys(cskb_population.SCORERS, scores)
     monkeypatch.setattr(cskb_population, "SCORERS", scorers)
-    shop = Shop(tmp_path)
-    found = by_name(cskb_population.measure(shop))
+    context = SmallContext(tmp_path)
+    found = by_name(cskb_population.measure(context))
     row = found["compatibility", "auc_weighted"]
     assert (row.found.value, row.found.n, row.kind) == (1.0, 80, "ours")
     assert found["compatibility, ACCENT's 12 relations", "auc_pooled"].found.n == 40
     assert found["compatibility", "auc_pooled"].published == pytest.approx(0.676)
-    assert found["relation_rate", "auc_weighted"].kind == "floor"
+    assert found["relation_rate", "auc_weighted"].kind == "baseline"
     assert found["KG-BERT (table 4)", "auc_pooled"].published == pytest.approx(0.623)
 
 
 def test_a_reply_without_ratings_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setitem(LINES[0], "event_cs_raw", [])
     with pytest.raises(InputError):
-        read_replies(Shop(tmp_path), "deco_test")
+        read_replies(SmallContext(tmp_path), "deco_test")

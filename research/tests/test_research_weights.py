@@ -8,7 +8,7 @@ from grice.runtime.bundle import shipped_bundles
 from grice.runtime.models import Models
 from grice_research.benches import dailydialog_relevance, engagement
 from grice_research.benches._research import PLACES, research, scored
-from grice_research.workshop import Left, Workshop
+from grice_research.context import BenchContext, Skipped
 
 
 @pytest.fixture(scope="module")
@@ -19,27 +19,27 @@ def models():
 
 
 @pytest.fixture
-def shop(models, tmp_path):
-    return Workshop(
+def context(models, tmp_path):
+    return BenchContext(
         tmp_path, lambda names: None, ("relevance",), (), lambda: models, tmp_path / "weights"
     )
 
 
-def test_weights_that_no_recipe_has_left_are_named_with_their_recipe(shop):
+def test_weights_that_no_recipe_has_left_are_named_with_their_recipe(context):
     missing = r"relevance.research_fluent: not a bundle.*recipes of relevance"
-    with pytest.raises(Left, match=missing), research(shop):
+    with pytest.raises(Skipped, match=missing), research(context):
         pass
 
 
 def test_a_folder_that_nobody_named_is_asked_for(models, tmp_path):
-    shop = Workshop(tmp_path, lambda names: None, (), (), lambda: models)
-    with pytest.raises(Left, match="give --weights DIR or set GRICE_WEIGHTS"), research(shop):
+    context = BenchContext(tmp_path, lambda names: None, (), (), lambda: models)
+    with pytest.raises(Skipped, match="give --weights DIR or set GRICE_WEIGHTS"), research(context):
         pass
 
 
-def test_metrics_read_the_weights_that_are_there(shop):
+def test_metrics_read_the_weights_that_are_there(context):
     for name, place in PLACES.items():
-        folder = shop.weights(name) / place
+        folder = context.weights(name) / place
         folder.mkdir(parents=True)
         shipped = shipped_bundles()[name]
         for file in shipped.iterdir():
@@ -47,7 +47,7 @@ def test_metrics_read_the_weights_that_are_there(shop):
         card = folder / "card.toml"
         text = card.read_text("utf-8")
         card.write_text(text.replace(f'name = "{name}"', f'name = "{name}_other"', 1), "utf-8")
-    with research(shop) as desk:
+    with research(context) as desk:
         for name in ("relevance", "engagement"):
             assert f"{name}_other@" in desk.grader(name)[1][name]
 
@@ -62,8 +62,8 @@ def reply(number):
 
 
 @pytest.fixture
-def scores(shop):
-    folder = shop.weights("relevance") / "scores"
+def scores(context):
+    folder = context.weights("relevance") / "scores"
     folder.mkdir(parents=True)
 
     def write(name, *lines):
@@ -72,15 +72,15 @@ def scores(shop):
     return write
 
 
-def test_scores_that_no_recipe_has_left_are_named_with_their_recipe(shop, scores):
-    with pytest.raises(Left, match=r"no scores lie in .*recipes\.relevance\.large"):
-        next(scored(shop))
+def test_scores_that_no_recipe_has_left_are_named_with_their_recipe(context, scores):
+    with pytest.raises(Skipped, match=r"no scores lie in .*recipes\.relevance\.large"):
+        next(scored(context))
 
 
-def test_scores_of_a_file_are_given_again_for_their_conversations(shop, scores):
+def test_scores_of_a_file_are_given_again_for_their_conversations(context, scores):
     engaging = score_line("talk-1", 0.5, "engagement", "engagement|another")
     scores("large", score_line("talk-1", 0.25), score_line("talk-2", 0.75), engaging)
-    [(model, desk)] = scored(shop)
+    [(model, desk)] = scored(context)
     grader, signatures = desk.grader("relevance")
     assert (model, signatures) == ("large", {"relevance": "relevance|a large model"})
     found = grader.score([reply(2), reply(3), reply(1)])
@@ -90,32 +90,32 @@ def test_scores_of_a_file_are_given_again_for_their_conversations(shop, scores):
     ]
 
 
-def test_each_file_is_a_model_of_its_own(shop, scores):
+def test_each_file_is_a_model_of_its_own(context, scores):
     scores("small", score_line("talk-1", 0.25))
     scores("large", score_line("talk-1", 0.75))
     values = {}
-    for model, desk in scored(shop):
+    for model, desk in scored(context):
         [one] = desk.grader("relevance")[0].score([reply(1)])
         values[model] = one.value
     assert values == {"large": 0.75, "small": 0.25}
 
 
-def test_a_metric_that_a_file_lacks_is_named(shop, scores):
+def test_a_metric_that_a_file_lacks_is_named(context, scores):
     scores("large", score_line("talk-1", 0.25))
-    [(_, desk)] = scored(shop)
+    [(_, desk)] = scored(context)
     with pytest.raises(InputError, match=r"large.jsonl holds no scores of engagement"):
         desk.grader("engagement")
 
 
-def test_two_ways_of_computing_one_metric_are_refused(shop, scores):
+def test_two_ways_of_computing_one_metric_are_refused(context, scores):
     other = score_line("talk-2", 0.75, signature="relevance|other")
     scores("large", score_line("talk-1", 0.25), other)
     with pytest.raises(InputError, match="computed in 2 ways"):
-        next(scored(shop))
+        next(scored(context))
 
 
 @pytest.mark.parametrize("bench", [dailydialog_relevance, engagement])
-def test_a_bench_says_that_no_scores_were_left(shop, scores, bench):
-    rows = list(bench.by_language_models(shop))
+def test_a_bench_says_that_no_scores_were_left(context, scores, bench):
+    rows = list(bench.by_language_models(context))
     assert {row.row.rpartition(" ")[2] for row in rows} == {"generated", "human-written", "all"}
     assert all(row.found is None and "recipes.relevance.large" in row.why for row in rows)

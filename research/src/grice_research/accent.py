@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from grice.knowledge.protocols import KnowledgeBase
     from grice.records import Response
     from grice.runtime.protocols import Encoder
+    from grice_research.context import BenchContext
     from grice_research.replies import Replies
-    from grice_research.workshop import Workshop
 
 __all__ = [
     "accent_columns",
@@ -56,9 +56,9 @@ class Way(NamedTuple):
     embedder: str
 
 
-def read_by_extractor(shop: Workshop, replies: Replies) -> list[tuple[Triple, ...]]:
+def read_by_extractor(context: BenchContext, replies: Replies) -> list[tuple[Triple, ...]]:
     """Return the triples that the shipped extractor reads from each reply, all of them."""
-    extractor = cast("TripleExtractor", shop.models().open(MODELS["extractor"]))
+    extractor = cast("TripleExtractor", context.models().open(MODELS["extractor"]))
     found = extractor.extract([exchange_of(one) for one in replies.responses])
     return [tuple(Triple(t.head, t.relation, t.tail) for t in one.triples) for one in found]
 
@@ -71,7 +71,7 @@ def exchange_of(response: Response) -> Exchange:
 
 
 def accent_rows(
-    shop: Workshop,
+    context: BenchContext,
     replies: Replies,
     triples: Sequence[Sequence[Triple]],
     printed: Mapping[str, tuple[str, Mapping[str, float]]],
@@ -80,13 +80,13 @@ def accent_rows(
     """Yield the paper's configuration, what changes one part of it, and its ranking of systems.
 
     Args:
-        shop: Opens the models.
+        context: Opens the models.
         replies: The replies.
         triples: Those of each reply.
         printed: Printed row and figures by scorer: ``as generated`` and ``likelihood``.
         prefix: What the names of the rows begin with.
     """
-    for way, column in accent_columns(shop, replies, triples, f"{prefix}{CONFIGURATION}"):
+    for way, column in accent_columns(context, replies, triples, f"{prefix}{CONFIGURATION}"):
         of_paper = way.embedder == next(iter(EMBEDDERS))
         beside, figures = printed.get(way.scorer if of_paper else "", ("", {}))
         yield from correlations(column, replies, "ours", figures, beside)
@@ -103,19 +103,37 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
     found = {name: _of_system(column.values, replies, name) for name in names}
     rated = {name: _of_system(replies.human, replies, name) for name in names}
     for name in names:
-        yield Row(row=column.row, measure="mean", on=name, kind="ours", found=mean(found[name]),
-                  signature=column.signature)  # fmt: skip
+        yield Row(
+            row=column.row,
+            measure="mean",
+            on=name,
+            kind="ours",
+            found=mean(found[name]),
+            signature=column.signature,
+        )
     pairs = [(a, b) for a, b in combinations(names, 2)]
     alike = [
         (np.mean(found[a]) < np.mean(found[b])) == (np.mean(rated[a]) < np.mean(rated[b]))
         for a, b in pairs
     ]
-    share = Estimate(float(np.mean(alike)), None, None, 0.95, len(pairs),
-                     "share of pairs of systems", note="so few pairs have no interval")  # fmt: skip
+    share = Estimate(
+        float(np.mean(alike)),
+        None,
+        None,
+        0.95,
+        len(pairs),
+        "share of pairs of systems",
+        note="so few pairs have no interval",
+    )
     orders = (_order(found), _order(rated))
-    yield Row(row=column.row, measure="pairs of systems ranked as by people", kind="ours",
-              found=share, why="metric: {}; people: {}".format(*orders),
-              signature=column.signature)  # fmt: skip
+    yield Row(
+        row=column.row,
+        measure="pairs of systems ranked as by people",
+        kind="ours",
+        found=share,
+        why="metric: {}; people: {}".format(*orders),
+        signature=column.signature,
+    )
 
 
 def _of_system(values: Sequence[float], replies: Replies, system: str) -> list[float]:
@@ -128,7 +146,7 @@ def _order(values: Mapping[str, Sequence[float]]) -> str:
 
 
 def accent_columns(
-    shop: Workshop, replies: Replies, triples: Sequence[Sequence[Triple]], row: str
+    context: BenchContext, replies: Replies, triples: Sequence[Sequence[Triple]], row: str
 ) -> Iterator[tuple[Way, Column]]:
     """Yield a value per reply by each way of judging its triples, the paper's first."""
     first, *others = EMBEDDERS
@@ -142,13 +160,13 @@ def accent_columns(
     distinct = list(dict.fromkeys(triple for each in triples for triple in each))
     why = f"{np.mean(counts):.1f} triples per reply, {counts.count(0)} replies without any"
     for way in ways:
-        scores = dict(zip(distinct, _scores(shop, distinct, way), strict=True))
+        scores = dict(zip(distinct, _scores(context, distinct, way), strict=True))
         values = [mean_score([scores[triple] for triple in each]) for each in triples]
-        yield way, Column(way.row, values, counts, _signature(shop, replies, way), why)
+        yield way, Column(way.row, values, counts, _signature(context, replies, way), why)
 
 
-def _scores(shop: Workshop, triples: Sequence[Triple], way: Way) -> list[float]:
-    models = shop.models()
+def _scores(context: BenchContext, triples: Sequence[Triple], way: Way) -> list[float]:
+    models = context.models()
     knowledge = cast("KnowledgeBase", models.open(GENERATOR))
     embedder = cast("Encoder", models.open(EMBEDDERS[way.embedder]))
     if way.scorer == "as generated":
@@ -176,7 +194,7 @@ def tail_cosines(
     ]
 
 
-def _signature(shop: Workshop, replies: Replies, way: Way) -> str:
+def _signature(context: BenchContext, replies: Replies, way: Way) -> str:
     references = (MODELS["extractor"], GENERATOR, EMBEDDERS[way.embedder])
-    stamps = "|".join(shop.models().fingerprint(one) for one in references)
+    stamps = "|".join(context.models().fingerprint(one) for one in references)
     return f"{way.row}|scorer:{way.scorer}|pool:mean|{stamps}|on:{replies.stamp}:{ASPECT}"

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.evaluation.table import Scores
+    from grice_research.context import BenchContext
     from grice_research.figures import Figure
     from grice_research.published import Bench
     from grice_research.wins import Win
-    from grice_research.workshop import Workshop
 
 __all__ = ["configure", "run"]
+
+RENAMED = {"anchors": "best_known", "later": "llm_judges"}
+"""Benches by the name that they had before."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -41,14 +44,18 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print a JSON object a figure")
     parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
     parser.add_argument(
-        "--page", type=Path, metavar="FILE.md",
+        "--page",
+        type=Path,
+        metavar="FILE.md",
         help="write an index of all runs kept in --record, and a page for each beside its record; "
         "without NAME nothing is measured",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--weights", type=Path, metavar="DIR",
+        "--weights",
+        type=Path,
+        metavar="DIR",
         help="folder where recipes left weights that do not ship; default GRICE_WEIGHTS",
-    )  # fmt: skip
+    )
     add_metric_options(parser, words)
 
 
@@ -58,18 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
     from grice_research.published import bench_names, load_bench
 
     known = bench_names()
+    asked = list(map(_current_name, arguments.names))
     if arguments.page and not arguments.record:
         raise InputError("--page writes what is kept in --record DIR; name the folder")
-    if not arguments.names and not arguments.page:
+    if not asked and not arguments.page:
         return _list([load_bench(name) for name in known])
-    names = known if "all" in arguments.names else list(dict.fromkeys(arguments.names))
+    names = known if "all" in asked else list(dict.fromkeys(asked))
     benches = [load_bench(name) for name in names]
     with ExitStack() as stack:
-        workshop = _workshop(arguments, stack)
-        found = [_one(arguments, bench, workshop) for bench in benches]
-        if len(benches) == 1 and not found[0] and workshop.missing:
-            raise InputError(next(iter(workshop.missing.values())))
-        for problem in workshop.missing.values():
+        context = _bench_context(arguments, stack)
+        counts = [_run_bench(arguments, bench, context) for bench in benches]
+        if len(benches) == 1 and not counts[0] and context.missing:
+            raise InputError(next(iter(context.missing.values())))
+        for problem in context.missing.values():
             from grice.cli.terminal import warn
 
             warn(problem)
@@ -78,10 +86,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
+def _bench_context(arguments: argparse.Namespace, stack: ExitStack) -> BenchContext:
     from grice.evaluation.datasets import data_folder
     from grice.runtime.models import Models, default_workers
-    from grice_research.workshop import Workshop
+    from grice_research.context import BenchContext
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
         arguments.metrics = ",".join(names)
@@ -99,22 +107,34 @@ def _workshop(arguments: argparse.Namespace, stack: ExitStack) -> Workshop:
 
     folder = data_folder(arguments.data)
     weights = weights_folder(arguments.weights)
-    return Workshop(folder, loaded, arguments.registry.metrics, arguments.without, models, weights)
+    return BenchContext(
+        folder, loaded, arguments.registry.metrics, arguments.without, models, weights
+    )
 
 
-def _one(arguments: argparse.Namespace, bench: Bench, workshop: Workshop) -> int:
+def _current_name(name: str) -> str:
+    """Return the name that a bench has now, with a warning if it is asked for by its old one."""
+    if name not in RENAMED:
+        return name
+    from grice.cli.terminal import warn
+
+    warn(f"bench {name} is now called {RENAMED[name]}; the old name goes in the next version")
+    return RENAMED[name]
+
+
+def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContext) -> int:
     """Measure, print and keep one bench; return how many figures it gave."""
     import grice
     from grice_research.figures import figures
     from grice_research.runs import Run, counted, equal_rows, merged, write_run
     from grice_research.wins import wins
 
-    found = list(figures(bench, workshop))
+    found = list(figures(bench, context))
     for first, second in equal_rows(found):
         from grice.cli.terminal import warn
 
         warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
-    won = list(wins(bench, found, workshop))
+    won = list(wins(bench, found, context))
     if arguments.json:
         from grice.records import to_json
 

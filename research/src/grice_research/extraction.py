@@ -123,8 +123,13 @@ def _measures(sums: Floats) -> Floats:
     """Return the measures of sums of :func:`_counts`, shape ``(n, 5)`` each."""
     both, found, gold, likeness, closeness = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        columns = (both / found, both / gold, 2 * both / (found + gold), likeness / both,
-                   closeness / both)  # fmt: skip
+        columns = (
+            both / found,
+            both / gold,
+            2 * both / (found + gold),
+            likeness / both,
+            closeness / both,
+        )
     return np.stack(columns, axis=1)
 
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import InputError
+from grice_research.context import Skipped
 from grice_research.people import PEOPLE
 from grice_research.replication import Computation, Verdict, verdict_on
 from grice_research.rows import Kind, computation_of, find_task
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from grice.stats.estimate import Estimate
+    from grice_research.context import BenchContext
     from grice_research.published import Bench, Cell, Column, Table
     from grice_research.rows import Row
-    from grice_research.workshop import Workshop
 
 __all__ = ["BenchRow", "Figure", "figures", "verdict_of"]
 
@@ -50,7 +50,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         bench: Name of the bench.
         table: Its table; empty if the bench of a task gave it.
         row: Whose figure it is.
-        kind: ``printed``, ``ours`` or ``floor``.
+        kind: ``printed``, ``ours`` or ``baseline``.
         on: The set and aspect.
         measure: The measure.
         published: The printed figure; of ours, that of the row it is set beside.
@@ -114,34 +114,34 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-def figures(bench: Bench, workshop: Workshop) -> Iterator[Figure]:
-    """Yield every figure of a bench: the printed rows, ours beside them, the floors."""
+def figures(bench: Bench, context: BenchContext) -> Iterator[Figure]:
+    """Yield every figure of a bench: the printed rows, ours beside them, the trivial baselines."""
     seen: set[tuple[str, str, str]] = set()
     for table in bench.tables:
-        heads, body = table.heads(), table.body()
-        for name, cells in body.items():
-            for place, (column, cell) in enumerate(zip(heads, cells, strict=True)):
+        columns, rows = table.columns(), table.rows()
+        for name, cells in rows.items():
+            for place, (column, cell) in enumerate(zip(columns, cells, strict=True)):
                 if cell is not None:
-                    yield _printed(bench, table, name, column, cell, place, workshop)
+                    yield _printed(bench, table, name, column, cell, place, context)
         for metric, beside in table.ours.items():
-            for place, column in enumerate(heads):
-                cell = body[beside][place] if beside else None
+            for place, column in enumerate(columns):
+                cell = rows[beside][place] if beside else None
                 if cell is not None or not (beside or _seen(seen, metric, column)):
-                    yield _ours(bench, table, metric, beside, column, cell, workshop)
-        for metric in table.floors:
-            for column in heads:
-                known = workshop.knows(column.on) or workshop.knows_triples(
+                    yield _ours(bench, table, metric, beside, column, cell, context)
+        for metric in table.baselines:
+            for column in columns:
+                known = context.knows(column.on) or context.knows_triples(
                     metric, column.on, column.measure
                 )
                 if known and not _seen(seen, metric, column):
-                    yield _floor(bench, table, metric, column, workshop)
+                    yield _baseline(bench, table, metric, column, context)
     task = find_task(bench.name)
     if task is not None:
         try:
-            for row in task.measure(workshop):
+            for row in task.measure(context):
                 yield _of_task(bench, row)
         except InputError as error:
-            workshop.missing[bench.name] = f"bench {bench.name}: {error}"
+            context.missing[bench.name] = f"bench {bench.name}: {error}"
 
 
 def _of_task(bench: Bench, row: Row) -> Figure:
@@ -201,7 +201,7 @@ def _printed(
     column: Column,
     cell: Cell,
     place: int,
-    workshop: Workshop,
+    context: BenchContext,
 ) -> Figure:
     figure = Figure(
         bench=bench.name,
@@ -222,12 +222,12 @@ def _printed(
     source = table.source_of(name, place)
     if not source:
         return figure
-    if not workshop.knows(column.on, people=source in PEOPLE):
+    if not context.knows(column.on, people=source in PEOPLE):
         return msgspec.structs.replace(figure, why="the ratings cannot be had")
     try:
-        found, signature = workshop.by_release(source, column.on, column.measure)
-    except Left as left:
-        return msgspec.structs.replace(figure, verdict=None, why=str(left))
+        found, signature = context.by_release(source, column.on, column.measure)
+    except Skipped as skipped:
+        return msgspec.structs.replace(figure, verdict=None, why=str(skipped))
     except InputError as error:
         return msgspec.structs.replace(figure, why=str(error))
     return _measured(figure, found, signature)
@@ -240,7 +240,7 @@ def _ours(
     beside: str,
     column: Column,
     cell: Cell | None,
-    workshop: Workshop,
+    context: BenchContext,
 ) -> Figure:
     figure = Figure(
         bench=bench.name,
@@ -252,48 +252,50 @@ def _ours(
         published=None if cell is None else cell.value,
         n=column.n,
         beside=beside,
-        command=_command(bench, metric, column, workshop),
+        command=_command(bench, metric, column, context),
         computed=None if cell is None else computation_of("ours", table.computed.get(metric)),
         rounding=0.0 if cell is None else _rounding(cell),
         lower=column.measure in table.lower,
     )
-    figure = _of_metric(figure, metric, column, workshop)
-    source = table.source_of(beside, table.heads().index(column)) if beside else ""
+    figure = _of_metric(figure, metric, column, context)
+    source = table.source_of(beside, table.columns().index(column)) if beside else ""
     if source and figure.value is not None:
-        paired = workshop.difference(metric, source, column.on, column.measure)
+        paired = context.difference(metric, source, column.on, column.measure)
         figure = msgspec.structs.replace(figure, difference=paired and _bounds(paired))
     return msgspec.structs.replace(figure, verdict=verdict_of(figure))
 
 
-def _floor(bench: Bench, table: Table, metric: str, column: Column, workshop: Workshop) -> Figure:
+def _baseline(
+    bench: Bench, table: Table, metric: str, column: Column, context: BenchContext
+) -> Figure:
     figure = Figure(
         bench=bench.name,
         table=table.id,
         row=metric,
-        kind="floor",
+        kind="baseline",
         on=column.on,
         measure=column.measure,
         n=column.n,
-        command=_command(bench, metric, column, workshop),
+        command=_command(bench, metric, column, context),
     )
-    return _of_metric(figure, metric, column, workshop)
+    return _of_metric(figure, metric, column, context)
 
 
-def _of_metric(figure: Figure, metric: str, column: Column, workshop: Workshop) -> Figure:
-    triples = workshop.knows_triples(metric, column.on, column.measure)
-    if metric not in workshop.metrics and not triples:
+def _of_metric(figure: Figure, metric: str, column: Column, context: BenchContext) -> Figure:
+    triples = context.knows_triples(metric, column.on, column.measure)
+    if metric not in context.metrics and not triples:
         return msgspec.structs.replace(figure, why=f"there is no metric {metric} yet")
-    if column.measure not in workshop.measures and not triples:
+    if column.measure not in context.measures and not triples:
         return msgspec.structs.replace(figure, why="this task is not built yet")
-    if not workshop.knows(column.on) and not triples:
+    if not context.knows(column.on) and not triples:
         return msgspec.structs.replace(figure, why="the ratings cannot be had")
-    compute = workshop.by_triples if triples else workshop.by_metric
+    compute = context.by_triples if triples else context.by_metric
     try:
         found, signature = compute(metric, column.on, column.measure)
     except InputError as error:
         return msgspec.structs.replace(figure, why=str(error))
     figure = _measured(figure, found, signature)
-    said = "" if triples else workshop.trained(metric, column.on)
+    said = "" if triples else context.trained(metric, column.on)
     return msgspec.structs.replace(figure, why="; ".join(filter(None, [figure.why, said])))
 
 
@@ -324,7 +326,7 @@ def _bounds(found: Estimate) -> tuple[float, float, float] | None:
     return found.value, found.low, found.high
 
 
-def _command(bench: Bench, metric: str, column: Column, workshop: Workshop) -> str:
-    if workshop.knows(column.on) and column.measure in ("pearson", "spearman"):
+def _command(bench: Bench, metric: str, column: Column, context: BenchContext) -> str:
+    if context.knows(column.on) and column.measure in ("pearson", "spearman"):
         return f"grice meta-eval {metric} --on {column.on}"
     return f"grice bench {bench.name}"

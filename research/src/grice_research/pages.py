@@ -109,12 +109,15 @@ def _table(run: Run, table: str) -> Iterator[str]:
 
 def _line(figure: Figure) -> str:
     name = _cell(figure.row)
-    name = f"*{name}*" if figure.kind == "floor" else name
+    name = f"*{name}*" if figure.kind == "baseline" else name
     name = f"**{name}**" if figure.kind == "ours" else name
     if figure.beside:
         name += f" beside {_cell(figure.beside)}"
-    bounds = "" if figure.low is None or figure.high is None else (
-        f"{_number(figure.low)} to {_number(figure.high)}")  # fmt: skip
+    bounds = (
+        ""
+        if figure.low is None or figure.high is None
+        else (f"{_number(figure.low)} to {_number(figure.high)}")
+    )
     value = "" if figure.value is None else _number(figure.value)
     printed = "" if figure.published is None else f"{figure.published:g}"
     what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure
@@ -146,12 +149,15 @@ def _wins(run: Run) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for win in run.wins:
         rest = f"{win.survives} of {win.rows}" + (f", {win.open} open" if win.open else "")
-        floor = "" if win.floor_value is None else (
-            f"{win.over_floor}: {win.floor} {_number(win.floor_value)}")  # fmt: skip
+        baseline = (
+            ""
+            if win.baseline_value is None
+            else (f"{win.over_baseline}: {win.baseline} {_number(win.baseline_value)}")
+        )
         yield (
             f"| {_cell(win.table)}: {win.measure} on {_cell(win.on)} | {win.n} | "
             f"{_cell(win.best)} | {win.published:g} | {win.over_second}: {_cell(win.second)} | "
-            f"{rest} | {floor} |"
+            f"{rest} | {baseline} |"
         )
     yield ""
 

@@ -12,7 +12,7 @@ A file holds what was printed and says how each figure is measured here, if it c
     FED-appropriate | -0.10
     ACCENT | 0.30
     '''
-    floors = ["cosine_last_turn"]
+    baselines = ["cosine_last_turn"]
     ours = { commonsense = "ACCENT" }
 
 A column is ``set:aspect | measure | n``. A set that is none of the rated ones, or a measure that is
@@ -72,8 +72,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         id: Its name in the source.
-        columns: What the columns measure.
-        rows: The printed rows.
+        column_lines: What the columns measure, a line each; ``columns`` in the file.
+        row_lines: The printed rows, a line each; ``rows`` in the file.
         source: Where it was printed, if not in the paper of the bench.
         scale: What a printed figure is multiplied with, 0.01 for percent.
         lower: Measures of which lower is better.
@@ -81,49 +81,49 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             of :mod:`grice_research.released`, or one per column.
         ours: Our metrics, each with the printed row it is set beside.
         computed: How one of our metrics is computed, if not by another method than that row.
-        floors: Trivial metrics that stand in the table.
+        baselines: Trivial baselines that stand in the table.
         why: Why the other rows cannot be checked.
         note: What to keep in mind.
     """
 
     id: str
-    columns: tuple[str, ...]
-    rows: str
+    column_lines: tuple[str, ...] = msgspec.field(name="columns")
+    row_lines: str = msgspec.field(name="rows")
     source: str = ""
     scale: float = 1.0
     lower: tuple[str, ...] = ()
     recomputed: dict[str, str | tuple[str, ...]] = {}
     ours: dict[str, str] = {}
     computed: dict[str, Computation] = {}
-    floors: tuple[str, ...] = ()
+    baselines: tuple[str, ...] = ()
     why: str = "its scores were not released"
     note: str = ""
 
-    def heads(self) -> list[Column]:
+    def columns(self) -> list[Column]:
         """Return the columns.
 
         Raises:
             InputError: If one cannot be read.
         """
         found = []
-        for text in self.columns:
+        for text in self.column_lines:
             parts = [part.strip() for part in text.split("|")]
             if len(parts) not in (2, 3):
                 raise InputError(f"{self.id}: column {text!r}: expected set | measure | n")
             found.append(Column(parts[0], parts[1], int(parts[2]) if len(parts) == 3 else None))
         return found
 
-    def body(self) -> dict[str, list[Cell | None]]:
+    def rows(self) -> dict[str, list[Cell | None]]:
         """Return the cells of each row.
 
         Raises:
             InputError: If a row has another number of cells than there are columns.
         """
         found = {}
-        for line in filter(str.strip, self.rows.splitlines()):
+        for line in filter(str.strip, self.row_lines.splitlines()):
             name, *cells = (part.strip() for part in line.split("|"))
-            if len(cells) != len(self.columns):
-                columns = len(self.columns)
+            if len(cells) != len(self.column_lines):
+                columns = len(self.column_lines)
                 raise InputError(
                     f"{self.id}: row {name!r} has {len(cells)} cells for {columns} columns"
                 )
@@ -197,8 +197,8 @@ def load_bench(name: str) -> Bench:
     try:
         bench = msgspec.toml.decode(data, type=Bench)
         for table in bench.tables:
-            table.heads()
-            table.body()
+            table.columns()
+            table.rows()
     except (msgspec.DecodeError, InputError, ValueError) as error:
         raise InputError(f"tables/{name}{SUFFIX}: {error}") from None
     return msgspec.structs.replace(bench, name=name)

@@ -1,8 +1,8 @@
 """The 600 rated DailyDialog replies: columns of scores over them, as rows of a bench.
 
 Half were written by a generator and half by people, who answer far better: over all of them, who
-wrote a reply explains as much as a metric. So every figure stands three times, and the floors
-beside it include an oracle that knows the writer.
+wrote a reply explains as much as a metric. So every figure is given three times, and the trivial
+baselines include an oracle that knows the writer.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Literal
 from grice.errors import InputError
 from grice.stats import compare_correlations, partial_correlation, williams_t
 from grice.stats.correlations import correlation_value
+from grice_research.context import Skipped
 from grice_research.measures import measured, paired_difference
 from grice_research.published import load_bench
 from grice_research.rows import Row
 from grice_research.surface import complete
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.evaluation.datasets import Rated
     from grice.stats.estimate import Estimate
+    from grice_research.context import BenchContext
     from grice_research.published import Table
-    from grice_research.workshop import Workshop
 
     Values = Sequence[float | None]
 
-__all__ = ["ASPECT", "SETS", "blended", "floor_rows", "our_rows", "printed_rows", "test_row"]
+__all__ = ["ASPECT", "SETS", "baseline_rows", "blended", "our_rows", "printed_rows", "test_row"]
 
 ASPECT = "overall"
 SETS = {"generated": "replies_generated", "human-written": "replies_human", "all": "replies_600"}
@@ -48,17 +48,19 @@ def blended(columns: Sequence[Values]) -> list[float | None]:
     return found
 
 
-def printed_rows(shop: Workshop, systems: Sequence[str], sets: Sequence[str]) -> Iterator[Row]:
+def printed_rows(
+    context: BenchContext, systems: Sequence[str], sets: Sequence[str]
+) -> Iterator[Row]:
     """Yield the printed figures of table 3.5, each beside what the released scores give."""
     table = _table()
-    heads, body = table.heads(), table.body()
+    columns, rows = table.columns(), table.rows()
     for system in systems:
-        for column, cell in zip(heads, body[system], strict=True):
+        for column, cell in zip(columns, rows[system], strict=True):
             label = next(key for key, name in SETS.items() if column.on.startswith(name))
             if cell is None or label not in sets:
                 continue
             source = str(table.recomputed[system])
-            found, signature = shop.by_release(source, column.on, column.measure)
+            found, signature = context.by_release(source, column.on, column.measure)
             yield Row(
                 row=f"{system} {label}",
                 measure=column.measure,
@@ -72,21 +74,21 @@ def printed_rows(shop: Workshop, systems: Sequence[str], sets: Sequence[str]) ->
 
 
 def our_rows(
-    shop: Workshop, name: str, metrics: Sequence[str], label: str, *, beside: str = ""
+    context: BenchContext, name: str, metrics: Sequence[str], label: str, *, beside: str = ""
 ) -> Iterator[Row]:
     """Yield a metric, or the mean of several, on one of the sets: correlations, and given length.
 
     Args:
-        shop: Scores the replies.
+        context: Scores the replies.
         name: What the rows are called.
         metrics: Names of the metrics.
         label: A key of :data:`SETS`.
         beside: The printed system whose figures they are set beside.
     """
-    rated = shop.rated(SETS[label])
-    values = blended([shop.metric_values(metric, SETS[label]) for metric in metrics])
-    signature = "+".join(shop.grader(metric)[1][metric] for metric in metrics)
-    warned = "; ".join(filter(None, (shop.trained(metric, SETS[label]) for metric in metrics)))
+    rated = context.rated(SETS[label])
+    values = blended([context.metric_values(metric, SETS[label]) for metric in metrics])
+    signature = "+".join(context.grader(metric)[1][metric] for metric in metrics)
+    warned = "; ".join(filter(None, (context.trained(metric, SETS[label]) for metric in metrics)))
     for measure in MEASURES:
         yield Row(
             row=f"{name} {label}",
@@ -95,7 +97,7 @@ def our_rows(
             kind="ours",
             published=_published(beside, label, measure) if beside else None,
             beside=f"{beside} {label}" if beside else "",
-            difference=_difference(shop, values, beside, label, measure) if beside else None,
+            difference=_difference(context, values, beside, label, measure) if beside else None,
             why=warned,
             signature=f"{signature}|on:{rated.stamp}",
         )
@@ -110,22 +112,28 @@ def our_rows(
 
 
 def test_row(
-    shop: Workshop, name: str, metrics: Sequence[str], label: str, *, against: str, called: str
+    context: BenchContext,
+    name: str,
+    metrics: Sequence[str],
+    label: str,
+    *,
+    against: str,
+    called: str,
 ) -> Iterator[Row]:
     """Yield how much better a metric correlates than released scores, tested on the same replies.
 
     Args:
-        shop: Scores the replies.
+        context: Scores the replies.
         name: What the rows are called.
         metrics: Names of the metrics.
         label: A key of :data:`SETS`.
         against: A released source.
         called: What that is called.
     """
-    rated = shop.rated(SETS[label])
+    rated = context.rated(SETS[label])
     human = rated.human(ASPECT)
-    ours = blended([shop.metric_values(metric, SETS[label]) for metric in metrics])
-    theirs = shop.released_values(against, SETS[label])
+    ours = blended([context.metric_values(metric, SETS[label]) for metric in metrics])
+    theirs = context.released_values(against, SETS[label])
     for measure in MEASURES:
         compared = compare_correlations(
             {name: ours, called: theirs},
@@ -152,12 +160,12 @@ def test_row(
         )
 
 
-def floor_rows(shop: Workshop, label: str) -> Iterator[Row]:
+def baseline_rows(context: BenchContext, label: str) -> Iterator[Row]:
     """Yield what knows nothing of dialogue: length, likeness, and who wrote the reply."""
-    rated = shop.rated(SETS[label])
+    rated = context.rated(SETS[label])
     columns: dict[str, Values] = {
         "log characters": _lengths(rated),
-        "cosine": shop.metric_values("cosine_last_turn", SETS[label]),
+        "cosine": context.metric_values("cosine_last_turn", SETS[label]),
     }
     writers = [float(item.system == "human") for item in rated.items]
     if len(set(writers)) > 1:
@@ -168,7 +176,7 @@ def floor_rows(shop: Workshop, label: str) -> Iterator[Row]:
                 row=f"{name} {label}",
                 measure=measure,
                 found=measured(measure, values, rated, ASPECT),
-                kind="floor",
+                kind="baseline",
             )
 
 
@@ -177,12 +185,16 @@ def _lengths(rated: Rated) -> list[float]:
 
 
 def _difference(
-    shop: Workshop, values: Values, system: str, label: str, measure: Literal["pearson", "spearman"]
+    context: BenchContext,
+    values: Values,
+    system: str,
+    label: str,
+    measure: Literal["pearson", "spearman"],
 ) -> Estimate | None:
     """Return how far a column is above the released scores of a system; None if they are away."""
     try:
-        theirs = shop.released_values(str(_table().recomputed[system]), SETS[label])
-        return paired_difference(measure, values, theirs, shop.rated(SETS[label]), ASPECT)
+        theirs = context.released_values(str(_table().recomputed[system]), SETS[label])
+        return paired_difference(measure, values, theirs, context.rated(SETS[label]), ASPECT)
     except InputError:
         return None
 
@@ -193,7 +205,7 @@ def _table() -> Table:
 
 def _published(system: str, label: str, measure: str) -> float:
     table = _table()
-    for column, cell in zip(table.heads(), table.body()[system], strict=True):
+    for column, cell in zip(table.columns(), table.rows()[system], strict=True):
         if column.on.startswith(SETS[label]) and column.measure == measure and cell is not None:
             return cell.value
-    raise Left(f"{PUBLISHED[1]} has no {measure} of {system} on {label}")
+    raise Skipped(f"{PUBLISHED[1]} has no {measure} of {system} on {label}")

@@ -102,8 +102,11 @@ def _gpt4(data: str, name: str, folder: Path, *, first: bool) -> dict[str, float
     found = {}
     for entry in known.get(data, ()):
         samples = entry.get(name)
-        given = [one for one in samples if isinstance(one, int | float)] if isinstance(
-            samples, list) else []  # fmt: skip
+        given = (
+            [one for one in samples if isinstance(one, int | float)]
+            if isinstance(samples, list)
+            else []
+        )
         given = given[:1] if first else given
         if given:
             found[str(entry["id"])] = sum(given) / len(given)

@@ -22,11 +22,11 @@ from grice.runtime.protocols import Pair
 from grice.scoring.items import responses
 from grice.scoring.loaded import load_metric
 from grice.stats import compare_correlations, correlation, partial_correlation, system_level
+from grice_research.context import Skipped
 from grice_research.published import load_bench
 from grice_research.rows import Row
 from grice_research.surface import TURNS
 from grice_research.triples import knowledge_of
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from grice.records import Judgement, Response
     from grice.runtime.protocols import Encoder, PairClassifier
     from grice.stats.estimate import Estimate
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 __all__ = [
     "Column",
@@ -47,12 +47,12 @@ __all__ = [
     "by_language_models",
     "correlations",
     "differences",
-    "floors",
     "gold_columns",
     "judged",
     "printed",
     "read_replies",
     "systems",
+    "trivial_columns",
 ]
 
 ASPECT = "events"
@@ -102,9 +102,9 @@ class Column(NamedTuple):
     why: str = ""
 
 
-def read_replies(shop: Workshop, name: str) -> Replies:
+def read_replies(context: BenchContext, name: str) -> Replies:
     """Return the replies of a rated set."""
-    rated: Rated = shop.rated(name)
+    rated: Rated = context.rated(name)
     human = [item.human(ASPECT) for item in rated.items]
     if None in human:
         raise InputError(f"{name}: a reply has no rating of its events")
@@ -122,9 +122,9 @@ def _drawn(tuples: object) -> tuple[Triple, ...]:
     return tuple(Triple(*one[:3]) for group in groups for one in group)
 
 
-def judged(shop: Workshop, replies: Replies, row: str, **options: object) -> Column:
+def judged(context: BenchContext, replies: Replies, row: str, **options: object) -> Column:
     """Return what the metric ``commonsense`` gives with some of its options set."""
-    loaded = load_metric(commonsense, shop.models(), options)
+    loaded = load_metric(commonsense, context.models(), options)
     found = loaded.judge(replies.responses)
     abstained = sum(one.status == "abstained" for one in found)
     counts = [len(_triples(one)) for one in found]
@@ -133,30 +133,35 @@ def judged(shop: Workshop, replies: Replies, row: str, **options: object) -> Col
     return Column(row, values, counts, f"{loaded.signature}|on:{replies.stamp}:{ASPECT}", why)
 
 
-def by_language_models(shop: Workshop, replies: Replies) -> Iterator[Column]:
+def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Column]:
     """Yield the metric ``commonsense`` with language models as judges of fit, and these alone.
 
     None ships: each folder that the recipe ``language_model`` has made is one. Beside the
     share that ships stands the one that DECO's training part chose for them.
     """
     try:
-        cards = sorted(shop.weights("language_model").glob("*/card.toml"))
-    except Left:
+        cards = sorted(context.weights("language_model").glob("*/card.toml"))
+    except Skipped:
         return
     for card in cards:
         name, reference = card.parent.name, f"file:{card.parent}"
-        yield judged(shop, replies, f"commonsense, fit by {name}", relevance=reference)
-        yield judged(shop, replies, f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
-                     relevance=reference, relevance_weight=CHOSEN_SHARE)  # fmt: skip
+        yield judged(context, replies, f"commonsense, fit by {name}", relevance=reference)
         yield judged(
-            shop, replies, f"fit by {name} alone", relevance=reference, relevance_weight=1.0
+            context,
+            replies,
+            f"commonsense, fit by {name}, share {CHOSEN_SHARE}",
+            relevance=reference,
+            relevance_weight=CHOSEN_SHARE,
+        )
+        yield judged(
+            context, replies, f"fit by {name} alone", relevance=reference, relevance_weight=1.0
         )
 
 
-def baseline(shop: Workshop, replies: Replies, name: str, metric: str) -> Column:
+def baseline(context: BenchContext, replies: Replies, name: str, metric: str) -> Column:
     """Return what another metric gives for the replies of a set, 0 where it gives nothing."""
-    values = [0.0 if value is None else value for value in shop.metric_values(metric, name)]
-    signature = f"{shop.grader(metric)[1][metric]}|on:{replies.stamp}:{ASPECT}"
+    values = [0.0 if value is None else value for value in context.metric_values(metric, name)]
+    signature = f"{context.grader(metric)[1][metric]}|on:{replies.stamp}:{ASPECT}"
     return Column(metric, values, signature=signature)
 
 
@@ -171,14 +176,14 @@ def _triples(judgement: Judgement) -> list[TripleEvidence]:
 
 
 def gold_columns(
-    shop: Workshop, replies: Replies, row: str, scorer: str, *, share: float
+    context: BenchContext, replies: Replies, row: str, scorer: str, *, share: float
 ) -> Iterator[Column]:
     """Yield the metric with the triples that people drew in place of its own, and these alone.
 
     At last the triples alone with ACCENT's mean, where a reply without any has 0.5.
     """
     references = commonsense.models
-    models = shop.models()
+    models = context.models()
     references = references | {"knowledge": knowledge_of(scorer)}
     head = cast("TripleHead", models.open(references["plausibility"]))
     encoder = cast("Encoder", models.open(references["encoder"]))
@@ -220,7 +225,7 @@ def correlations(
     Args:
         column: The values.
         replies: The replies.
-        kind: ``ours`` or ``floor``.
+        kind: ``ours`` or ``baseline``.
         published: Printed figures by measure.
         beside: The printed row they stand in.
     """
@@ -240,18 +245,32 @@ def correlations(
     if 0 < len(machine) < len(values) and np.ptp(values[machine]) > 0:
         for measure in ("pearson", "spearman"):
             found = correlation(values[machine], human[machine], kind=measure, interval="bca")  # type: ignore[arg-type]
-            yield Row(row=f"{column.row}, machine replies", measure=measure, found=found,
-                      kind=kind, why=column.why, signature=column.signature)  # fmt: skip
+            yield Row(
+                row=f"{column.row}, machine replies",
+                measure=measure,
+                found=found,
+                kind=kind,
+                why=column.why,
+                signature=column.signature,
+            )
     if len(column.counts) and np.ptp(column.counts) > 0:
         given = [float(count) for count in column.counts]
         found = partial_correlation(column.values, replies.human, [given], interval="bca")
-        yield Row(row=f"{column.row}, given the number of triples", measure="spearman",
-                  found=found, kind=kind, why=column.why, signature=column.signature)  # fmt: skip
+        yield Row(
+            row=f"{column.row}, given the number of triples",
+            measure="spearman",
+            found=found,
+            kind=kind,
+            why=column.why,
+            signature=column.signature,
+        )
 
 
-def floors(shop: Workshop, replies: Replies, name: str) -> list[Column]:
+def trivial_columns(context: BenchContext, replies: Replies, name: str) -> list[Column]:
     """Return the values that read little or nothing: length, cosine, who wrote the reply."""
-    found = [baseline(shop, replies, name, metric) for metric in ("log_length", "cosine_last_turn")]
+    found = [
+        baseline(context, replies, name, metric) for metric in ("log_length", "cosine_last_turn")
+    ]
     lengths = [float(np.log(max(1, len(response.text)))) for response in replies.responses]
     found.append(Column("log_characters", lengths))
     if any(replies.machine) and not all(replies.machine):
@@ -295,16 +314,28 @@ def systems(column: Column, replies: Replies) -> Iterator[Row]:
         found = system_level(column.values, replies.human, names, kind=measure)
         means = sorted(found.metric.items(), key=lambda entry: entry[1])
         order = " < ".join(f"{name} {value:.3f}" for name, value in means)
-        yield Row(row=column.row, measure=f"system {measure}", found=found.correlation,
-                  kind="ours", why=order, signature=column.signature)  # fmt: skip
+        yield Row(
+            row=column.row,
+            measure=f"system {measure}",
+            found=found.correlation,
+            kind="ours",
+            why=order,
+            signature=column.signature,
+        )
 
 
 def printed(table: str, on: str) -> Iterator[Row]:
     """Yield the printed figures of a set in one of the paper's tables."""
-    found = next(one for one in load_bench("accent").tables if one.id == table)
-    heads = found.heads()
-    for name, cells in found.body().items():
-        for column, cell in zip(heads, cells, strict=True):
+    source = next(given for given in load_bench("accent").tables if given.id == table)
+    columns = source.columns()
+    for name, cells in source.rows().items():
+        for column, cell in zip(columns, cells, strict=True):
             if column.on == on and cell is not None:
-                yield Row(row=f"{name} ({table})", measure=column.measure, found=None,
-                          kind="printed", published=cell.value, why=found.why)  # fmt: skip
+                yield Row(
+                    row=f"{name} ({table})",
+                    measure=column.measure,
+                    found=None,
+                    kind="printed",
+                    published=cell.value,
+                    why=source.why,
+                )

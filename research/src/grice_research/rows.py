@@ -1,4 +1,4 @@
-"""What the bench of a task gives: rows of figures, ours, printed ones and floors alike."""
+"""What the bench of a task gives: rows of ours, of published systems and of trivial baselines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grice_research.replication import Computation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from grice_research.workshop import Workshop
+    from grice_research.context import BenchContext
 
 __all__ = [
     "DIFFERENCE",
@@ -27,7 +27,7 @@ __all__ = [
     "task_names",
 ]
 
-Kind: TypeAlias = Literal["printed", "ours", "floor"]
+Kind: TypeAlias = Literal["printed", "ours", "baseline"]
 DIFFERENCE, LIKENESS = "difference of ", "spearman with "
 """How measures begin that compare two scores of the same items, and not one with people."""
 
@@ -39,7 +39,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         row: Whose figure it is, such as ``embedded`` or ``halved keywords``.
         measure: What is measured, such as ``macro_f1``; shares are 0 to 1.
         found: The figure with its interval and n; None for a printed one that nobody can check.
-        kind: ``ours``, a trivial ``floor``, or ``printed``: a published system, whose released
+        kind: ``ours``, a trivial ``baseline``, or ``printed``: a published system, whose released
             output, if there is any, is measured here.
         on: The data, if a bench has several, with what was done to them.
         published: The printed figure; of ours, that of the row it is set beside.
@@ -89,7 +89,7 @@ class Task(NamedTuple):
 
     title: str
     paper: str
-    measure: Callable[[Workshop], Iterator[Row]]
+    measure: Callable[[BenchContext], Iterator[Row]]
 
 
 PACKAGE = "grice_research.benches"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["print_bench"]
 
-STYLES = {"floor": "dim", "ours": "bold", "printed": ""}
+STYLES = {"baseline": "dim", "ours": "bold", "printed": ""}
 
 
 def print_bench(bench: Bench, found: Sequence[Figure], won: Sequence[Win]) -> None:
@@ -57,10 +57,14 @@ def _figures(title: str, found: Sequence[Figure]) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
         table.add_row(
-            Text(one.row), _number(one.value), _bounds(one), str(one.n or ""),
-            "" if one.published is None else f"{one.published:g}", one.verdict or "",
+            Text(one.row),
+            _number(one.value),
+            _bounds(one),
+            str(one.n or ""),
+            "" if one.published is None else f"{one.published:g}",
+            one.verdict or "",
             style=STYLES[one.kind],
-        )  # fmt: skip
+        )
     return table
 
 
@@ -79,7 +83,7 @@ def _print_wins(out: Console, won: Sequence[Win]) -> None:
     out.print()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     table.add_column("which printed wins survive", overflow="fold", ratio=1)
-    for title in ("best", "over 2nd", "the rest", "floor"):
+    for title in ("best", "over 2nd", "the rest", "baseline"):
         table.add_column(title, justify="right", no_wrap=title != "best", overflow="fold")
     for win in won:
         table.add_row(
@@ -87,7 +91,7 @@ def _print_wins(out: Console, won: Sequence[Win]) -> None:
             Text(f"{win.best} {win.published:g}"),
             win.over_second,
             f"{win.survives}/{win.rows}",
-            win.over_floor or "",
+            win.over_baseline or "",
         )
     out.print(table)
 

@@ -52,9 +52,21 @@ MOST_WORDS = 10
 """Longer heads and tails are dropped, as the script of ACCENT does."""
 
 OF_ACCENT = frozenset(
-    ("xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent", "oEffect", "oReact", "oWant",
-     "isAfter", "HasSubEvent", "HinderedBy")
-)  # fmt: skip
+    (
+        "xNeed",
+        "xAttr",
+        "xReact",
+        "xEffect",
+        "xWant",
+        "xIntent",
+        "oEffect",
+        "oReact",
+        "oWant",
+        "isAfter",
+        "HasSubEvent",
+        "HinderedBy",
+    )
+)
 
 
 class TripleRows(NamedTuple):
@@ -92,8 +104,11 @@ GENERAL = {"general Want": "xWant", "general Effect": "xEffect", "general React"
 
 
 HEADS, ENCODER, STORE, GENERATOR = (
-    "bundle:plausibility", "bundle:encoder", "bundle:atomic", "bundle:comet",
-)  # fmt: skip
+    "bundle:plausibility",
+    "bundle:encoder",
+    "bundle:atomic",
+    "bundle:comet",
+)
 
 
 def knowledge_of(scorer: str) -> str:
@@ -161,7 +176,7 @@ SCORERS: dict[str, Scorer] = {
     "relation_rate": _relation_rate,
 }
 """Scorers of triples by name: the alternatives, what the metric ``commonsense`` gives a triple it
-has read (under two names), and two floors, of which the last reads no text."""
+has read (under two names), and two trivial baselines, of which the last reads no text."""
 
 AREAS = ("AUC", "AUC, mean over relations")
 

@@ -19,9 +19,9 @@ from grice.stats.estimate import FEW
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grice_research.context import BenchContext
     from grice_research.figures import Figure
     from grice_research.published import Bench, Column, Table
-    from grice_research.workshop import Workshop
 
 __all__ = ["Survives", "Win", "survives", "wins"]
 
@@ -50,9 +50,9 @@ class Win(msgspec.Struct, frozen=True):
         survives: Rows over which it does.
         open: Rows over which it depends on scores that were not released.
         rows: Rows below the best.
-        floor: The best floor that was measured, if any.
-        floor_value: Its figure.
-        over_floor: Whether the best printed figure is surely above it.
+        baseline: The best trivial baseline that was measured, if any.
+        baseline_value: Its figure.
+        over_baseline: Whether the best printed figure is surely above it.
     """
 
     table: str
@@ -66,9 +66,9 @@ class Win(msgspec.Struct, frozen=True):
     survives: int
     open: int
     rows: int
-    floor: str = ""
-    floor_value: float | None = None
-    over_floor: Survives | None = None
+    baseline: str = ""
+    baseline_value: float | None = None
+    over_baseline: Survives | None = None
 
 
 def survives(best: float, other: float, n: int, between: float | None = None) -> Survives:
@@ -105,23 +105,23 @@ def _apart(best: float, other: float, between: float, n: int) -> bool:
     return low is not None and low > 0
 
 
-def wins(bench: Bench, found: list[Figure], workshop: Workshop) -> Iterator[Win]:
+def wins(bench: Bench, found: list[Figure], context: BenchContext) -> Iterator[Win]:
     """Yield for each column of correlations whether its best printed figure is surely the best.
 
     Args:
         bench: The bench.
         found: Its figures.
-        workshop: Where released scores are.
+        context: Where released scores are.
     """
     for table in bench.tables:
-        for place, column in enumerate(table.heads()):
+        for place, column in enumerate(table.columns()):
             rows = [
                 (name, cells[place].value)  # type: ignore[union-attr]
-                for name, cells in table.body().items()
+                for name, cells in table.rows().items()
                 if cells[place] is not None and "judge" not in name
             ]
             if column.measure in CORRELATIONS and column.n and len(rows) > 1:
-                yield _win(table, place, column, rows, found, workshop)
+                yield _win(table, place, column, rows, found, context)
 
 
 def _win(
@@ -130,7 +130,7 @@ def _win(
     column: Column,
     rows: list[tuple[str, float]],
     found: list[Figure],
-    workshop: Workshop,
+    context: BenchContext,
 ) -> Win:
     assert column.n is not None
     (best, top), *others = sorted(rows, key=lambda row: -row[1])
@@ -138,18 +138,18 @@ def _win(
     for name, printed in others:
         sources = table.source_of(best, place), table.source_of(name, place)
         between = None
-        if all(sources) and workshop.knows(column.on):
-            between = workshop.between(*sources, column.on, column.measure)
+        if all(sources) and context.knows(column.on):
+            between = context.between(*sources, column.on, column.measure)
         outcomes.append(survives(top, printed, column.n, between))
-    floors = [
+    baselines = [
         figure
         for figure in found
-        if figure.kind == "floor"
+        if figure.kind == "baseline"
         and (figure.on, figure.measure) == (column.on, column.measure)
         and figure.value is not None
     ]
-    floor = max(floors, key=lambda figure: figure.value or 0.0, default=None)
-    value = None if floor is None else floor.value
+    baseline = max(baselines, key=lambda figure: figure.value or 0.0, default=None)
+    value = None if baseline is None else baseline.value
     return Win(
         table.id,
         column.on,
@@ -162,7 +162,7 @@ def _win(
         outcomes.count("yes"),
         outcomes.count("open"),
         len(outcomes),
-        "" if floor is None else floor.row,
+        "" if baseline is None else baseline.row,
         value,
         None if value is None else survives(top, value, column.n),
     )

@@ -116,18 +116,27 @@ def faithfulness(loaded: LoadedMetric, conversations: Iterable[Conversation]) ->
     rates = [
         _text_rate(
             "least plausible triple deleted, score rises",
-            loaded, _deleted(several, 0), _rises, remarks,
+            loaded,
+            _deleted(several, 0),
+            _rises,
+            remarks,
         ),
         _text_rate(
             "most plausible triple deleted, score rises",
-            loaded, _deleted(several, -1), _rises, remarks,
+            loaded,
+            _deleted(several, -1),
+            _rises,
+            remarks,
         ),
         _text_rate(
             "tail said to the contrary, score falls",
-            loaded, _contrary_edits(replies), _falls, remarks,
+            loaded,
+            _contrary_edits(replies),
+            _falls,
+            remarks,
         ),
         *_triple_rates(loaded, replies, remarks),
-    ]  # fmt: skip
+    ]
     measured = tuple(rate for rate in rates if rate is not None)
     return FaithfulResult(
         loaded.metric.name, loaded.signature, len(replies), measured, tuple(remarks)

@@ -245,10 +245,24 @@ def metric(
             if new not in keywords:
                 raise MetricError(f"{name}: renamed names {new!r}, the function has no such")
         return Metric(
-            name, version, summary, judges, function, options, wanted, source,
-            low, high, neutral, default, example, inspect.getdoc(function) or "",
-            dict(accepts or {}), dict(protocols or {}), dict(renamed or {}),
-        )  # fmt: skip
+            name,
+            version,
+            summary,
+            judges,
+            function,
+            options,
+            wanted,
+            source,
+            low,
+            high,
+            neutral,
+            default,
+            example,
+            inspect.getdoc(function) or "",
+            dict(accepts or {}),
+            dict(protocols or {}),
+            dict(renamed or {}),
+        )
 
     return declare
 

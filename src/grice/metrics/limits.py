@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
-    "ALIKE", "FILE", "NOT_MEASURED", "Comparison", "Limits", "Recorded", "explained", "recorded",
+    "ALIKE",
+    "FILE",
+    "NOT_MEASURED",
+    "Comparison",
+    "Limits",
+    "Recorded",
+    "explained",
+    "recorded",
     "summed_up",
-]  # fmt: skip
+]
 
 FILE = "limits.json"
 NOT_MEASURED = "not measured"

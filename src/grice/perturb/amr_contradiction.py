@@ -32,8 +32,11 @@ def amr_contradiction(
     graphs = read_graphs(conversation, material)
     if graphs is None:
         return None
-    stated = {i: found for i, tree in enumerate(graphs.trees[:-2]) if tree
-              and (found := [one for one in parts(tree) if _states(one)])}  # fmt: skip
+    stated = {
+        i: found
+        for i, tree in enumerate(graphs.trees[:-2])
+        if tree and (found := [one for one in parts(tree) if _states(one)])
+    }
     able = list(stated)
     draw.shuffle(able)
     done: dict[int, list[str]] = {}

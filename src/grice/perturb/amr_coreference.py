@@ -35,8 +35,14 @@ def amr_coreference(
                 held.setdefault(pronoun, []).append(place)
     if not held:
         return None
-    nouns = sorted({lemma(word.lower, "noun") for turn in conversation.turns
-                    for word in words(turn.text) if word.kind == "noun"})  # fmt: skip
+    nouns = sorted(
+        {
+            lemma(word.lower, "noun")
+            for turn in conversation.turns
+            for word in words(turn.text)
+            if word.kind == "noun"
+        }
+    )
     chosen = draw.sample(sorted(held), max(1, int(SHARE * len(held))))
     others = [pronoun for pronoun in PRONOUNS if pronoun not in chosen]
     done: dict[int, list[str]] = {}

@@ -51,8 +51,11 @@ def _ways(tree: Node, draw: Random) -> Iterator[tuple[str, Node]]:
     if len(sentences) == 1:
         yield from _detail(tree, draw)
         return
-    asking = [i for i, sentence in enumerate(sentences)
-              if any(concept(node) == "amr-unknown" for _, node in nodes(sentence))]  # fmt: skip
+    asking = [
+        i
+        for i, sentence in enumerate(sentences)
+        if any(concept(node) == "amr-unknown" for _, node in nodes(sentence))
+    ]
     if asking:
         left = [sentence for i, sentence in enumerate(sentences) if i != asking[-1]]
         yield f"question, sentence {asking[-1] + 1}, taken out", joined(left)
@@ -63,9 +66,12 @@ def _ways(tree: Node, draw: Random) -> Iterator[tuple[str, Node]]:
 
 
 def _detail(tree: Node, draw: Random) -> Iterator[tuple[str, Node]]:
-    able = [(node, place, role, child)
-            for _, node in nodes(tree) for place, role, child in children(node)
-            if DETAIL.fullmatch(role) and not _held_elsewhere(tree, child)]  # fmt: skip
+    able = [
+        (node, place, role, child)
+        for _, node in nodes(tree)
+        for place, role, child in children(node)
+        if DETAIL.fullmatch(role) and not _held_elsewhere(tree, child)
+    ]
     if able:
         node, place, role, child = draw.choice(able)
         del node[1][place]

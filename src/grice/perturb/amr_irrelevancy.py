@@ -34,8 +34,11 @@ def amr_irrelevancy(
     for tree in graphs.trees:
         for kind, node in _items(tree):
             pool.setdefault(kind, set()).add(concept(node))
-    places = [i for i, tree in enumerate(graphs.trees)
-              if any(len(pool[kind]) > 1 for kind, _ in _items(tree))]  # fmt: skip
+    places = [
+        i
+        for i, tree in enumerate(graphs.trees)
+        if any(len(pool[kind]) > 1 for kind, _ in _items(tree))
+    ]
     done: dict[int, list[str]] = {}
     for place in draw.sample(places, min(len(places), max(1, int(SHARE * len(graphs.trees))))):
         able = [(kind, node) for kind, node in _items(graphs.trees[place]) if len(pool[kind]) > 1]

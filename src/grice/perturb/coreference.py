@@ -42,13 +42,25 @@ PERSONS = {
     "they": Forms("they", "them", "their", "are", "were", third=False),
 }
 _CASES = {
-    "i": ("i", "subject"), "me": ("i", "object"), "my": ("i", "possessive"),
-    "you": ("you", ""), "your": ("you", "possessive"),
-    "he": ("he", "subject"), "him": ("he", "object"), "his": ("he", "possessive"),
-    "she": ("she", "subject"), "her": ("she", ""), "it": ("it", ""), "its": ("it", "possessive"),
-    "we": ("we", "subject"), "us": ("we", "object"), "our": ("we", "possessive"),
-    "they": ("they", "subject"), "them": ("they", "object"), "their": ("they", "possessive"),
-}  # fmt: skip
+    "i": ("i", "subject"),
+    "me": ("i", "object"),
+    "my": ("i", "possessive"),
+    "you": ("you", ""),
+    "your": ("you", "possessive"),
+    "he": ("he", "subject"),
+    "him": ("he", "object"),
+    "his": ("he", "possessive"),
+    "she": ("she", "subject"),
+    "her": ("she", ""),
+    "it": ("it", ""),
+    "its": ("it", "possessive"),
+    "we": ("we", "subject"),
+    "us": ("we", "object"),
+    "our": ("we", "possessive"),
+    "they": ("they", "subject"),
+    "them": ("they", "object"),
+    "their": ("they", "possessive"),
+}
 _CLITIC = {"'m": "be", "'re": "be", "'s": "be", "'ve": "have", "'ll": "", "'d": ""}
 _DO = {"do", "does", "don't", "doesn't"}
 _HAVE = {"have", "has", "haven't", "hasn't"}
@@ -60,11 +72,17 @@ _BEEN = {"was", "were", "wasn't", "weren't"}
 def coreference(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
     """Let a pronoun of one turn point to somebody else: another pronoun, or a noun said before."""
     in_turns = [words(turn.text) for turn in conversation.turns]
-    nouns = sorted({lemma(word.lower, "noun") for turn in in_turns for word in turn
-                    if word.kind == "noun"})  # fmt: skip
-    held = sorted({(_CASES[word.lower.split("'")[0]][0], place)
-                   for place, turn in enumerate(in_turns) for word in turn
-                   if word.lower.split("'")[0] in _CASES})  # fmt: skip
+    nouns = sorted(
+        {lemma(word.lower, "noun") for turn in in_turns for word in turn if word.kind == "noun"}
+    )
+    held = sorted(
+        {
+            (_CASES[word.lower.split("'")[0]][0], place)
+            for place, turn in enumerate(in_turns)
+            for word in turn
+            if word.lower.split("'")[0] in _CASES
+        }
+    )
     draw.shuffle(held)
     for person, place in held:
         other = _other(person, nouns, draw)

@@ -41,14 +41,25 @@ MIXTURES = {
     for one in (
         Mixture("deam", _DEAM, 1, 4, "DEAM (Ghazarian et al. 2022), on the words"),
         Mixture("deam-amr", tuple(f"amr-{kind}" for kind in _DEAM), 1, 4, "DEAM, on AMR"),
-        Mixture("mesgar", ("turn-order", "turn-insertion", "speaker-order", "turn-replacement"),
-                1, 4, "Mesgar et al. 2020"),
-        Mixture("vakulenko", ("turn-order", "speaker-sequence", "half-swap", "section-replacement"),
-                1, 1, "Vakulenko et al. 2018"),
-        Mixture("dynaeval", ("speaker-order", "turn-replacement"), 1, 1,
-                "DynaEval (Zhang et al. 2021)"),
+        Mixture(
+            "mesgar",
+            ("turn-order", "turn-insertion", "speaker-order", "turn-replacement"),
+            1,
+            4,
+            "Mesgar et al. 2020",
+        ),
+        Mixture(
+            "vakulenko",
+            ("turn-order", "speaker-sequence", "half-swap", "section-replacement"),
+            1,
+            1,
+            "Vakulenko et al. 2018",
+        ),
+        Mixture(
+            "dynaeval", ("speaker-order", "turn-replacement"), 1, 1, "DynaEval (Zhang et al. 2021)"
+        ),
     )
-}  # fmt: skip
+}
 """The mixtures of the papers, by name."""
 
 

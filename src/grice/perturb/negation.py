@@ -16,12 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["negated"]
 
 _SHORT = {
-    "am": "am not", "is": "isn't", "are": "aren't", "was": "wasn't", "were": "weren't",
-    "do": "don't", "does": "doesn't", "did": "didn't", "have": "haven't", "has": "hasn't",
-    "had": "hadn't", "will": "won't", "would": "wouldn't", "can": "can't", "could": "couldn't",
-    "should": "shouldn't", "shall": "shall not", "must": "must not", "may": "may not",
+    "am": "am not",
+    "is": "isn't",
+    "are": "aren't",
+    "was": "wasn't",
+    "were": "weren't",
+    "do": "don't",
+    "does": "doesn't",
+    "did": "didn't",
+    "have": "haven't",
+    "has": "hasn't",
+    "had": "hadn't",
+    "will": "won't",
+    "would": "wouldn't",
+    "can": "can't",
+    "could": "couldn't",
+    "should": "shouldn't",
+    "shall": "shall not",
+    "must": "must not",
+    "may": "may not",
     "might": "might not",
-}  # fmt: skip
+}
 _LONG = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _CLITICS = ("'m", "'re", "'ll", "'ve", "'s", "'d")
 _WRITTEN = {"'ll": "won't", "'ve": "haven't", "'d": "wouldn't"}

@@ -50,15 +50,27 @@ def _listed(text: str) -> frozenset[str]:
 
 
 _CLOSED = (
-    ADVERBS | AUXILIARIES | BE | DO | HAVE | MODALS | DEGREES | DETERMINERS | INDEFINITE | THINGS
-    | QUESTIONS | PREPOSITIONS | NOT_VERBS | _SUBJECTS
+    ADVERBS
+    | AUXILIARIES
+    | BE
+    | DO
+    | HAVE
+    | MODALS
+    | DEGREES
+    | DETERMINERS
+    | INDEFINITE
+    | THINGS
+    | QUESTIONS
+    | PREPOSITIONS
+    | NOT_VERBS
+    | _SUBJECTS
     | _listed(
         "me him her us them mine yours hers ours theirs myself yourself yes yeah no nope ok okay "
         "oh wow hi hello hey thanks thank please sorry lol haha um well let lot lots kind bit "
         "yourself himself herself itself ourselves themselves whose whom either neither else "
         "while since until although though because whether upon per except like going"
     )
-)  # fmt: skip
+)
 _ARTICLES = DETERMINERS - {"all", "that"}
 _READING = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ"}
 _TAGS = {
@@ -114,8 +126,10 @@ def words(text: str) -> tuple[Word, ...]:
         Word(match[0], match.start(), match.end())
         for match in WORDS_NUMBERS_AND_MARKS.finditer(text)
     ]
-    return tuple(Word(word.text, word.start, word.end, _kind(plain, i), _frame(plain, i))
-                 for i, word in enumerate(plain))  # fmt: skip
+    return tuple(
+        Word(word.text, word.start, word.end, _kind(plain, i), _frame(plain, i))
+        for i, word in enumerate(plain)
+    )
 
 
 def _kind(context: list[Word], i: int) -> Kind | None:
@@ -195,8 +209,11 @@ def agreeing(other: str, context: Sequence[Word], i: int) -> str:
     assert word.kind is not None
     text = other
     if word.kind != "name":
-        lead = (one.lower for one in reversed(context[:i]) if one.lower not in ADVERBS
-                and not one.lower.endswith("ly"))  # fmt: skip
+        lead = (
+            one.lower
+            for one in reversed(context[:i])
+            if one.lower not in ADVERBS and not one.lower.endswith("ly")
+        )
         forms = _inflected(other, _tag(word.lower, word.kind, next(lead, "")))
         text = forms[0] if forms else other
     return text[0].upper() + text[1:] if word.text[0].isupper() else text

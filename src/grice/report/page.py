@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["Panel", "settings", "write_page"]
 
 SCRIPTS = (
-    "dom.js", "store.js", "choice.js", "evidence.js", "conversation.js", "list.js", "main.js",
-)  # fmt: skip
+    "dom.js",
+    "store.js",
+    "choice.js",
+    "evidence.js",
+    "conversation.js",
+    "list.js",
+    "main.js",
+)
 
 
 class Panel(NamedTuple):

@@ -111,9 +111,14 @@ def load(
         BundleError: For a model that is missing or changed.
     """
     return load_from(
-        find_metrics([Path(plugin) for plugin in plugins]), names,
-        options=options, speakers=speakers, mode=mode, workers=workers, cache=cache,
-    )  # fmt: skip
+        find_metrics([Path(plugin) for plugin in plugins]),
+        names,
+        options=options,
+        speakers=speakers,
+        mode=mode,
+        workers=workers,
+        cache=cache,
+    )
 
 
 def load_from(

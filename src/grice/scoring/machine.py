@@ -27,20 +27,35 @@ __all__ = ["Machine", "describe_machine", "peak_memory", "printable"]
 
 INSTRUCTIONS: Mapping[str, Mapping[str, str]] = {
     "x86": {
-        "AVX": "avx", "AVX2": "avx2", "FMA": "fma", "AVX-VNNI": "avx_vnni", "AVX-512": "avx512f",
-        "AVX-512 VNNI": "avx512_vnni", "AVX-512 BF16": "avx512_bf16",
-        "AVX-512 FP16": "avx512_fp16", "AMX int8": "amx_int8",
+        "AVX": "avx",
+        "AVX2": "avx2",
+        "FMA": "fma",
+        "AVX-VNNI": "avx_vnni",
+        "AVX-512": "avx512f",
+        "AVX-512 VNNI": "avx512_vnni",
+        "AVX-512 BF16": "avx512_bf16",
+        "AVX-512 FP16": "avx512_fp16",
+        "AMX int8": "amx_int8",
     },
     "arm": {"NEON": "asimd", "dot product": "asimddp", "int8 matrices": "i8mm", "SVE": "sve"},
-}  # fmt: skip
+}
 """Instruction sets that choose kernels, each with its flag in ``/proc/cpuinfo``."""
 NUMPY_FLAGS: Mapping[str, str] = {
-    "AVX": "avx", "AVX2": "avx avx2", "FMA3": "fma", "X86_V3": "avx avx2 fma",
-    "AVX512F": "avx512f", "AVX512_SKX": "avx512f", "X86_V4": "avx512f",
-    "AVX512_CLX": "avx512f avx512_vnni", "AVX512_ICL": "avx512f avx512_vnni",
+    "AVX": "avx",
+    "AVX2": "avx avx2",
+    "FMA3": "fma",
+    "X86_V3": "avx avx2 fma",
+    "AVX512F": "avx512f",
+    "AVX512_SKX": "avx512f",
+    "X86_V4": "avx512f",
+    "AVX512_CLX": "avx512f avx512_vnni",
+    "AVX512_ICL": "avx512f avx512_vnni",
     "AVX512_SPR": "avx512f avx512_vnni avx512_bf16 avx512_fp16",
-    "NEON": "asimd", "ASIMD": "asimd", "ASIMDDP": "asimddp", "SVE": "sve",
-}  # fmt: skip
+    "NEON": "asimd",
+    "ASIMD": "asimd",
+    "ASIMDDP": "asimddp",
+    "SVE": "sve",
+}
 """Features as numpy names them, for systems without ``/proc/cpuinfo``."""
 VARIABLES = re.compile(
     r"(BLIS|CT2|DNNL|GLIBC|GOTO|KMP|MKL|NPY|OMP|ONEDNN|OPENBLAS|VECLIB)_(?!DUPLICATE_LIB_OK)"
@@ -170,8 +185,12 @@ def _engine_kernels() -> dict[str, str]:
         log = subprocess.run(
             [sys.executable, "-c", REPORT],
             env={**os.environ, "CT2_VERBOSE": "1"},
-            capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False,
-        ).stderr  # fmt: skip
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
+        ).stderr
     except (OSError, subprocess.SubprocessError):
         return {}
     told = dict(re.findall(r"- (Selected ISA|SGEMM backend|GEMM_S8 backend): (\w+)", log))

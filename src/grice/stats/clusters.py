@@ -174,7 +174,7 @@ def _at_a_bound(mean: float, bounds: Bounds) -> bool:
 
 def _bounded(
     spread: _Spread, moments: Moments, level: float, bounds: Bounds
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """Return Wilson's interval, stretched from 0 and 1 to the bounds."""
     least, most = bounds
     width = most - least
@@ -277,9 +277,20 @@ class ClusteredMean:
         cluster = [value - self._origin for value in cluster]
         n, s = len(cluster), math.fsum(cluster)
         added = Moments(
-            1, n, math.fsum(value * value for value in cluster), s * s / n,
-            s, s**2, s**3, s * n, s**2 * n, s * n**2, n**2, n**3, n**4,
-        )  # fmt: skip
+            1,
+            n,
+            math.fsum(value * value for value in cluster),
+            s * s / n,
+            s,
+            s**2,
+            s**3,
+            s * n,
+            s**2 * n,
+            s * n**2,
+            n**2,
+            n**3,
+            n**4,
+        )
         self._moments = Moments(*map(add, self._moments, added))
 
     def interval(self, level: float = 0.95) -> Interval | None:

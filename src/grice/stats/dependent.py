@@ -116,8 +116,9 @@ def zou_interval(r_jk: float, r_jh: float, r_kh: float, n: int, *, level: float 
     if max(abs(r_jk), abs(r_jh)) == 1:
         raise InputError("a correlation of -1 or 1 has no Fisher z: no interval of Zou")
     half = NormalDist().inv_cdf(0.5 + level / 2) / math.sqrt(n - 3)
-    bounds = [(math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half))
-              for r in (r_jk, r_jh)]  # fmt: skip
+    bounds = [
+        (math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)) for r in (r_jk, r_jh)
+    ]
     (low_k, high_k), (low_h, high_h) = bounds
     shared = (r_kh - r_jk * r_jh / 2) * (1 - r_jk**2 - r_jh**2 - r_kh**2) + r_kh**3
     shared /= (1 - r_jk**2) * (1 - r_jh**2)

@@ -116,8 +116,9 @@ def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
         note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
     elif count < FEW:
         note = f"fewer than {FEW} systems: the interval is a rough guide"
-    return Estimate(value, low, high, level, count, f"{NAMES[kind]} of system means, {how}",
-                    note=note)  # fmt: skip
+    return Estimate(
+        value, low, high, level, count, f"{NAMES[kind]} of system means, {how}", note=note
+    )
 
 
 def _ordered_pairs(

@@ -142,10 +142,12 @@ def _check_independence(
 
 def _check_tags(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> None:
     tagged = [
-        replace(one, turns=tuple(replace(turn, text=turn.text.replace(" ", "<br>"))
-                                 for turn in one.turns))
+        replace(
+            one,
+            turns=tuple(replace(turn, text=turn.text.replace(" ", "<br>")) for turn in one.turns),
+        )
         for one in conversations
-    ]  # fmt: skip
+    ]
     groups = zip(tagged, loaded.score(conversations), loaded.score(tagged), strict=True)
     for conversation, plain, scores in groups:
         for one, other in zip(plain, scores, strict=True):

@@ -29,9 +29,15 @@ _ABLE = frozenset({"can", "could"})
 
 # Past forms that are also the lemma of another verb, which is said far more rarely.
 _RARE_LEMMAS = {
-    "bound": "bind", "fell": "fall", "felt": "feel", "found": "find", "rose": "rise",
-    "saw": "see", "shot": "shoot", "wound": "wind",
-}  # fmt: skip
+    "bound": "bind",
+    "fell": "fall",
+    "felt": "feel",
+    "found": "find",
+    "rose": "rise",
+    "saw": "see",
+    "shot": "shoot",
+    "wound": "wind",
+}
 
 
 def is_verb(word: str) -> bool:

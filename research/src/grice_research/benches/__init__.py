@@ -1,5 +1,6 @@
-"""Benches of tasks, a module each: ``TITLE``, ``PAPER`` and ``measure(shop)``.
+"""Benches of tasks, a module each: ``TITLE``, ``PAPER`` and ``measure(context)``.
 
-``measure`` takes the :class:`~grice_research.workshop.Workshop` (the data folder, opened models,
-rated sets) and yields :class:`~grice_research.rows.Row`: ours, floors and published systems.
+``measure`` takes the :class:`~grice_research.context.BenchContext` (the data folder, opened models,
+rated sets) and yields a :class:`~grice_research.rows.Row` for each figure of ours, of a trivial
+baseline and of a published system.
 """

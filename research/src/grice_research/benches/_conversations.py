@@ -1,4 +1,4 @@
-"""Rows on whole conversations: a metric, floors and released scores against people's ratings."""
+"""Rows on whole conversations: metric, baselines and released scores against people's ratings."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import msgspec
 
 from grice.errors import InputError
 from grice.stats import compare_correlations, correlation
+from grice_research.context import Skipped
 from grice_research.measures import measured, paired_difference
 from grice_research.published import load_bench
 from grice_research.rows import Row
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.stats.estimate import Estimate
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 __all__ = ["Aspect", "learned", "rows"]
 
 MEASURES: tuple[Literal["spearman", "pearson"], ...] = ("spearman", "pearson")
 METRIC = "coherence"
-FLOORS = ("mean_user_words", "mean_adjacent_cosine", "mean_cosine_to_user", "turn_count")
+BASELINES = ("mean_user_words", "mean_adjacent_cosine", "mean_cosine_to_user", "turn_count")
 VALUES = "ablation_values.json"
 """What small networks say that learned from one set of perturbations each."""
 LEARNED = {
@@ -60,82 +60,89 @@ class Aspect(NamedTuple):
     printed: float
 
 
-def rows(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
-    """Yield ours, the floors and DEAM's released scores, over all and within each system."""
-    columns: dict[str, Sequence[float | None]] = {METRIC: shop.metric_values(METRIC, name)}
-    for floor in FLOORS:
-        columns[floor] = shop.metric_values(floor, name)
-    columns["DEAM"] = shop.released_values("deam", name)
+def rows(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
+    """Yield ours, the baselines and DEAM's released scores, over all and within each system."""
+    columns: dict[str, Sequence[float | None]] = {METRIC: context.metric_values(METRIC, name)}
+    for baseline in BASELINES:
+        columns[baseline] = context.metric_values(baseline, name)
+    columns["DEAM"] = context.released_values("deam", name)
     for aspect in aspects:
         for measure in MEASURES:
-            yield from _over_all(shop, name, aspect, measure, columns)
-        yield from _above(shop, name, aspect, columns)
-        yield from _within(shop, name, aspect, columns)
-    yield from learned(shop, name, aspects)
+            yield from _over_all(context, name, aspect, measure, columns)
+        yield from _above(context, name, aspect, columns)
+        yield from _within(context, name, aspect, columns)
+    yield from learned(context, name, aspects)
 
 
-def learned(shop: Workshop, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
+def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iterator[Row]:
     """Yield what small networks reach that learned from one set of perturbations, table by table.
 
     Their values are those that the recipe left, if it has run here.
     """
-    rated = shop.rated(name)
+    rated = context.rated(name)
     try:
-        path = shop.weights("coherence") / VALUES
+        path = context.weights("coherence") / VALUES
         found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Learned])[name]
-    except (OSError, KeyError, msgspec.DecodeError, Left) as error:
+    except (OSError, KeyError, msgspec.DecodeError, Skipped) as error:
         yield Row(
-            row="small networks by perturbation", measure="spearman", found=None, kind="ours",
+            row="small networks by perturbation",
+            measure="spearman",
+            found=None,
+            kind="ours",
             why=f"not measured: {error}; grice_research.recipes.coherence.ablation makes it",
-        )  # fmt: skip
+        )
         return
     if found.ids != tuple(item.conversation.id for item in rated.items):
         raise InputError(f"{path}: not the conversations of {name}; run the recipe again")
     why = "three seeds that learned from nobody's ratings, by recipe; never ships"
     for table in load_bench("deam").tables:
-        heads = [head.on for head in table.heads()]
-        for printed, cells in table.body().items():
+        heads = [head.on for head in table.columns()]
+        for printed, cells in table.rows().items():
             values = found.sets.get(LEARNED.get(printed, ""))
             for aspect in aspects:
                 cell = cells[heads.index(f"{name}:{aspect.name}")]
                 if values is not None and cell is not None:
                     yield Row(
                         row=f"small networks, {LEARNED[printed]}, {aspect.called}",
-                        measure="spearman", on=table.id, kind="ours", why=why, beside=printed,
+                        measure="spearman",
+                        on=table.id,
+                        kind="ours",
+                        why=why,
+                        beside=printed,
                         published=cell.value,
                         found=measured("spearman", values, rated, aspect.name),
                         signature=f"recipes/coherence/ablation.py|on:{name}",
-                    )  # fmt: skip
+                    )
 
 
 def _over_all(
-    shop: Workshop,
+    context: BenchContext,
     name: str,
     aspect: Aspect,
     measure: Literal["pearson", "spearman"],
     columns: Mapping[str, Sequence[float | None]],
 ) -> Iterator[Row]:
-    rated = shop.rated(name)
+    rated = context.rated(name)
     printed = aspect.printed if measure == "spearman" else None
     for column, values in columns.items():
         if all(value is None for value in values):
             continue
         compared = column == METRIC and printed is not None
-        difference = _difference(shop, name, aspect, measure, columns) if compared else None
+        difference = _difference(context, name, aspect, measure, columns) if compared else None
         yield Row(
             row=f"{column} {aspect.called}",
             measure=measure,
             found=measured(measure, values, rated, aspect.name),
             kind=_kind(column),
-            published=None if column in FLOORS else printed,
+            published=None if column in BASELINES else printed,
             beside="DEAM" if compared else "",
             difference=difference,
-            signature=_signature(shop, column, name),
+            signature=_signature(context, column, name),
         )
 
 
 def _difference(
-    shop: Workshop,
+    context: BenchContext,
     name: str,
     aspect: Aspect,
     measure: Literal["pearson", "spearman"],
@@ -143,14 +150,14 @@ def _difference(
 ) -> Estimate:
     """Return how far ours is above DEAM's released scores on the same conversations."""
     ours, theirs = columns[METRIC], columns["DEAM"]
-    return paired_difference(measure, ours, theirs, shop.rated(name), aspect.name)
+    return paired_difference(measure, ours, theirs, context.rated(name), aspect.name)
 
 
 def _above(
-    shop: Workshop, name: str, aspect: Aspect, columns: Mapping[str, Sequence[float | None]]
+    context: BenchContext, name: str, aspect: Aspect, columns: Mapping[str, Sequence[float | None]]
 ) -> Iterator[Row]:
-    """Yield how far ours is above each floor and DEAM on the same conversations."""
-    human = shop.rated(name).human(aspect.name)
+    """Yield how far ours is above each trivial baseline and DEAM on the same conversations."""
+    human = context.rated(name).human(aspect.name)
     for other, values in columns.items():
         if other == METRIC or all(value is None for value in values):
             continue
@@ -161,17 +168,20 @@ def _above(
         )
         (one,) = compared.comparisons
         yield Row(
-            row=f"{METRIC} less {other} {aspect.called}", measure="difference of spearman",
-            found=one.difference, kind="ours", why=f"{one.test}, p {one.p_value:.3f}",
-            signature=_signature(shop, METRIC, name),
-        )  # fmt: skip
+            row=f"{METRIC} less {other} {aspect.called}",
+            measure="difference of spearman",
+            found=one.difference,
+            kind="ours",
+            why=f"{one.test}, p {one.p_value:.3f}",
+            signature=_signature(context, METRIC, name),
+        )
 
 
 def _within(
-    shop: Workshop, name: str, aspect: Aspect, columns: Mapping[str, Sequence[float | None]]
+    context: BenchContext, name: str, aspect: Aspect, columns: Mapping[str, Sequence[float | None]]
 ) -> Iterator[Row]:
     """Yield figures within each system: most of the whole is telling people from chatbots."""
-    rated = shop.rated(name)
+    rated = context.rated(name)
     human = rated.human(aspect.name)
     systems = sorted({item.system for item in rated.items if item.system})
     for system in systems:
@@ -184,16 +194,20 @@ def _within(
             except InputError:
                 continue  # a column or ratings that do not differ within the system
             yield Row(
-                row=f"{column} {aspect.called}", measure="spearman", found=found,
-                kind=_kind(column), on=f"{system} alone", signature=_signature(shop, column, name),
-            )  # fmt: skip
+                row=f"{column} {aspect.called}",
+                measure="spearman",
+                found=found,
+                kind=_kind(column),
+                on=f"{system} alone",
+                signature=_signature(context, column, name),
+            )
 
 
 def _kind(column: str) -> Kind:
-    return "ours" if column == METRIC else "floor" if column in FLOORS else "printed"
+    return "ours" if column == METRIC else "baseline" if column in BASELINES else "printed"
 
 
-def _signature(shop: Workshop, column: str, name: str) -> str:
+def _signature(context: BenchContext, column: str, name: str) -> str:
     if column == "DEAM":
         return f"released:deam|on:{name}"
-    return f"{shop.grader(column)[1][column]}|on:{name}"
+    return f"{context.grader(column)[1][column]}|on:{name}"

@@ -9,7 +9,7 @@ from grice.errors import BundleError, InputError
 from grice.evaluation.table import read_table
 from grice.records import Score
 from grice.scoring.api import load
-from grice_research.workshop import Left, Workshop
+from grice_research.context import BenchContext, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,50 +25,50 @@ PLACES = {"relevance": "research_fluent", "engagement": "engagement_research"}
 
 
 @contextmanager
-def research(shop: Workshop) -> Iterator[Workshop]:
-    """Give a workshop like another, whose metrics read the weights of research.
+def research(context: BenchContext) -> Iterator[BenchContext]:
+    """Give a context like this one, whose metrics read the weights of research.
 
     Raises:
-        Left: If the recipe has not made them here.
+        Skipped: If the recipe has not made them here.
     """
-    opened = shop.models()
+    opened = context.models()
     made_by = f"the recipes of {' and '.join(PLACES)} make it"
     try:
-        folders = {name: shop.weights(name) / folder for name, folder in PLACES.items()}
+        folders = {name: context.weights(name) / folder for name, folder in PLACES.items()}
         options = {name: {"model": f"file:{folder}"} for name, folder in folders.items()}
         grader = load(*PLACES, options=options, mode=opened.mode, workers=1)
-    except (BundleError, Left) as error:
-        raise Left(f"{error}; {made_by}") from error
+    except (BundleError, Skipped) as error:
+        raise Skipped(f"{error}; {made_by}") from error
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
         return grader, {name: grader.signatures[name] for name in names}
 
     with grader:
-        yield Workshop(shop.folder, loaded, shop.metrics, (), lambda: opened)
+        yield BenchContext(context.folder, loaded, context.metrics, (), lambda: opened)
 
 
-def scored(shop: Workshop) -> Iterator[tuple[str, Workshop]]:
-    """Yield workshops like another, whose metrics are scores that a recipe left in files.
+def scored(context: BenchContext) -> Iterator[tuple[str, BenchContext]]:
+    """Yield contexts like this one, whose metrics are scores that a recipe left in files.
 
     For what is too large to run here: a recipe lets a language model read the rated replies and
     leaves scores as ``grice score`` writes them, a file for each model, named after it.
 
     Raises:
-        Left: If no recipe has left any.
+        Skipped: If no recipe has left any.
         InputError: If a file holds no scores, or one metric that was computed in two ways.
     """
-    folder = shop.weights("relevance") / "scores"
+    folder = context.weights("relevance") / "scores"
     files = sorted(folder.glob("*.jsonl"))
     if not files:
-        raise Left(
+        raise Skipped(
             f"no scores lie in {folder}; "
             "python -m grice_research.recipes.relevance.large makes them"
         )
     for file in files:
-        yield file.stem, _of_file(shop, file)
+        yield file.stem, _of_file(context, file)
 
 
-def _of_file(shop: Workshop, file: Path) -> Workshop:
+def _of_file(context: BenchContext, file: Path) -> BenchContext:
     table = read_table(str(file))
     signatures = {name: table.signature(name) for name in table.metrics}
 
@@ -78,7 +78,7 @@ def _of_file(shop: Workshop, file: Path) -> Workshop:
             raise InputError(f"{file} holds no scores of {', '.join(missing)}")
         return _Kept(table, names), {name: signatures[name] for name in names}
 
-    return Workshop(shop.folder, loaded, tuple(signatures), (), shop.models)
+    return BenchContext(context.folder, loaded, tuple(signatures), (), context.models)
 
 
 class _Kept:

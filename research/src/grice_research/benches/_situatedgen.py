@@ -22,9 +22,20 @@ if TYPE_CHECKING:
     from grice.situated.tagger import Found
 
 __all__ = [
-    "ARTICLE", "SOURCES", "Read", "bare", "context_f1", "entities_in", "evaluated_statements",
-    "found_in", "named_entities", "ratio", "rows_of", "statements_file", "with_entities",
-]  # fmt: skip
+    "ARTICLE",
+    "SOURCES",
+    "Read",
+    "bare",
+    "context_f1",
+    "entities_in",
+    "evaluated_statements",
+    "found_in",
+    "named_entities",
+    "ratio",
+    "rows_of",
+    "statements_file",
+    "with_entities",
+]
 
 SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
 NERS = re.compile(r"(.+?):([A-Z_]{3,})(?:, |$)")

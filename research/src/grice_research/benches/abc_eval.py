@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from grice.metrics.declaration import Metric
     from grice.runtime.protocols import Encoder
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 TITLE = "Flaws of chatbot turns that people marked (ABC-Eval, the open half)"
 PAPER = (
@@ -78,14 +78,14 @@ class Marked(NamedTuple):
     released: dict[str, dict[str, list[float]]]
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
-    marked = read_marked(shop.folder)
+    marked = read_marked(context.folder)
     metrics = {name: one for name, one in find_metrics().metrics.items() if one.default}
-    columns = {name: _column(shop, name, marked) for name in (*metrics, *BASELINES)}
-    columns |= _computed(shop, marked)
+    columns = {name: _column(context, name, marked) for name in (*metrics, *BASELINES)}
+    columns |= _computed(context, marked)
     signatures = {
-        name: f"{shop.grader(name)[1][name]}|on:abc_eval" for name in (*metrics, *BASELINES)
+        name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in (*metrics, *BASELINES)
     }
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
@@ -105,8 +105,9 @@ def read_marked(folder: Path) -> Marked:
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")
-    found = Marked((), {name: [] for name in BEHAVIOURS}, [], [],
-                   {name: {} for name in RELEASED.values()})  # fmt: skip
+    found = Marked(
+        (), {name: [] for name in BEHAVIOURS}, [], [], {name: {} for name in RELEASED.values()}
+    )
     talks = []
     for line in gzip.decompress(path.read_bytes()).splitlines():
         one = msgspec.json.decode(line)
@@ -130,16 +131,22 @@ def _votes(marked: Marked, behaviour: str) -> list[int]:
     return [max(each) for each in zip(*(marked.votes[name] for name in SIX), strict=True)]
 
 
-def _column(shop: Workshop, metric: str, marked: Marked) -> list[float]:
+def _column(context: BenchContext, metric: str, marked: Marked) -> list[float]:
     """Return a metric's value of each marked turn; of a whole conversation, where it points."""
-    grader, _ = shop.grader(metric)
+    grader, _ = context.grader(metric)
     scores = {(one.conversation, one.turn): one for one in grader.score(marked.talks)}
     values = []
     for talk in marked.talks:
         whole = scores.get((talk.id, None))
-        effects = {} if whole is None else {
-            piece.turn: piece.effect for piece in whole.evidence if isinstance(piece, TurnEvidence)
-        }  # fmt: skip
+        effects = (
+            {}
+            if whole is None
+            else {
+                piece.turn: piece.effect
+                for piece in whole.evidence
+                if isinstance(piece, TurnEvidence)
+            }
+        )
         for turn in talk.targets or ():
             score = scores.get((talk.id, turn))
             value = effects.get(turn, 0.0) if score is None else score.value
@@ -149,12 +156,12 @@ def _column(shop: Workshop, metric: str, marked: Marked) -> list[float]:
     return values
 
 
-def _computed(shop: Workshop, marked: Marked) -> dict[str, list[float]]:
+def _computed(context: BenchContext, marked: Marked) -> dict[str, list[float]]:
     """Return the place of each turn and its largest cosine with own earlier turns, negated.
 
     Later turns and such as repeat are taken to be worse.
     """
-    encoder = cast("Encoder", shop.models().open("bundle:encoder"))
+    encoder = cast("Encoder", context.models().open("bundle:encoder"))
     position, own = [], []
     for talk in marked.talks:
         places = list(talk.targets or ())
@@ -192,13 +199,27 @@ def _of_behaviour(
     why = f"{int(sum(either))} of {len(votes)} turns are marked"
     for measure, areas in by_measure.items():
         for name, area in areas.items():
-            kind: Kind = "ours" if name in metrics else "floor"
-            yield Row(row=name, measure=measure, found=area, kind=kind, on=behaviour, why=why,
-                      metric=name if name in metrics else "")  # fmt: skip
+            kind: Kind = "ours" if name in metrics else "baseline"
+            yield Row(
+                row=name,
+                measure=measure,
+                found=area,
+                kind=kind,
+                on=behaviour,
+                why=why,
+                metric=name if name in metrics else "",
+            )
     for (metric, trivial), gap in found.differences.items():
-        yield Row(row=f"{metric} less {trivial}", measure=f"{DIFFERENCE}{EITHER}", found=gap,
-                  kind="ours", on=behaviour, metric=metric, baseline=trivial,
-                  why=NAMED if metric in whole else "")  # fmt: skip
+        yield Row(
+            row=f"{metric} less {trivial}",
+            measure=f"{DIFFERENCE}{EITHER}",
+            found=gap,
+            kind="ours",
+            on=behaviour,
+            metric=metric,
+            baseline=trivial,
+            why=NAMED if metric in whole else "",
+        )
 
 
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
@@ -207,6 +228,12 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
         said = given.get(behaviour, [])
         if len(said) == len(votes):
             areas = roc_areas({name: said}, [float(n > 0) for n in votes], groups=marked.group)
-            yield Row(row=name, measure=EITHER, found=areas.areas[name], kind="printed",
-                      on=behaviour, why="balanced accuracy of released votes",
-                      signature="released votes|on:abc_eval")  # fmt: skip
+            yield Row(
+                row=name,
+                measure=EITHER,
+                found=areas.areas[name],
+                kind="printed",
+                on=behaviour,
+                why="balanced accuracy of released votes",
+                signature="released votes|on:abc_eval",
+            )

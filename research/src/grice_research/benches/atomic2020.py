@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from grice.knowledge.protocols import KnowledgeBase
     from grice.stats.estimate import Estimate
     from grice.stats.inputs import Floats
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
     Tails: TypeAlias = list[list[str]]
 
@@ -66,18 +66,18 @@ class Query(NamedTuple):
     beam: tuple[str, ...]
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield likeness to people's tails for every system, and the generator's perplexity."""
-    asked = read_queries(shop.folder)
+    asked = read_queries(context.folder)
     given: list[tuple[str, Kind, Tails, str]] = [
         ("COMET-BART, greedy", "printed", [list(one.greedy) for one in asked], "released output"),
         ("COMET-BART, beam", "printed", [list(one.beam) for one in asked], "released output"),
-        ("most frequent tail", "floor", _frequent(shop.folder, asked), "of its relation"),
+        ("most frequent tail", "baseline", _frequent(context.folder, asked), "of its relation"),
     ]
     names = {"generated": GENERATED, "retrieved": STORED, "retrieved and generated": BOTH}
     for row, reference in names.items():
-        knowledge = cast("KnowledgeBase", shop.models().open(reference))
-        signature = shop.models().fingerprint(reference)
+        knowledge = cast("KnowledgeBase", context.models().open(reference))
+        signature = context.models().fingerprint(reference)
         given.append((row, "ours", _asked_tails(knowledge, asked), signature))
     for part, suffix in PARTS.items():
         chosen = _places(asked, part)
@@ -91,7 +91,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
                     kind=kind,
                     signature=f"{signature}|on:atomic2020{suffix}|measure:{name}",
                 )
-        yield from _perplexities(shop, [asked[i] for i in chosen], suffix)
+        yield from _perplexities(context, [asked[i] for i in chosen], suffix)
 
 
 def read_queries(folder: Path) -> list[Query]:
@@ -180,8 +180,8 @@ def bleu_2(sums: Floats) -> Floats:
     return np.nan_to_num(values)
 
 
-def _perplexities(shop: Workshop, asked: Sequence[Query], suffix: str) -> Iterator[Row]:
-    generator = cast("GenerativeKnowledge", shop.models().open(GENERATED))
+def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) -> Iterator[Row]:
+    generator = cast("GenerativeKnowledge", context.models().open(GENERATED))
     triples = [Triple(one.head, one.relation, tail) for one in asked for tail in one.references]
     found = generator.likelihoods(triples)
     heads = [triple.head for triple, one in zip(triples, found, strict=True) if one is not None]
@@ -193,7 +193,7 @@ def _perplexities(shop: Workshop, asked: Sequence[Query], suffix: str) -> Iterat
     each = _estimates(heads, statistic, ("perplexity", "perplexity, head hidden"))
     kinds: tuple[tuple[str, Kind], ...] = (
         ("generated", "ours"),
-        ("generated, head hidden", "floor"),
+        ("generated, head hidden", "baseline"),
     )
     for (row, kind), value in zip(kinds, each.values(), strict=True):
         yield Row(
@@ -203,7 +203,7 @@ def _perplexities(shop: Workshop, asked: Sequence[Query], suffix: str) -> Iterat
             kind=kind,
             lower=True,
             why="of a word piece; every reference counts alike; COMET-BART's was not released",
-            signature=f"{shop.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
+            signature=f"{context.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
         )
 
 

@@ -1,4 +1,4 @@
-"""CIDER's four tasks by the released folds: what ships, models fitted on it by recipe, and floors.
+"""CIDER's four tasks by the released folds: what ships, models fitted on it by recipe, baselines.
 
 The shipped heads saw no text of CIDER: their rows are transfer. Those of the research models,
 networks on a small encoder fine-tuned under all tasks and on a small and a larger one that stay as
@@ -20,13 +20,13 @@ from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.stats.systems import mean
 from grice.triplets.statistics import turn_starts
+from grice_research.context import Skipped
 from grice_research.rows import Row
 from grice_research.triplets.choices import distance_balanced, nearest
 from grice_research.triplets.cider import load_cider
 from grice_research.triplets.models import TaskModels, open_folder
 from grice_research.triplets.scores import score_entailment, score_labels, score_spans
 from grice_research.triplets.tasks import answer_tasks
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.triplets.models import TripletModels
     from grice.triplets.records import Item
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
     from grice_research.surface import Negative
     from grice_research.triplets.choices import Choice
     from grice_research.triplets.cider import Cider, Question
     from grice_research.triplets.scores import EntailmentScores, SpanScores
     from grice_research.triplets.tasks import TaskAnswers
-    from grice_research.workshop import Workshop
 
 TITLE = "Commonsense links in dialogues (CIDER)"
 PAPER = (
@@ -65,14 +65,14 @@ NOT_COMPARABLE = "printed on other negatives, with the epoch chosen on the test 
 CHOSEN = "printed with the checkpoint chosen on the test fold"
 WHY = {"nli": NOT_COMPARABLE, "span": CHOSEN}
 
-PUBLISHED_FLOORS = (
+PUBLISHED_BASELINES = (
     ("structure only, boosted trees", "nli", "macro_f1", 0.6300),
     ("bag of words, no dialogue", "nli", "macro_f1", 0.5737),
     ("distances and lengths, boosted trees", "choice", "accuracy", 0.5706),
     ("linear model on the spans", "relation", "accuracy", 0.3368),
     ("linear model on the spans", "relation", "macro_f1", 0.1203),
 )
-"""Floors fitted with another library than grice runs on; recorded with the protocol of the data."""
+"""Baselines fitted with another library than grice uses; recorded with the protocol of the data."""
 
 Scored = dict[tuple[str, str], float]
 """Value of each task and measure on one fold."""
@@ -89,15 +89,15 @@ class _Fold(NamedTuple):
     balanced: list[Choice]
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
-    """Yield the four tasks by fold: shipped heads, research heads where there are any, floors.
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield the four tasks by fold: shipped heads, research heads where there are any, baselines.
 
     Raises:
         InputError: If the data folder or the shipped heads are not there.
     """
-    cider = load_cider(shop.folder / "cider")
+    cider = load_cider(context.folder / "cider")
     folds = {number: _fold(cider, number) for number in FOLDS}
-    models = shop.models()
+    models = context.models()
     try:
         shipped = cast("TripletModels", models.open(MODEL))
     except BundleError as error:
@@ -107,11 +107,17 @@ def measure(shop: Workshop) -> Iterator[Row]:
     said = answer_tasks(cider, everything, TaskModels(shipped))
     by_fold = [_scored(folds[number], said, shipped.level) for number in FOLDS]
     yield from _rows("", by_fold, "ours", stamp, "heads that saw no text of CIDER: transfer")
-    yield from _research(shop, cider, folds, shipped)
-    yield from _floors(cider, folds)
-    for name, task, what, value in PUBLISHED_FLOORS:
-        yield Row(row=f"{task}: {name}", measure=what, found=None, kind="floor", published=value,
-                  why="recorded with the protocol, five folds; not computed here")  # fmt: skip
+    yield from _research(context, cider, folds, shipped)
+    yield from _baselines(cider, folds)
+    for name, task, what, value in PUBLISHED_BASELINES:
+        yield Row(
+            row=f"{task}: {name}",
+            measure=what,
+            found=None,
+            kind="baseline",
+            published=value,
+            why="recorded with the protocol, five folds; not computed here",
+        )
 
 
 def _fold(cider: Cider, number: int) -> _Fold:
@@ -211,18 +217,27 @@ def _by_category(fold: _Fold, said: TaskAnswers, level: float) -> Scored:
 
 def _rows(
     suffix: str, by_fold: Sequence[Scored], kind: Kind, stamp: str, why: str
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     keys = dict.fromkeys(key for one in by_fold for key in one)
     for task, what in keys:
         values = [one[task, what] for one in by_fold if (task, what) in one]
         printed, beside = PRINTED.get((task, what), (None, ""))
-        notes = [why, WHY.get(task, "") if printed is not None else "",
-                 f"{len(values)} folds" if len(values) < len(FOLDS) else ""]  # fmt: skip
+        notes = [
+            why,
+            WHY.get(task, "") if printed is not None else "",
+            f"{len(values)} folds" if len(values) < len(FOLDS) else "",
+        ]
         yield Row(
-            row=f"{task}{suffix}", measure=what, kind=kind, published=printed, beside=beside,
-            found=_over_folds(values), lower=what == "nm",
-            why="; ".join(filter(None, notes)), signature=f"{stamp}|on:cider|{task}|{what}",
-        )  # fmt: skip
+            row=f"{task}{suffix}",
+            measure=what,
+            kind=kind,
+            published=printed,
+            beside=beside,
+            found=_over_folds(values),
+            lower=what == "nm",
+            why="; ".join(filter(None, notes)),
+            signature=f"{stamp}|on:cider|{task}|{what}",
+        )
 
 
 def _over_folds(values: Sequence[float]) -> Estimate:
@@ -231,17 +246,22 @@ def _over_folds(values: Sequence[float]) -> Estimate:
 
 
 def _research(
-    shop: Workshop, cider: Cider, folds: Mapping[int, _Fold], shipped: TripletModels
+    context: BenchContext, cider: Cider, folds: Mapping[int, _Fold], shipped: TripletModels
 ) -> Iterator[Row]:
     """Yield the rows of heads fitted per fold, if the recipe left those of all five."""
     by_fold = []
     for number in FOLDS:
         try:
-            models = open_folder(shop.weights("triplets") / f"fold_{number}", shipped.encoder)
-        except (BundleError, Left) as error:
+            models = open_folder(context.weights("triplets") / f"fold_{number}", shipped.encoder)
+        except (BundleError, Skipped) as error:
             for task, what in PRINTED:
-                yield Row(row=f"{task}, research", measure=what, found=None, kind="ours",
-                          why=f"not measured: {error}; the recipe triplets makes it")  # fmt: skip
+                yield Row(
+                    row=f"{task}, research",
+                    measure=what,
+                    found=None,
+                    kind="ours",
+                    why=f"not measured: {error}; the recipe triplets makes it",
+                )
             return
         fold = folds[number]
         said = answer_tasks(cider, fold.names, models)
@@ -250,31 +270,33 @@ def _research(
     yield from _rows(", research", by_fold, "ours", "research", why)
 
 
-def _floors(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:
+def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:
     """Yield what answers without understanding get."""
     rules: dict[tuple[str, str, str], Callable[[_Fold], float]] = {
         ("nli: never entailed", "nli", "macro_f1"): lambda fold: _never(fold).macro_f1,
         ("nli: never entailed", "nli", "weighted_f1"): lambda fold: _never(fold).weighted_f1,
-        ("relation: most frequent", "relation", "accuracy"):
-            lambda fold: _frequent(cider, fold)[0],
-        ("relation: most frequent", "relation", "macro_f1"):
-            lambda fold: _frequent(cider, fold)[1],
-        ("choice: nearest to the head", "choice", "accuracy"):
-            lambda fold: _right(fold.choices, nearest),
-        ("choice balanced: nearest to the head", "choice balanced", "accuracy"):
-            lambda fold: _right(fold.balanced, nearest),
+        ("relation: most frequent", "relation", "accuracy"): lambda fold: _frequent(cider, fold)[0],
+        ("relation: most frequent", "relation", "macro_f1"): lambda fold: _frequent(cider, fold)[1],
+        ("choice: nearest to the head", "choice", "accuracy"): lambda fold: _right(
+            fold.choices, nearest
+        ),
+        ("choice balanced: nearest to the head", "choice balanced", "accuracy"): lambda fold: (
+            _right(fold.balanced, nearest)
+        ),
         ("choice: longest", "choice", "accuracy"): lambda fold: _right(fold.choices, _longest),
         ("span: turn of the head", "span", "f1"): lambda fold: _turn(cider, fold, 0).f1,
         ("span: turn of the head", "span", "em"): lambda fold: _turn(cider, fold, 0).em,
         ("span: next turn", "span", "f1"): lambda fold: _turn(cider, fold, 1).f1,
-        ("span: whole text", "span", "f1"): lambda fold: score_spans(
-            [[q.valid[0]] for q in fold.questions],
-            [cider.text(q.item.dialogue) for q in fold.questions],
-        ).f1,
-    }  # fmt: skip
+        ("span: whole text", "span", "f1"): lambda fold: (
+            score_spans(
+                [[q.valid[0]] for q in fold.questions],
+                [cider.text(q.item.dialogue) for q in fold.questions],
+            ).f1
+        ),
+    }
     for (name, _, what), rule in rules.items():
         values = [rule(folds[number]) for number in FOLDS]
-        yield Row(row=name, measure=what, kind="floor", found=_over_folds(values))
+        yield Row(row=name, measure=what, kind="baseline", found=_over_folds(values))
 
 
 def _never(fold: _Fold) -> EntailmentScores:

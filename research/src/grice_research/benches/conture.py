@@ -17,18 +17,18 @@ from grice_research.replies import (
     by_language_models,
     correlations,
     differences,
-    floors,
     judged,
     printed,
     read_replies,
+    trivial_columns,
 )
 from grice_research.triples import knowledge_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grice_research.context import BenchContext
     from grice_research.rows import Row
-    from grice_research.workshop import Workshop
 
 __all__ = ["PAPER", "TITLE", "measure"]
 
@@ -57,48 +57,57 @@ OTHERS = {
 """The paper's figures of the baselines."""
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
-    """Yield ours beside the floors, each part left out, each scorer, and the printed figures."""
-    replies = read_replies(shop, SET)
-    whole = judged(shop, replies, "commonsense")
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield ours, trivial baselines, ablations, each scorer, and the printed figures."""
+    replies = read_replies(context, SET)
+    whole = judged(context, replies, "commonsense")
     published = {"pearson": 0.21, "spearman": 0.22}
     yield from correlations(whole, replies, "ours", published, WHOLE)
 
-    relevance = Column("relevance", [0.5 if v is None else v
-                                     for v in shop.metric_values("relevance", SET)],
-                       signature=shop.grader("relevance")[1]["relevance"],
-                       why="its training keeps out every text of the set")  # fmt: skip
+    relevance = Column(
+        "relevance",
+        [0.5 if v is None else v for v in context.metric_values("relevance", SET)],
+        signature=context.grader("relevance")[1]["relevance"],
+        why="its training keeps out every text of the set",
+    )
     yield from correlations(relevance, replies, "ours")
-    trivial = floors(shop, replies, SET)
+    trivial = trivial_columns(context, replies, SET)
     trivial.append(Column("number of triples found", whole.counts, signature=whole.signature))
-    for floor in trivial:
-        yield from correlations(floor, replies, "floor")
+    for column in trivial:
+        yield from correlations(column, replies, "baseline")
     yield from differences(whole, [*trivial, relevance], replies)
 
-    alone = judged(shop, replies, "commonsense, triples alone", relevance_weight=0.0)
+    alone = judged(context, replies, "commonsense, triples alone", relevance_weight=0.0)
     yield from correlations(alone, replies, "ours", published, WHOLE)
-    for column in by_language_models(shop, replies):
+    for column in by_language_models(context, replies):
         yield from correlations(column, replies, "ours")
     for row, (read, beside, _) in ABLATIONS.items():
-        part = judged(shop, replies, row, read=read)
+        part = judged(context, replies, row, read=read)
         yield from correlations(part, replies, "ours", {"spearman": PRINTED[beside]}, beside)
     default = next(one.default for one in commonsense.options if one.name == "scorer")
     for name in scorer_names():
         if name != default:
             beside, *_ = SCORERS.get(name, ("",))
-            row = f"commonsense, scorer {name}, triples alone"
-            options = {"scorer": name, "relevance_weight": 0.0, "knowledge": knowledge_of(name)}
-            other = judged(shop, replies, row, **options)
+            other = judged(
+                context,
+                replies,
+                f"commonsense, scorer {name}, triples alone",
+                scorer=name,
+                relevance_weight=0.0,
+                knowledge=knowledge_of(name),
+            )
             shown = {"spearman": PRINTED[beside]} if beside else {}
             yield from correlations(other, replies, "ours", shown, beside)
-    extracted = read_by_extractor(shop, replies)
-    yield from accent_rows(shop, replies, extracted, PAPER_FIGURES)
+    extracted = read_by_extractor(context, replies)
+    yield from accent_rows(context, replies, extracted, PAPER_FIGURES)
     for metric, (beside, _) in BASELINES.items():
-        column = baseline(shop, replies, SET, metric)
-        yield from correlations(column, replies, "floor", OTHERS.get(metric, {}), beside)
+        column = baseline(context, replies, SET, metric)
+        yield from correlations(column, replies, "baseline", OTHERS.get(metric, {}), beside)
     for name, reference in EMBEDDERS.items():
-        other = judged(shop, replies, f"commonsense, scorer cosine, embedder {name}, triples alone",
-                       scorer="cosine", relevance_weight=0.0, embedder=reference)  # fmt: skip
+        row = f"commonsense, scorer cosine, embedder {name}, triples alone"
+        other = judged(
+            context, replies, row, scorer="cosine", relevance_weight=0.0, embedder=reference
+        )
         yield from correlations(other, replies, "ours")
     for table in ("table 1", "table 5", "table 6"):
         yield from printed(table, f"{SET}:events")

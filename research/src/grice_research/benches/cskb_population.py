@@ -26,7 +26,7 @@ from grice_research.triples import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice_research.workshop import Workshop
+    from grice_research.context import BenchContext
 
 TITLE = "Plausibility of commonsense triples, CSKB Population"
 PAPER = (
@@ -45,16 +45,16 @@ PRINTED = {
     "kg_bert_sage": "KG-BERTSAGE",
 }
 """Rows of table 4, which are pooled."""
-FLOORS = ("relation_rate", "cosine_head_tail")
+BASELINES = ("relation_rate", "cosine_head_tail")
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
-    """Yield both areas of ours, of the other scorers and of the floors; then the printed ones."""
-    rows = read_triples(shop.folder, ALL)
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield both areas of ours, of other scorers and of the baselines; then the printed ones."""
+    rows = read_triples(context.folder, ALL)
     others = [name for name in scorer_names() if name in SCORERS]
-    for name in ("compatibility", *FLOORS, *others):
-        scores = SCORERS[name](rows, shop.models(), shop.folder)
-        stamp = "|".join([name, *(shop.models().fingerprint(one) for one in models_of(name))])
+    for name in ("compatibility", *BASELINES, *others):
+        scores = SCORERS[name](rows, context.models(), context.folder)
+        stamp = "|".join([name, *(context.models().fingerprint(one) for one in models_of(name))])
         for part, suffix in PARTS.items():
             yield from _areas(name, scores, rows, part, suffix, stamp)
     for part, suffix in PARTS.items():
@@ -72,7 +72,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
 def _areas(
     name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, stamp: str
 ) -> Iterator[Row]:
-    row = name if name in ("compatibility", *FLOORS) else f"compatibility, scorer {name}"
+    row = name if name in ("compatibility", *BASELINES) else f"compatibility, scorer {name}"
     kept = [i for i, one in enumerate(rows.triples) if part == ALL or one.relation in OF_ACCENT]
     chosen = TripleRows(
         tuple(rows.triples[i] for i in kept), tuple(rows.plausible[i] for i in kept)
@@ -84,7 +84,7 @@ def _areas(
             row=f"{row}{suffix}",
             measure=measure,
             found=area(title, [scores[i] for i in kept], chosen),
-            kind="floor" if name in FLOORS else "ours",
+            kind="baseline" if name in BASELINES else "ours",
             published=printed,
             beside=PRINTED[name] if printed is not None else "",
             signature=f"{stamp}|on:cskb_population:{part}|measure:{title}",
@@ -93,6 +93,6 @@ def _areas(
 
 def _published(part: str) -> dict[str, float]:
     table = next(one for one in load_bench("accent").tables if one.id == "table 4")
-    place = next(i for i, head in enumerate(table.heads()) if head.on.endswith(part))
-    found = {name: cells[place] for name, cells in table.body().items()}
+    place = next(i for i, head in enumerate(table.columns()) if head.on.endswith(part))
+    found = {name: cells[place] for name, cells in table.rows().items()}
     return {name: cell.value for name, cell in found.items() if cell is not None}

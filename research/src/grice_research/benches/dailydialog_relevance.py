@@ -8,25 +8,25 @@ from grice.evaluation.datasets import known_sets
 from grice.stats import compare_correlations
 from grice.stats.estimate import Estimate
 from grice_research.benches._research import research, scored
+from grice_research.context import Skipped
 from grice_research.measures import measured
 from grice_research.published import load_bench
 from grice_research.rated_replies import (
     ASPECT,
     SETS,
+    baseline_rows,
     blended,
-    floor_rows,
     our_rows,
     printed_rows,
     test_row,
 )
 from grice_research.replication import Verdict, verdict_on
 from grice_research.rows import Row
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from grice_research.workshop import Workshop
+    from grice_research.context import BenchContext
 
 __all__ = ["PAPER", "TITLE", "by_language_models", "measure"]
 
@@ -44,9 +44,9 @@ SYSTEMS = (
 )
 BOTH = ("relevance", "engagement")
 WAYS = {"relevance": BOTH[:1], "relevance+engagement": BOTH}
-ANCHORS = "anchors"
+BEST_KNOWN = "best_known"
 NO_SYSTEM = ("cosine with", "one judge")
-"""Beginnings of the rows of that bench that are floors and ceilings."""
+"""Beginnings of the rows of that bench that are trivial baselines and upper bounds."""
 OUTCOMES: dict[Verdict, str] = {
     "beside: above": "sets above the best published figure",
     "beside: level": "sets level with the best published figure",
@@ -60,64 +60,78 @@ RELEVANCE, MEAN = "record:released.ctx_ruber_unref", "MLP BERT(mean) + Ctx_RUBER
 BLEND = "record:released.eng_mean+released.ctx_ruber_unref"
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield printed, recomputed and our figures on generated, human-written and all replies."""
-    yield from printed_rows(shop, SYSTEMS, tuple(SETS))
+    yield from printed_rows(context, SYSTEMS, tuple(SETS))
     for label in SETS:
-        yield from our_rows(shop, "relevance", ("relevance",), label, beside="Ctx_RUBER")
+        yield from our_rows(context, "relevance", ("relevance",), label, beside="Ctx_RUBER")
         yield from test_row(
-            shop, "relevance", ("relevance",), label, against=RELEVANCE, called="Ctx_RUBER"
+            context, "relevance", ("relevance",), label, against=RELEVANCE, called="Ctx_RUBER"
         )
-        yield from our_rows(shop, "relevance+engagement", BOTH, label, beside=MEAN)
-        yield from test_row(shop, "relevance+engagement", BOTH, label, against=BLEND, called=MEAN)
-        yield from floor_rows(shop, label)
-    yield from _other_sets(shop)
-    yield from _research(shop)
-    yield from by_language_models(shop)
+        yield from our_rows(context, "relevance+engagement", BOTH, label, beside=MEAN)
+        yield from test_row(
+            context, "relevance+engagement", BOTH, label, against=BLEND, called=MEAN
+        )
+        yield from baseline_rows(context, label)
+    yield from _other_sets(context)
+    yield from _research(context)
+    yield from by_language_models(context)
 
 
-def _research(shop: Workshop) -> Iterator[Row]:
+def _research(context: BenchContext) -> Iterator[Row]:
     """Yield the same with weights that may not ship, and how far the shipped ones are behind."""
     try:
-        with research(shop) as desk:
+        with research(context) as desk:
             for label in SETS:
                 for way, metrics in WAYS.items():
                     beside = "Ctx_RUBER" if way == "relevance" else MEAN
                     yield from our_rows(desk, f"{way}, research", metrics, label, beside=beside)
             for way, metrics in WAYS.items():
-                yield from _behind(shop, desk, way, metrics)
+                yield from _behind(context, desk, way, metrics)
             yield from _other_sets(desk, ", research")
-    except Left as error:
+    except Skipped as error:
         for way in WAYS:
             for label in SETS:
-                yield Row(row=f"{way}, research {label}", measure="spearman", found=None,
-                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+                yield Row(
+                    row=f"{way}, research {label}",
+                    measure="spearman",
+                    found=None,
+                    kind="ours",
+                    why=f"not measured: {error}",
+                )
 
 
-def by_language_models(shop: Workshop) -> Iterator[Row]:
+def by_language_models(context: BenchContext) -> Iterator[Row]:
     """Yield the same with language models that are too large to run here."""
     try:
-        for model, desk in scored(shop):
+        for model, desk in scored(context):
             for label in SETS:
                 for way in WAYS:
                     beside = "Ctx_RUBER" if way == "relevance" else MEAN
                     yield from our_rows(desk, f"{way}, {model}", (way,), label, beside=beside)
             yield from _other_sets(desk, f", {model}", {way: (way,) for way in WAYS})
-    except Left as error:
+    except Skipped as error:
         for way in WAYS:
             for label in SETS:
-                yield Row(row=f"{way}, language model {label}", measure="spearman", found=None,
-                          kind="ours", why=f"not measured: {error}")  # fmt: skip
+                yield Row(
+                    row=f"{way}, language model {label}",
+                    measure="spearman",
+                    found=None,
+                    kind="ours",
+                    why=f"not measured: {error}",
+                )
 
 
-def _behind(shop: Workshop, desk: Workshop, way: str, metrics: tuple[str, ...]) -> Iterator[Row]:
+def _behind(
+    context: BenchContext, desk: BenchContext, way: str, metrics: tuple[str, ...]
+) -> Iterator[Row]:
     """Yield the shipped correlation over all replies less that of research."""
     name = SETS["all"]
     columns = {
         called: blended([one.metric_values(metric, name) for metric in metrics])
-        for called, one in ((way, shop), ("research", desk))
+        for called, one in ((way, context), ("research", desk))
     }
-    human = shop.rated(name).human(ASPECT)
+    human = context.rated(name).human(ASPECT)
     for measure in ("pearson", "spearman"):
         [compared] = compare_correlations(
             columns,
@@ -135,31 +149,34 @@ def _behind(shop: Workshop, desk: Workshop, way: str, metrics: tuple[str, ...]) 
 
 
 def _other_sets(
-    shop: Workshop, kind: str = "", ways: Mapping[str, tuple[str, ...]] = WAYS
+    context: BenchContext, kind: str = "", ways: Mapping[str, tuple[str, ...]] = WAYS
 ) -> Iterator[Row]:
     """Yield our figures on the other rated sets of replies, and how many stand how to the best.
 
     Args:
-        shop: Scores the replies.
+        context: Scores the replies.
         kind: What is added to the names of the rows.
         ways: The metrics whose mean is taken, by the beginning of the rows.
     """
     verdicts: dict[str, list[Verdict]] = {name: [] for name in ways}
-    for on, system, best in _best_published(shop):
+    for on, system, best in _best_published(context):
         name, _, aspect = on.partition(":")
         for way, metrics in ways.items():
-            values = blended([shop.metric_values(metric, name) for metric in metrics])
+            values = blended([context.metric_values(metric, name) for metric in metrics])
             if all(value is None for value in values):
                 continue  # a file of scores may hold none of this set
-            found = measured("spearman", values, shop.rated(name), aspect)
+            found = measured("spearman", values, context.rated(name), aspect)
             verdicts[way].append(
                 verdict_on(
-                    best, found.value, (found.low, found.high), computed="another method",
+                    best,
+                    found.value,
+                    (found.low, found.high),
+                    computed="another method",
                     rounding=ROUNDING,
                 )
-            )  # fmt: skip
-            warned = "; ".join(filter(None, (shop.trained(metric, on) for metric in metrics)))
-            signature = "+".join(shop.grader(metric)[1][metric] for metric in metrics)
+            )
+            warned = "; ".join(filter(None, (context.trained(metric, on) for metric in metrics)))
+            signature = "+".join(context.grader(metric)[1][metric] for metric in metrics)
             yield Row(
                 row=f"{way}{kind} {on}",
                 measure="spearman",
@@ -169,7 +186,7 @@ def _other_sets(
                 beside=f"{system}, the best published",
                 rounding=ROUNDING,
                 why=warned,
-                signature=f"{signature}|on:{shop.rated(name).stamp}",
+                signature=f"{signature}|on:{context.rated(name).stamp}",
             )
     for way, each in verdicts.items():
         for verdict, outcome in OUTCOMES.items() if each else ():
@@ -186,18 +203,18 @@ def _count(count: int, n: int) -> Estimate:
     return Estimate(float(count), None, None, 0.95, n, "a count has no interval")
 
 
-def _best_published(shop: Workshop) -> Iterator[tuple[str, str, float]]:
+def _best_published(context: BenchContext) -> Iterator[tuple[str, str, float]]:
     """Yield set and aspect, the best published system and its Spearman correlation."""
-    for table in load_bench(ANCHORS).tables:
-        [column] = table.heads()
+    for table in load_bench(BEST_KNOWN).tables:
+        [column] = table.columns()
         name = column.on.partition(":")[0]
         known = known_sets().get(name)
         systems = {
             system: cells[0].value
-            for system, cells in table.body().items()
+            for system, cells in table.rows().items()
             if cells[0] is not None and not system.startswith(NO_SYSTEM)
         }
-        here = known is not None and known.level == "turn" and name not in (*OWN, *shop.missing)
+        here = known is not None and known.level == "turn" and name not in (*OWN, *context.missing)
         if here and systems and column.measure == "spearman":
             best = max(systems, key=lambda system: systems[system])
             yield column.on, best, systems[best]

@@ -21,12 +21,12 @@ from grice_research.replies import (
     by_language_models,
     correlations,
     differences,
-    floors,
     gold_columns,
     judged,
     printed,
     read_replies,
     systems,
+    trivial_columns,
 )
 from grice_research.rows import Row
 from grice_research.triples import knowledge_of
@@ -34,7 +34,7 @@ from grice_research.triples import knowledge_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice_research.workshop import Workshop
+    from grice_research.context import BenchContext
 
 TITLE = "Event commonsense of replies, DECO test"
 PAPER = (
@@ -80,76 +80,89 @@ SCORERS = {
 """The paper's row of each scorer; the others have none."""
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
-    """Yield ours beside the floors, each part left out, each scorer, and the printed figures."""
-    replies = read_replies(shop, SET)
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield ours, trivial baselines, ablations, each scorer, and the printed figures."""
+    replies = read_replies(context, SET)
     default = _option("scorer")
-    whole = judged(shop, replies, "commonsense")
+    whole = judged(context, replies, "commonsense")
     yield from correlations(whole, replies, "ours", {"pearson": 0.30, "spearman": 0.30}, WHOLE)
     yield from systems(whole, replies)
 
-    trivial = floors(shop, replies, SET)
+    trivial = trivial_columns(context, replies, SET)
     trivial.append(Column("number of triples found", whole.counts, signature=whole.signature))
-    for floor in trivial:
-        yield from correlations(floor, replies, "floor")
+    for column in trivial:
+        yield from correlations(column, replies, "baseline")
     yield from differences(whole, trivial, replies)
 
-    alone = judged(shop, replies, "commonsense, triples alone", relevance_weight=0.0)
+    alone = judged(context, replies, "commonsense, triples alone", relevance_weight=0.0)
     yield from correlations(alone, replies, "ours", {"spearman": 0.30, "pearson": 0.30}, WHOLE)
     for row, (read, beside, published) in ABLATIONS.items():
-        part = judged(shop, replies, row, read=read)
+        part = judged(context, replies, row, read=read)
         yield from correlations(part, replies, "ours", {"spearman": published}, beside)
-    for column in by_language_models(shop, replies):
+    for column in by_language_models(context, replies):
         yield from correlations(column, replies, "ours")
     for metric, (beside, shown) in BASELINES.items():
-        column = baseline(shop, replies, SET, metric)
-        yield from correlations(column, replies, "floor", shown, beside)
+        column = baseline(context, replies, SET, metric)
+        yield from correlations(column, replies, "baseline", shown, beside)
     for name, reference in EMBEDDERS.items():
-        other = judged(shop, replies, f"commonsense, scorer cosine, embedder {name}, triples alone",
-                       scorer="cosine", relevance_weight=0.0, embedder=reference)  # fmt: skip
+        row = f"commonsense, scorer cosine, embedder {name}, triples alone"
+        other = judged(
+            context, replies, row, scorer="cosine", relevance_weight=0.0, embedder=reference
+        )
         yield from correlations(other, replies, "ours")
     for name in scorer_names():
         if name != default:
             beside, *figure = SCORERS.get(name, ("",))
-            row = f"commonsense, scorer {name}, triples alone"
-            options = {"scorer": name, "relevance_weight": 0.0, "knowledge": knowledge_of(name)}
-            other = judged(shop, replies, row, **options)
+            other = judged(
+                context,
+                replies,
+                f"commonsense, scorer {name}, triples alone",
+                scorer=name,
+                relevance_weight=0.0,
+                knowledge=knowledge_of(name),
+            )
             shown = {"spearman": figure[0]} if figure else {}
             yield from correlations(other, replies, "ours", shown, beside)
 
-    extracted = read_by_extractor(shop, replies)
-    yield from accent_rows(shop, replies, extracted, PAPER_FIGURES)
+    extracted = read_by_extractor(context, replies)
+    yield from accent_rows(context, replies, extracted, PAPER_FIGURES)
 
-    yield from _faithful(shop)
+    yield from _faithful(context)
     counts = [len(triples) for triples in replies.triples]
     number = Column("number of gold tuples", counts, signature=replies.stamp)
-    yield from correlations(number, replies, "floor")
+    yield from correlations(number, replies, "baseline")
     for name in scorer_names():
         if name == "likelihood":
             continue  # one of the ways below
         row = "gold tuples" if name == default else f"gold tuples, scorer {name}"
-        for column in gold_columns(shop, replies, row, name, share=_share()):
+        for column in gold_columns(context, replies, row, name, share=_share()):
             beside, figures = GOLD if column.row == "gold tuples" else ("", {})
             yield from correlations(column, replies, "ours", figures, beside)
             if column.row == "gold tuples":
                 yield from differences(column, [number], replies)
-    yield from accent_rows(shop, replies, replies.triples, GOLD_FIGURES, "gold tuples, ")
+    yield from accent_rows(context, replies, replies.triples, GOLD_FIGURES, "gold tuples, ")
     for table in ("table 1", "table 5", "table 6"):
         yield from printed(table, ON)
     yield from printed("table 11", f"{SET}, gold tuples:events")
 
 
-def _faithful(shop: Workshop) -> Iterator[Row]:
+def _faithful(context: BenchContext) -> Iterator[Row]:
     """Yield how often scores move as they should when a reply or a triple is changed."""
-    loaded = load_metric(commonsense, shop.models(), {})
-    rated = shop.rated(WHOLE_SET)
+    loaded = load_metric(commonsense, context.models(), {})
+    rated = context.rated(WHOLE_SET)
     found = faithfulness(loaded, [item.conversation for item in rated.items])
     why = f"{found.replies} of {len(rated.items)} replies rest on triples"
     for rate in found.rates:
         remarks = [one for one in found.remarks if one.startswith(rate.name)]
-        yield Row(row=f"commonsense, {rate.name}", measure="share", found=rate.found,
-                  kind="ours", on=WHOLE_SET, why="; ".join([why, *remarks]),
-                  signature=f"{loaded.signature}|on:{rated.stamp}")  # fmt: skip
+        yield Row(
+            row=f"commonsense, {rate.name}",
+            measure="share",
+            found=rate.found,
+            kind="ours",
+            on=WHOLE_SET,
+            why="; ".join([why, *remarks]),
+            signature=f"{loaded.signature}|on:{rated.stamp}",
+        )
 
 
 def _option(name: str) -> str:

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from grice.knowledge.extraction.protocol import Kind as TripleKind
     from grice.knowledge.plausibility import TripleHead
     from grice.runtime.protocols import SpanTagger
+    from grice_research.context import BenchContext
     from grice_research.replies import Replies
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 TITLE = "Triples of events read from replies, DECO test"
 PAPER = (
@@ -60,7 +60,7 @@ SEARCH = "CSKB search"
 """A printed row as well: a search of ATOMIC-2020's training part; ours is of what ships."""
 FREQUENT = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
 """The relations with most triples in DECO's training part (Table 10)."""
-FLOOR = "six frequent relations, copying"
+COPYING = "six frequent relations, copying"
 KINDS: dict[str, tuple[TripleKind, ...]] = {
     "extractor, without Pair": ("single",),
     "extractor, without Single": ("pair",),
@@ -69,11 +69,11 @@ KINDS: dict[str, tuple[TripleKind, ...]] = {
 Found = list[dict[str, list[tuple[str, str]]]]
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
-    """Yield ours, its ablations, the earlier way, the floors, and the printed rows."""
-    replies = read_replies(shop, "deco_test")
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield ours, its ablations, the earlier way, the trivial baselines, and the printed rows."""
+    replies = read_replies(context, "deco_test")
     exchanges = [exchange_of(response) for response in replies.responses]
-    models = shop.models()
+    models = context.models()
     extractor = cast("TripleExtractor", models.open(MODEL))
     stamp = f"{models.fingerprint(MODEL)}|on:{replies.stamp}"
     printed = _printed()
@@ -87,20 +87,31 @@ def measure(shop: Workshop) -> Iterator[Row]:
     typing = cast("TripleHead", models.open("bundle:plausibility"))
     pairing = EventPairs(tagger, typing)
     earlier = f"{models.fingerprint('bundle:events')}|{models.fingerprint('bundle:plausibility')}"
-    yield from _rows("pairs of events, typed by a network", _read(pairing, exchanges), replies,
-                     "ours", f"{earlier}|on:{replies.stamp}")  # fmt: skip
+    yield from _rows(
+        "pairs of events, typed by a network",
+        _read(pairing, exchanges),
+        replies,
+        "ours",
+        f"{earlier}|on:{replies.stamp}",
+    )
 
-    found |= _floors(exchanges)
+    found |= _baselines(exchanges)
     for row in list(found)[1:]:
-        yield from _rows(row, found[row], replies, "floor", replies.stamp)
+        yield from _rows(row, found[row], replies, "baseline", replies.stamp)
     found[SEARCH] = _read(cast("TripleExtractor", models.open("bundle:search")), exchanges)
     searched = f"{models.fingerprint('bundle:search')}|on:{replies.stamp}"
-    yield from _rows(SEARCH, found[SEARCH], replies, "floor", searched, printed[SEARCH], SEARCH)
+    yield from _rows(SEARCH, found[SEARCH], replies, "baseline", searched, printed[SEARCH], SEARCH)
     yield from _differences(found, replies, stamp)
     for name, figures in printed.items():
         for measured, value in figures.items():
-            yield Row(row=f"{name} (table 3)", measure=measured, found=None, kind="printed",
-                      published=value, why="its output was not released")  # fmt: skip
+            yield Row(
+                row=f"{name} (table 3)",
+                measure=measured,
+                found=None,
+                kind="printed",
+                published=value,
+                why="its output was not released",
+            )
 
 
 def _read(
@@ -119,7 +130,7 @@ def _read(
     return found
 
 
-def _floors(exchanges: Sequence[Exchange]) -> dict[str, Found]:
+def _baselines(exchanges: Sequence[Exchange]) -> dict[str, Found]:
     """Return what reads nothing: the two turns copied, or worded as one event each."""
     copied = [[(exchange.previous, exchange.reply)] for exchange in exchanges]
     worded = [
@@ -128,7 +139,7 @@ def _floors(exchanges: Sequence[Exchange]) -> dict[str, Found]:
     ]
     return {
         "always yes, copying": [dict.fromkeys(RELATIONS, pair) for pair in copied],
-        FLOOR: [dict.fromkeys(FREQUENT, pair) for pair in copied],
+        COPYING: [dict.fromkeys(FREQUENT, pair) for pair in copied],
         "six frequent relations, each turn as one event": [
             dict.fromkeys(FREQUENT, pair) for pair in worded
         ],
@@ -160,9 +171,16 @@ def _rows(
     why = f"{given} of {len(found) * len(RELATIONS)} cells hold a triple"
     for name, estimate in extraction_measures(cells, RELATIONS, likeness=likeness).items():
         shown = OWN_BERTSCORE if name == BERTSCORE else name
-        yield Row(row=row, measure=shown, found=estimate, kind=kind, why=why, signature=signature,
-                  published=(published or {}).get(shown),
-                  beside=beside if (published or {}).get(shown) is not None else "")  # fmt: skip
+        yield Row(
+            row=row,
+            measure=shown,
+            found=estimate,
+            kind=kind,
+            why=why,
+            signature=signature,
+            published=(published or {}).get(shown),
+            beside=beside if (published or {}).get(shown) is not None else "",
+        )
 
 
 def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
@@ -174,24 +192,29 @@ def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
 
 
 def _differences(found: Mapping[str, Found], replies: Replies, stamp: str) -> Iterator[Row]:
-    """Yield how far ours is above each floor, replies drawn together for both."""
+    """Yield how far ours is above each trivial baseline, replies drawn together for both."""
     ours = _cells(found["extractor"], replies)
     for row in list(found)[1:]:
         compared = extraction_differences(ours, _cells(found[row], replies), RELATIONS)
         for name in ("f1", "bleu2"):
-            yield Row(row=f"extractor less {row}", measure=f"difference of {name}",
-                      found=compared[name], kind="ours", signature=stamp)  # fmt: skip
+            yield Row(
+                row=f"extractor less {row}",
+                measure=f"difference of {name}",
+                found=compared[name],
+                kind="ours",
+                signature=stamp,
+            )
 
 
 def _printed() -> dict[str, dict[str, float]]:
     """Return the printed rows of Table 3."""
     table = next(one for one in load_bench("accent").tables if one.id == "table 3")
-    names = [PRINTED.get(column.measure) for column in table.heads()]
+    names = [PRINTED.get(column.measure) for column in table.columns()]
     return {
         row: {
             name: cell.value
             for name, cell in zip(names, cells, strict=True)
             if name is not None and cell is not None
         }
-        for row, cells in table.body().items()
+        for row, cells in table.rows().items()
     }

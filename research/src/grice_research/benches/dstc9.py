@@ -9,14 +9,14 @@ from grice_research.benches._conversations import Aspect, rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grice_research.context import BenchContext
     from grice_research.rows import Row
-    from grice_research.workshop import Workshop
 
 TITLE = "Coherence of the conversations of DSTC9"
 PAPER = "Gunasekara et al., Overview of DSTC9, 2020; DEAM's figures: Ghazarian et al., ACL 2022"
 ASPECTS = (Aspect("coherence", "coherent", 0.19), Aspect("overall", "overall", 0.20))
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the rows."""
-    return rows(shop, "dstc9_dialogue", ASPECTS)
+    return rows(context, "dstc9_dialogue", ASPECTS)

@@ -13,18 +13,24 @@ from grice.stats import Estimate, correlation
 from grice.stats.accuracy import balanced_accuracy
 from grice.training.replies import Penalty, read_replies
 from grice_research.benches._research import research, scored
+from grice_research.context import Skipped
 from grice_research.convai import pairs_of, read_chats, split_of
-from grice_research.rated_replies import SETS, floor_rows, our_rows, printed_rows, test_row
+from grice_research.cross_validation import (
+    aggregated,
+    by_conversation,
+    by_features,
+    by_head,
+    transferred,
+)
+from grice_research.rated_replies import SETS, baseline_rows, our_rows, printed_rows, test_row
 from grice_research.rows import Row
-from grice_research.unseen import aggregated, by_conversation, by_features, by_head, transferred
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from grice_research.context import BenchContext
     from grice_research.convai import Chat, Labels
-    from grice_research.workshop import Workshop
 
 __all__ = ["PAPER", "TITLE", "by_language_models", "measure"]
 
@@ -50,55 +56,65 @@ STUDIED = 0.64
 """Figure 3.4, the best bar on the 297 pairs that people labelled one by one."""
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield table 3.5 beside ours, the transfer of labels, the study's pairs, and the counts."""
-    yield from printed_rows(shop, SYSTEMS, tuple(SETS))
+    yield from printed_rows(context, SYSTEMS, tuple(SETS))
     for label in SETS:
-        yield from our_rows(shop, "engagement", METRIC, label, beside="MLP BERT(mean)")
+        yield from our_rows(context, "engagement", METRIC, label, beside="MLP BERT(mean)")
         yield from test_row(
-            shop,
+            context,
             "engagement",
             METRIC,
             label,
             against="record:released.eng_mean",
             called="MLP BERT(mean)",
         )
-        yield from floor_rows(shop, label)
-    yield from _research(shop)
-    yield from by_language_models(shop)
-    yield from _study(shop)
-    chats = read_chats(shop.folder)
+        yield from baseline_rows(context, label)
+    yield from _research(context)
+    yield from by_language_models(context)
+    yield from _study(context)
+    chats = read_chats(context.folder)
     yield from _counts(chats)
     for reading in READINGS:
-        yield from _transfer(shop, chats, reading)
+        yield from _transfer(context, chats, reading)
 
 
-def _research(shop: Workshop) -> Iterator[Row]:
+def _research(context: BenchContext) -> Iterator[Row]:
     """Yield the same with weights that may not ship."""
     try:
-        with research(shop) as desk:
+        with research(context) as desk:
             for label in SETS:
                 yield from our_rows(
                     desk, "engagement, research", METRIC, label, beside="MLP BERT(mean)"
                 )
-    except Left as error:
+    except Skipped as error:
         for label in SETS:
-            yield Row(row=f"engagement, research {label}", measure="spearman", found=None,
-                      kind="ours", why=f"not measured: {error}")  # fmt: skip
+            yield Row(
+                row=f"engagement, research {label}",
+                measure="spearman",
+                found=None,
+                kind="ours",
+                why=f"not measured: {error}",
+            )
 
 
-def by_language_models(shop: Workshop) -> Iterator[Row]:
+def by_language_models(context: BenchContext) -> Iterator[Row]:
     """Yield the same with language models that are too large to run here."""
     try:
-        for model, desk in scored(shop):
+        for model, desk in scored(context):
             for label in SETS:
                 yield from our_rows(
                     desk, f"engagement, {model}", METRIC, label, beside="MLP BERT(mean)"
                 )
-    except Left as error:
+    except Skipped as error:
         for label in SETS:
-            yield Row(row=f"engagement, language model {label}", measure="spearman", found=None,
-                      kind="ours", why=f"not measured: {error}")  # fmt: skip
+            yield Row(
+                row=f"engagement, language model {label}",
+                measure="spearman",
+                found=None,
+                kind="ours",
+                why=f"not measured: {error}",
+            )
 
 
 def _counts(chats: list[Chat]) -> Iterator[Row]:
@@ -146,22 +162,27 @@ def _bare(value: float, n: int) -> Estimate:
     return Estimate(float(value), None, None, 0.95, n, "a count has no interval")
 
 
-def _transfer(shop: Workshop, chats: list[Chat], reading: Labels) -> Iterator[Row]:
+def _transfer(context: BenchContext, chats: list[Chat], reading: Labels) -> Iterator[Row]:
     """Yield how well the label of a conversation is told from a pair of it, and from all."""
     data = transferred(chats, reading)
-    encoder = shop.models().open("bundle:encoder")
+    encoder = context.models().open("bundle:encoder")
     readings = read_replies(data.pairs, encoder)  # type: ignore[arg-type]
     head = by_head(data, readings, PENALTY)
     around = by_conversation(data, chats, readings, PENALTY)
     stamp = "head on vectors and features, folds by conversation"
-    stamp = f"{stamp}|{shop.models().fingerprint(ENCODER)}"
+    stamp = f"{stamp}|{context.models().fingerprint(ENCODER)}"
     alone = "from one pair, fitted without its conversation, five folds"
     for name, values, kind, why in (
-        (f"engagement {reading}", around, "ours", "from a pair and the conversation around it: "
-         "its place, length, words and manner of both; fitted without it, five folds"),
+        (
+            f"engagement {reading}",
+            around,
+            "ours",
+            "from a pair and the conversation around it: "
+            "its place, length, words and manner of both; fitted without it, five folds",
+        ),
         (f"engagement {reading}, one pair", head, "ours", alone),
-        (f"n-grams, length, distinct words {reading}", by_features(data), "floor", alone),
-    ):  # fmt: skip
+        (f"n-grams, length, distinct words {reading}", by_features(data), "baseline", alone),
+    ):
         yield Row(
             row=name,
             measure="balanced_accuracy",
@@ -188,10 +209,10 @@ def _transfer(shop: Workshop, chats: list[Chat], reading: Labels) -> Iterator[Ro
 ENCODER = "bundle:encoder"
 
 
-def _study(shop: Workshop) -> Iterator[Row]:
+def _study(context: BenchContext) -> Iterator[Row]:
     """Yield the metric on the pairs that people labelled one by one."""
-    talks, labels, groups = _pairs_of_study(shop.folder / STUDY)
-    grader, signatures = shop.grader("engagement")
+    talks, labels, groups = _pairs_of_study(context.folder / STUDY)
+    grader, signatures = context.grader("engagement")
     values = [score.value for score in grader.score(talks)]
     lengths = [float(len(talk.turns[-1].text)) for talk in talks]
     middle = float(np.median(lengths))
@@ -209,7 +230,7 @@ def _study(shop: Workshop) -> Iterator[Row]:
         row="longer than the median study pairs",
         measure="balanced_accuracy",
         found=balanced_accuracy(lengths, labels, threshold=middle, groups=groups),
-        kind="floor",
+        kind="baseline",
     )
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from grice.graphs.classifiers import GraphClassifiers
     from grice.graphs.samples import Sample, Stance
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 TITLE = "Explanation graphs (ExplaGraphs, dev)"
 PAPER = (
@@ -74,16 +74,16 @@ class _System(NamedTuple):
     why: str = ""
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield every measure of every system on the 398 dev rows.
 
     Raises:
         InputError: If the data folder or the models are not there.
     """
-    folder = shop.folder / "explagraphs"
+    folder = context.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
-    judges: GraphClassifiers = shop.models().open(MODEL)  # type: ignore[assignment]
-    stamp = shop.models().fingerprint(MODEL)
+    judges: GraphClassifiers = context.models().open(MODEL)  # type: ignore[assignment]
+    stamp = context.models().fingerprint(MODEL)
     kept: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
         answered = [sample for sample in samples if sample.id in system.predictions]
@@ -115,7 +115,7 @@ def measure(shop: Workshop) -> Iterator[Row]:
 
 def _systems(
     samples: Sequence[Sample], judges: GraphClassifiers, folder: Path
-) -> Iterator[_System]:  # fmt: skip
+) -> Iterator[_System]:
     ours = generate_graphs(samples, judges)
     yield _System("embedded", "ours", {one.id: one for one in ours})
     released = {
@@ -123,20 +123,18 @@ def _systems(
         for name in RELEASED
     }
     stances = {one.id: one.stance for one in released[RELEASED[0]].values()}
-    yield _System("nonsense", "floor", _chains(samples, stances), "with released stances")
+    yield _System("nonsense", "baseline", _chains(samples, stances), "with released stances")
     guessed = {one.id: word_polarity(one.belief, one.argument) for one in samples}
-    yield _System("polarity only", "floor", _chains(samples, guessed), "on the nonsense chain")
+    yield _System("polarity only", "baseline", _chains(samples, guessed), "on the nonsense chain")
     for name, predictions in released.items():
         yield _System(name, "printed", predictions)
-    gold = {
-        one.id: Prediction(one.id, one.stance, one.graphs[0]) for one in samples if one.stance
-    }  # fmt: skip
-    yield _System("gold graphs", "floor", gold, "what people wrote: a ceiling, no floor")
+    gold = {one.id: Prediction(one.id, one.stance, one.graphs[0]) for one in samples if one.stance}
+    yield _System(
+        "gold graphs", "baseline", gold, "what people wrote: an upper bound, no trivial baseline"
+    )
 
 
-def _chains(
-    samples: Sequence[Sample], stances: Mapping[str, Stance]
-) -> dict[str, Prediction]:  # fmt: skip
+def _chains(samples: Sequence[Sample], stances: Mapping[str, Stance]) -> dict[str, Prediction]:
     return {
         one.id: Prediction(one.id, stances[one.id], nonsense_graph(one.belief, one.argument))
         for one in samples
@@ -162,8 +160,13 @@ def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
 
 def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
     right = [float(graph_polarity(one.graphs[0]) == one.stance) for one in samples]
-    yield Row(row="polarity of the gold graph", measure="sa", found=_mean(right, samples),
-              kind="floor", why="how far the form of a graph gives its stance away")  # fmt: skip
+    yield Row(
+        row="polarity of the gold graph",
+        measure="sa",
+        found=_mean(right, samples),
+        kind="baseline",
+        why="how far the form of a graph gives its stance away",
+    )
 
 
 def _stances(samples: Sequence[Sample], judges: GraphClassifiers, stamp: str) -> Iterator[Row]:
@@ -186,8 +189,14 @@ def _stances(samples: Sequence[Sample], judges: GraphClassifiers, stamp: str) ->
         ("stance with gold graph", right[1], "the form of a gold graph gives stances away"),
         ("with gold graph minus without", gain, ""),
     ):
-        yield Row(row=name, measure="sa", kind="ours", found=_mean(values, samples), why=why,
-                  signature=f"{stamp}|on:explagraphs_dev|sa")  # fmt: skip
+        yield Row(
+            row=name,
+            measure="sa",
+            kind="ours",
+            found=_mean(values, samples),
+            why=why,
+            signature=f"{stamp}|on:explagraphs_dev|sa",
+        )
 
 
 def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> Iterator[Row]:
@@ -195,16 +204,37 @@ def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> I
     samples = kept["embedded"][1]
     signature = f"{stamp}|on:explagraphs_dev|informativeness"
     for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
-        pair = [kept[name][0]["informativeness"] for name in (first, second)]
-        above = [a - b for a, b in zip(*pair, strict=True)]
-        yield Row(row=f"{first} minus {second}", measure="informativeness", kind="ours",
-                  found=_mean(above, samples), why=f"{OWN_JUDGE}; {APART}",
-                  signature=signature)  # fmt: skip
+        above = [
+            a - b
+            for a, b in zip(
+                kept[first][0]["informativeness"], kept[second][0]["informativeness"], strict=True
+            )
+        ]
+        yield Row(
+            row=f"{first} minus {second}",
+            measure="informativeness",
+            kind="ours",
+            found=_mean(above, samples),
+            why=f"{OWN_JUDGE}; {APART}",
+            signature=signature,
+        )
     values, answered = kept[RELEASED[0]]
     found = np.array(values["informativeness"])
     draws = np.random.default_rng(0).integers(len(found), size=(2000, len(found)))
     low, high = np.percentile(np.percentile(found[draws], LEVEL, axis=1), (2.5, 97.5))
-    level = Estimate(float(np.percentile(found, LEVEL)), float(low), float(high), 0.95,
-                     len(answered), "percentile, 2000 bootstrap resamples, seed 0")  # fmt: skip
-    yield Row(row=RELEASED[0], measure="informativeness_p5", kind="printed", found=level,
-              why=OWN_JUDGE, signature=signature)  # fmt: skip
+    level = Estimate(
+        float(np.percentile(found, LEVEL)),
+        float(low),
+        float(high),
+        0.95,
+        len(answered),
+        "percentile, 2000 bootstrap resamples, seed 0",
+    )
+    yield Row(
+        row=RELEASED[0],
+        measure="informativeness_p5",
+        kind="printed",
+        found=level,
+        why=OWN_JUDGE,
+        signature=signature,
+    )

@@ -9,14 +9,14 @@ from grice_research.benches._conversations import Aspect, rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from grice_research.context import BenchContext
     from grice_research.rows import Row
-    from grice_research.workshop import Workshop
 
 TITLE = "Coherence of the conversations of FED"
 PAPER = "Mehri and Eskenazi, SIGDIAL 2020; DEAM's figures: Ghazarian et al., ACL 2022"
 ASPECTS = (Aspect("coherence", "coherent", 0.47), Aspect("overall", "overall", 0.55))
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the rows."""
-    return rows(shop, "fed_dialogue", ASPECTS)
+    return rows(context, "fed_dialogue", ASPECTS)

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from grice.situated.contrast import ContrastHead
     from grice.situated.models import ContextModels, ContrastModels
     from grice.situated.tagger import Tagger
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 TITLE = "Contrasting sentences of place and time (SituatedGen)"
 PAPER = (
@@ -63,28 +63,32 @@ PAPER = (
 PRINTED_PAIRS = 2012
 """Test pairs in the paper."""
 T5_LARGE = {
-    "match_first": 0.677, "match_exclusive": 0.677, "bleu4": 0.263, "rouge2": 0.331,
-    "meteor": 0.319, "cider_d": 0.209,
-}  # fmt: skip
+    "match_first": 0.677,
+    "match_exclusive": 0.677,
+    "bleu4": 0.263,
+    "rouge2": 0.331,
+    "meteor": 0.319,
+    "cider_d": 0.209,
+}
 """Printed for T5-large on the paper's test set; CIDEr on a scale of 0 to 1."""
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
-    """Yield the floors, the reference, the embedded baseline, and the steps of the pipeline."""
-    samples = read_samples(shop.folder / "situatedgen" / "test.jsonl.gz")
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield trivial baselines, the reference, the embedded baseline, the steps of the pipeline."""
+    samples = read_samples(context.folder / "situatedgen" / "test.jsonl.gz")
     version = (
         f"the released test split has {len(samples):,} of the paper's {PRINTED_PAIRS:,} pairs, of "
         "a later version: not comparable one to one"
     )
-    for row in _rows_of(shop, samples):
+    for row in _rows_of(context, samples):
         yield msgspec.structs.replace(row, why="; ".join(filter(None, (row.why, version))))
 
 
-def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
-    folder = shop.folder / "situatedgen"
-    models = shop.models()
+def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Row]:
+    folder = context.folder / "situatedgen"
+    models = context.models()
     try:
-        context = cast("ContextModels", models.open("bundle:context"))
+        context_models = cast("ContextModels", models.open("bundle:context"))
         contrast = cast("ContrastModels", models.open("bundle:situated"))
     except BundleError as error:
         raise InputError(str(error)) from error
@@ -93,11 +97,11 @@ def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
     stamp = models.fingerprint("bundle:situated")
     written: dict[str, tuple[Kind, list[str]]] = {
         "reference": ("ours", [one.reference for one in samples]),
-        "halved keywords": ("floor", [halved(one.keywords) for one in samples]),
-        "swapped reference": ("floor", [swapped(one) or one.reference for one in samples]),
+        "halved keywords": ("baseline", [halved(one.keywords) for one in samples]),
+        "swapped reference": ("baseline", [swapped(one) or one.reference for one in samples]),
         "embedded": (
             "ours",
-            contrast.recomposer(context.tagger).generate([one.keywords for one in samples]),
+            contrast.recomposer(context_models.tagger).generate([one.keywords for one in samples]),
         ),
     }
     figures: list[Row] = []
@@ -107,34 +111,46 @@ def _rows_of(shop: Workshop, samples: Sequence[Sample]) -> Iterator[Row]:
         yield from rows
     yield from _ranking(figures)
     yield from _swaps(samples, contrast.judge, stamp)
-    yield from _steps(folder, context, models.fingerprint("bundle:context"))
-    yield from _mined(folder, context.tagger, contrast, models.fingerprint("bundle:context"))
+    yield from _steps(folder, context_models, models.fingerprint("bundle:context"))
+    yield from _mined(folder, context_models.tagger, contrast, models.fingerprint("bundle:context"))
 
 
 def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
-    """Yield for each score in how many of the pairs of an honest system and a floor it is right.
+    """Yield for each score how often it ranks an honest system above a trivial baseline.
 
-    Right is an honest system (the references, the baseline) above a floor (halved keywords,
-    references with their contexts exchanged).
+    Honest are the references and the embedded baseline; trivial are halved keywords and references
+    with their contexts exchanged. A figure is the proportion of such pairs that are in this order.
     """
     measured = [row for row in figures if row.found is not None]
     for measure_name in dict.fromkeys(row.measure for row in measured):
         rows = [row for row in measured if row.measure == measure_name]
         values = {row.row: cast("Estimate", row.found) for row in rows}
         pairs = [
-            values[one.row].value > values[floor.row].value
-            for one in rows if one.kind == "ours"
-            for floor in rows if floor.kind == "floor"
-        ]  # fmt: skip
+            values[one.row].value > values[baseline.row].value
+            for one in rows
+            if one.kind == "ours"
+            for baseline in rows
+            if baseline.kind == "baseline"
+        ]
         order = sorted(values, key=lambda name: -values[name].value)
         found = Estimate(
-            sum(pairs) / len(pairs), None, None, 0.95, values[order[0]].n,
-            "share of pairs of an honest system and a floor, the honest one above",
+            sum(pairs) / len(pairs),
+            None,
+            None,
+            0.95,
+            values[order[0]].n,
+            "share of pairs of an honest system and a trivial baseline, the honest one above",
             note="an order of four figures has no interval; theirs are in their rows",
-        )  # fmt: skip
+        )
         why = " > ".join(f"{name} {values[name].value:.3f}" for name in order)
-        yield Row(row="ranking", measure="ranked_rightly", found=found, kind="ours",
-                  on=measure_name, why=why)  # fmt: skip
+        yield Row(
+            row="ranking",
+            measure="ranked_rightly",
+            found=found,
+            kind="ours",
+            on=measure_name,
+            why=why,
+        )
 
 
 def _system(
@@ -152,8 +168,13 @@ def _system(
         "fluency": [one.fluency for one in said],
     }
     outputs = {one.id: text for one, text in zip(samples, texts, strict=True)}
-    yield Row(row=name, measure="spice", found=None, kind=kind,
-              why="not computed: its Java program does not ship")  # fmt: skip
+    yield Row(
+        row=name,
+        measure="spice",
+        found=None,
+        kind=kind,
+        why="not computed: its Java program does not ship",
+    )
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
         for measure_name, found in row.measures.items():
@@ -161,10 +182,15 @@ def _system(
             shown = _tenth(found) if of_cider else found
             printed = T5_LARGE.get(measure_name) if name == "embedded" and not on else None
             yield Row(
-                row=name, measure=measure_name, found=shown, kind=kind, on=on, published=printed,
+                row=name,
+                measure=measure_name,
+                found=shown,
+                kind=kind,
+                on=on,
+                published=printed,
                 beside="T5-large" if printed is not None else "",
                 signature=stamp if measure_name in extra or name == "embedded" else "",
-            )  # fmt: skip
+            )
 
 
 def _tenth(found: Estimate) -> Estimate:
@@ -183,46 +209,70 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, stamp: str) -> Iterat
         kept = [i for i, one in enumerate(whole) if not on or on.split()[0] in one.context]
         hits = [(own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in kept]
         found = mean_of_samples([float(hit) for hit in hits], [whole[i] for i in kept])
-        yield Row(row="plausibility", measure="swap_detection", found=found, kind="ours", on=on,
-                  why="0.5 is chance", signature=stamp)  # fmt: skip
+        yield Row(
+            row="plausibility",
+            measure="swap_detection",
+            found=found,
+            kind="ours",
+            on=on,
+            why="0.5 is chance",
+            signature=stamp,
+        )
 
 
-def _steps(folder: Path, context: ContextModels, stamp: str) -> Iterator[Row]:
+def _steps(folder: Path, context_models: ContextModels, stamp: str) -> Iterator[Row]:
     """Yield how far each step of the pipeline agrees with the released data."""
     rows = {name: list(rows_of(statements_file(folder, name))) for name in SOURCES}
     turned: dict[str, str] = {}
     for name in ("strategyqa", "commonsenseqa", "arc"):
         asked = [
             Question(
-                str(r["id"]), str(r["question"]), cast("bool | str", r["answer"]),
+                str(r["id"]),
+                str(r["question"]),
+                cast("bool | str", r["answer"]),
                 "yes_no" if name == "strategyqa" else "choice",
             )
             for r in rows[name]
-        ]  # fmt: skip
-        turned |= {one.id: one.statement for one in to_statements(asked, context.clauses)}
+        ]
+        turned |= {one.id: one.statement for one in to_statements(asked, context_models.clauses)}
     claims = [1.0] * len(rows["creak"])  # a true claim is its own statement
     closed = [
         float(equal_up_to(turned.get(str(r["id"]), ""), str(r["statement"])))
         for r in rows["strategyqa"]
     ]
     for on, values in (("yes/no and true/false", closed + claims), ("yes/no", closed)):
-        yield Row(row="pipeline", measure="statements_equal", found=mean(values), kind="ours",
-                  on=on, why="up to case and punctuation", signature=stamp)  # fmt: skip
+        yield Row(
+            row="pipeline",
+            measure="statements_equal",
+            found=mean(values),
+            kind="ours",
+            on=on,
+            why="up to case and punctuation",
+            signature=stamp,
+        )
     chosen = {
         name: [rouge_l(turned.get(str(r["id"]), ""), str(r["statement"])) for r in rows[name]]
         for name in ("commonsenseqa", "arc")
     }
     chosen["multiple choice"] = [*chosen["commonsenseqa"], *chosen["arc"]]
     for on, values in chosen.items():
-        yield Row(row="pipeline", measure="statements_rouge_l", found=mean(values), kind="ours",
-                  on=on, signature=stamp)  # fmt: skip
+        yield Row(
+            row="pipeline",
+            measure="statements_rouge_l",
+            found=mean(values),
+            kind="ours",
+            on=on,
+            signature=stamp,
+        )
     held = evaluated_statements(folder)
     unseen: list[Read] = []
     for name in SOURCES:
-        texts = [turned[str(r["id"])] if name == "strategyqa" else str(r["statement"]).strip()
-                 for r in rows[name]]  # fmt: skip
+        texts = [
+            turned[str(r["id"])] if name == "strategyqa" else str(r["statement"]).strip()
+            for r in rows[name]
+        ]
         gold = [named_entities(r) for r in rows[name]]
-        read = list(map(Read, found_in(texts, context.tagger.find(texts)), gold))
+        read = list(map(Read, found_in(texts, context_models.tagger.find(texts)), gold))
         yield from _context_rows(name, read, stamp)
         part = [one for one, r in zip(read, rows[name], strict=True) if str(r["id"]) in held]
         yield from _context_rows(f"{name}, dev and test statements", part, stamp)
@@ -247,8 +297,14 @@ def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -
     right = [2.0 * len(mine[name] & gold[name]) for name in gold]
     both = [float(len(mine[name]) + len(gold[name])) for name in gold]
     why = "nouns from the shipped tagger, entities as released"
-    yield Row(row="pipeline", measure="keywords_f1", found=ratio(right, both), kind="ours",
-              why=why, signature=stamp)  # fmt: skip
+    yield Row(
+        row="pipeline",
+        measure="keywords_f1",
+        found=ratio(right, both),
+        kind="ours",
+        why=why,
+        signature=stamp,
+    )
     vectors = np.stack(contrast.encoder.encode([one.masked for one in marked]))
     found, _ = mine_pairs(marked, alike(vectors), "released")
     have = {frozenset(pair.ids) for pair in found}
@@ -257,20 +313,38 @@ def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -
     wanted = [row.ids for row in chain(*pairs.values())]
     hits = [float(frozenset(ids) in have) for ids in wanted]
     why = f"{len(found):,} pairs mined by the released code's rules; 12,689 in the paper"
-    yield Row(row="pipeline", measure="pairs_recall", found=mean(hits), kind="ours", why=why,
-              signature=stamp)  # fmt: skip
+    yield Row(
+        row="pipeline",
+        measure="pairs_recall",
+        found=mean(hits),
+        kind="ours",
+        why=why,
+        signature=stamp,
+    )
     kept = [float(home.get(a, -1) == home.get(b, -2)) for a, b in wanted]
-    yield Row(row="pipeline", measure="pairs_in_one_split", found=mean(kept), kind="ours",
-              why="released pairs that our own split does not cut", signature=stamp)  # fmt: skip
+    yield Row(
+        row="pipeline",
+        measure="pairs_in_one_split",
+        found=mean(kept),
+        kind="ours",
+        why="released pairs that our own split does not cut",
+        signature=stamp,
+    )
     entities = {one.id: one.entities for one in marked}
     for name, rows in pairs.items():
         given = [with_entities(row, entities) for row in rows]
         judged = contrast.judge.judge_outputs(given, [row.reference for row in given])
         passed = [float(one.contrast is not None and one.contrast >= 0.5) for one in judged]
         share = mean_of_samples(passed, given)
-        yield Row(row="pipeline", measure="contrast_kept", found=share, kind="ours",
-                  on=f"released {name}", why="pairs the context-dependence test keeps; people "
-                  "cleaned test alone", signature=stamp)  # fmt: skip
+        yield Row(
+            row="pipeline",
+            measure="contrast_kept",
+            found=share,
+            kind="ours",
+            on=f"released {name}",
+            why="pairs the context-dependence test keeps; people cleaned test alone",
+            signature=stamp,
+        )
 
 
 def _marked(folder: Path, tagger: Tagger) -> list[Marked]:
@@ -294,5 +368,12 @@ def _context_rows(on: str, read: Sequence[Read], stamp: str) -> Iterator[Row]:
     """Yield the F1 of context entities: by label as spelt, and by kind without the article."""
     names = ("context_f1_labels", "context_f1")
     for name, found in zip(names, context_f1(read), strict=True):
-        yield Row(row="pipeline", measure=name, found=found, kind="ours", on=on,
-                  why="against the released entities", signature=stamp)  # fmt: skip
+        yield Row(
+            row="pipeline",
+            measure=name,
+            found=found,
+            kind="ours",
+            on=on,
+            why="against the released entities",
+            signature=stamp,
+        )

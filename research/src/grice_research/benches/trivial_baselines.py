@@ -13,16 +13,16 @@ from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
 from grice.metrics.registry import find_metrics
 from grice.stats import correlation
+from grice_research.context import Skipped
 from grice_research.measures import measured, paired_difference
 from grice_research.rows import DIFFERENCE, LIKENESS, Row
-from grice_research.workshop import Left
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.evaluation.datasets import Level, Rated, RatedSet
+    from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.workshop import Workshop
 
 TITLE = "The default metrics beside trivial baselines on rated sets"
 PAPER = "The rated sets of each row; grice meta-eval names their sources"
@@ -36,14 +36,14 @@ JUDGED = {"turn": "response", "dialogue": "conversation"}
 SPEARMAN = "spearman"
 
 
-def measure(shop: Workshop) -> Iterator[Row]:
+def measure(context: BenchContext) -> Iterator[Row]:
     """Yield each metric and baseline against people, their differences, and how alike they are."""
     for entry in independent(known_sets().values()):
         try:
-            rated = shop.rated(entry.name)
-        except Left:
+            rated = context.rated(entry.name)
+        except Skipped:
             continue
-        yield from _of_set(shop, rated)
+        yield from _of_set(context, rated)
 
 
 def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
@@ -56,29 +56,36 @@ def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
     return taken
 
 
-def _of_set(shop: Workshop, rated: Rated) -> Iterator[Row]:
+def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
     entry = rated.set
     declared = find_metrics().metrics.values()
     metrics = [one.name for one in declared if one.default and one.judges == JUDGED[entry.level]]
     baselines = BASELINES[entry.level]
     on = f"{entry.name}:{entry.default}"
-    columns = {name: shop.metric_values(name, entry.name) for name in (*metrics, *baselines)}
+    columns = {name: context.metric_values(name, entry.name) for name in (*metrics, *baselines)}
     for name, values in columns.items():
-        kind: Kind = "ours" if name in metrics else "floor"
+        kind: Kind = "ours" if name in metrics else "baseline"
         try:
             found = measured(SPEARMAN, values, rated, entry.default)
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
-        yield Row(row=name, measure=SPEARMAN, found=found, kind=kind, on=on,
-                  why=shop.trained(name, entry.name), signature=_signature(shop, name, rated),
-                  metric=name if kind == "ours" else "")  # fmt: skip
+        yield Row(
+            row=name,
+            measure=SPEARMAN,
+            found=found,
+            kind=kind,
+            on=on,
+            why=context.trained(name, entry.name),
+            signature=_signature(context, name, rated),
+            metric=name if kind == "ours" else "",
+        )
     for metric in metrics:
         for baseline in baselines:
-            yield from _compared(shop, metric, baseline, columns, rated, on)
+            yield from _compared(context, metric, baseline, columns, rated, on)
 
 
 def _compared(
-    shop: Workshop,
+    context: BenchContext,
     metric: str,
     baseline: str,
     columns: Mapping[str, Sequence[float | None]],
@@ -97,9 +104,17 @@ def _compared(
         (f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap),
         (metric, f"{LIKENESS}{baseline}", alike),
     ):
-        yield Row(row=row, measure=name, found=found, kind="ours", on=on, metric=metric,
-                  baseline=baseline, signature=_signature(shop, metric, rated))  # fmt: skip
+        yield Row(
+            row=row,
+            measure=name,
+            found=found,
+            kind="ours",
+            on=on,
+            metric=metric,
+            baseline=baseline,
+            signature=_signature(context, metric, rated),
+        )
 
 
-def _signature(shop: Workshop, metric: str, rated: Rated) -> str:
-    return f"{shop.grader(metric)[1][metric]}|on:{rated.stamp}:{rated.set.default}"
+def _signature(context: BenchContext, metric: str, rated: Rated) -> str:
+    return f"{context.grader(metric)[1][metric]}|on:{rated.stamp}:{rated.set.default}"

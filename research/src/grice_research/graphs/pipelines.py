@@ -159,7 +159,7 @@ def rationalizing(
 
 def reasoning(
     samples: Sequence[Sample], generator: Generator, judge: StanceJudge
-) -> list[Prediction]:  # fmt: skip
+) -> list[Prediction]:
     """Return predictions: first a graph, then the stance that argument and graph say.
 
     Args:

@@ -73,12 +73,16 @@ class Cider(NamedTuple):
         """Return the items of task 3 in order, as they are after filtering."""
         return [
             Choice(
-                f"{one.dialogue}-triplet-{one.question[0]}", self.text(one.dialogue),
-                one.head.strip(), one.relation, one.options, one.label,
+                f"{one.dialogue}-triplet-{one.question[0]}",
+                self.text(one.dialogue),
+                one.head.strip(),
+                one.relation,
+                one.options,
+                one.label,
             )
             for one in self.items
             if one.options is not None and one.label is not None and one.question is not None
-        ]  # fmt: skip
+        ]
 
 
 def load_cider(folder: Path) -> Cider:

@@ -17,9 +17,13 @@ only the table of the release has it."""
 
 
 NEGATIONS = {
-    "n't": "not", "can't": "can not", "cannot": "can not", "won't": "will not",
-    "shan't": "shall not", "ain't": "not",
-}  # fmt: skip
+    "n't": "not",
+    "can't": "can not",
+    "cannot": "can not",
+    "won't": "will not",
+    "shan't": "shall not",
+    "ain't": "not",
+}
 
 
 def hypothesis(head: str, relation: str, tail: str, *, wording: Wording = "lemmatised") -> str:

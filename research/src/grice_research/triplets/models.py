@@ -11,9 +11,9 @@ from grice.errors import BundleError, InputError
 from grice.triplets.heads import LinkHead, LinkHeads
 from grice.triplets.models import TripletEncoder, TripletModels
 from grice_research.triplets.decoder import Decoder
+from grice_research.triplets.ensemble import HeadConditionedEnsemble
+from grice_research.triplets.head_conditioned import HeadConditionedLayer
 from grice_research.triplets.layers import Tower
-from grice_research.triplets.rereaders import Rereaders
-from grice_research.triplets.rereading import Rereader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,10 +30,11 @@ class TaskModels(NamedTuple):
     Attributes:
         heads: Which spans are linked, with their encoder.
         rerank: What the numbers of a link count beside those of an answer's ends.
-        rereader: Fine-tuned encoders that read a text again for each head; None if there is none.
+        head_conditioned: Layers that encode a text for each head; None if there are none.
         shares: What its numbers count beside those of ``heads``: sure, good tail, which relation.
         counted: What a good tail, and a sure link, count beside the log probability of an answer.
-        heard: What it counts for a sure link, and for a good tail, that answers have its words.
+        overlap_weights: Weight of the tail's overlap with the answers in a sure link, and in a good
+            tail.
         expected: How answers are chosen for the F1 expected of them, see
             :func:`~grice_research.triplets.tasks.rerank_spans`; zeros for the likeliest answer.
         alone: Which relation two spans stand in, read without their conversation; None if unknown.
@@ -41,10 +42,10 @@ class TaskModels(NamedTuple):
 
     heads: TripletModels
     rerank: float = 0.0
-    rereader: Rereaders | None = None
+    head_conditioned: HeadConditionedEnsemble | None = None
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
-    heard: tuple[float, float] = (0.0, 0.0)
+    overlap_weights: tuple[float, float] = (0.0, 0.0)
     expected: tuple[float, float] = (0.0, 0.0)
     alone: LinkHead | None = None
 
@@ -54,7 +55,7 @@ class _Settings(msgspec.Struct):
     rerank: float = 0.0
     shares: tuple[float, float, float] = (0.5, 0.5, 0.5)
     counted: tuple[float, float] = (0.0, 0.0)
-    heard: tuple[float, float] = (0.0, 0.0)
+    overlap_weights: tuple[float, float] = msgspec.field(name="heard", default=(0.0, 0.0))
     expected: tuple[float, float] = (0.0, 0.0)
     weights: tuple[float, ...] = ()
 
@@ -75,17 +76,17 @@ def open_folder(folder: Path, encoder: TripletEncoder) -> TaskModels:
         links = LinkHeads([LinkHead(path) for path in sorted(folder.glob("links*.npz"))])
         alone = folder / "alone.npz"
         apart = LinkHead(alone) if alone.exists() else None
-        readers = _open_rereaders(folder)
-        again = Rereaders(readers, settings.weights) if readers else None
+        readers = _open_layers(folder)
+        again = HeadConditionedEnsemble(readers, settings.weights) if readers else None
     except (OSError, IndexError, InputError, msgspec.MsgspecError) as error:
         raise BundleError(f"{folder}: no heads of triplets: {error}") from None
     return TaskModels(
         TripletModels(links, settings.level, encoder),
         rerank=settings.rerank,
-        rereader=again,
+        head_conditioned=again,
         shares=settings.shares,
         counted=settings.counted,
-        heard=settings.heard,
+        overlap_weights=settings.overlap_weights,
         expected=settings.expected,
         alone=apart,
     )
@@ -100,7 +101,7 @@ def open_lower(folder: Path) -> Callable[[Sequence[str]], Sequence[Hidden]]:
     return Decoder(folder) if (folder / "pieces.json").exists() else Tower(folder)
 
 
-def _open_rereaders(folder: Path) -> list[Rereader]:
+def _open_layers(folder: Path) -> list[HeadConditionedLayer]:
     from grice.runtime.bundle import open_bundle
     from grice.runtime.embedded import EmbeddedEncoder
 
@@ -119,7 +120,7 @@ def _open_rereaders(folder: Path) -> list[Rereader]:
         return lambda texts: [read(text) for text in texts]
 
     return [
-        Rereader(
+        HeadConditionedLayer(
             one / "rereader.npz",
             own(one / "encoder")
             if (one / "encoder").exists()

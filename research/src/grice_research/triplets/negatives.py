@@ -27,8 +27,12 @@ FROZEN = "cider-nli-v1"
 """Name that draws the frozen set: another name draws another set by the same rule."""
 
 STEPS: tuple[tuple[Strategy, int | None], ...] = (
-    ("reverse", 1), ("relation", 2), ("span", 2), ("combined", None), ("relation", None),
-)  # fmt: skip
+    ("reverse", 1),
+    ("relation", 2),
+    ("span", 2),
+    ("combined", None),
+    ("relation", None),
+)
 """How many are taken of each kind, in this order; None: as many as are still wanted."""
 
 
@@ -153,7 +157,8 @@ def _by_mark(
 ) -> list[tuple[Strategy, Triple]]:
     def key(one: tuple[Strategy, Triple]) -> str:
         strategy, triple = one
-        return _digest(draw, dialogue, index, "train", strategy, triple.head, triple.relation,
-                       triple.tail)  # fmt: skip
+        return _digest(
+            draw, dialogue, index, "train", strategy, triple.head, triple.relation, triple.tail
+        )
 
     return sorted(chosen, key=key)

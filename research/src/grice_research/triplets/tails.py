@@ -41,8 +41,11 @@ def best_tails(
     if links is None:
         return [""] * len(asked)
     starts = [0, *(mark + 2 for mark in layout.marks if mark + 2 < len(text))]
-    telling = [one.place for one in candidates_of(Joined(text, tuple(starts)), reading, models)
-               if informative(text, one)]  # fmt: skip
+    telling = [
+        candidate.place
+        for candidate in candidates_of(Joined(text, tuple(starts)), reading, models)
+        if informative(text, candidate)
+    ]
     found = []
     for head, relation in asked:
         number, at = links.index(relation), locate(text, head)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from grice_research.surface import Negative
     from grice_research.triplets.choices import Choice
     from grice_research.triplets.cider import Cider, Question
+    from grice_research.triplets.ensemble import EnsembleReading
     from grice_research.triplets.models import TaskModels
-    from grice_research.triplets.rereaders import Rereadings
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -46,8 +46,8 @@ class TaskAnswers(NamedTuple):
         options: Index of the chosen option of each item of task 3, by its id.
         relations: Relation of head and tail in a dialogue.
         apart: The same by models that do not see the dialogue; empty without such.
-        spans: Answer to each head and relation in a dialogue; empty without a rereader and without
-            a tagger.
+        spans: Answer to each head and relation in a dialogue; empty without a tagger and
+            without head-conditioned layers.
     """
 
     entailed: dict[tuple[str, Triple], float]
@@ -87,8 +87,16 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TaskModels) -
         block = names[start : start + BLOCK]
         readings = read_texts([cider.text(name) for name in block], models.heads.encoder.hidden)
         for name, reading in zip(block, readings, strict=True):
-            _answer(name, reading, list(triples[name]), choices[name], questions[name], models,
-                    gold, found)  # fmt: skip
+            _answer(
+                name,
+                reading,
+                list(triples[name]),
+                choices[name],
+                questions[name],
+                models,
+                gold,
+                found,
+            )
     return found
 
 
@@ -114,25 +122,36 @@ def _answer(
     if not pairs:
         return
     sides = span_vectors(
-        reading, layout_of(reading.text), list(spans), alone=models.heads.encoder.encode,
+        reading,
+        layout_of(reading.text),
+        list(spans),
+        alone=models.heads.encoder.encode,
         both=models.heads.links.both,
-    )  # fmt: skip
+    )
     numbers = models.heads.links(sides, list(pairs))
-    again = None if models.rereader is None else models.rereader.read(reading.text, sides)
+    again = (
+        None
+        if models.head_conditioned is None
+        else models.head_conditioned.read(reading.text, sides)
+    )
     if again is not None:
         share = np.asarray(models.shares, np.float32)[:, None]
         numbers = (1 - share) * numbers + share * again.links(list(pairs))
         asked = {(row, one.relation) for one, row in zip(triples, of_triples, strict=True)}
         asked |= {
-            (row, one.relation) for one, rows in zip(choices, of_choices, strict=True)
+            (row, one.relation)
+            for one, rows in zip(choices, of_choices, strict=True)
             for row in rows
-        }  # fmt: skip
-        _add_heard(numbers, list(pairs), sorted(asked), again, models)
+        }
+        _add_overlaps(numbers, list(pairs), sorted(asked), again, models)
     relations = models.heads.links.relations
     apart = {}
     if models.alone is not None:
-        apart = _relations_apart({(one.head, one.tail) for one in triples} & {
-            (head, tail) for dialogue, head, tail in gold if dialogue == name}, models)  # fmt: skip
+        apart = _relations_apart(
+            {(one.head, one.tail) for one in triples}
+            & {(head, tail) for dialogue, head, tail in gold if dialogue == name},
+            models,
+        )
     found.apart.update({(name, *sides_of): said for sides_of, said in apart.items()})
     for one, row in zip(triples, of_triples, strict=True):
         place = models.heads.links.index(one.relation)
@@ -151,21 +170,21 @@ def _answer(
         found.spans.update({(name, *key): one for key, one in zip(asked_of, said, strict=True)})
 
 
-def _add_heard(
+def _add_overlaps(
     numbers: Array,
     pairs: Sequence[tuple[int, int]],
     asked: Sequence[tuple[int, str]],
-    again: Rereadings,
+    again: EnsembleReading,
     models: TaskModels,
 ) -> None:
-    """Add to the numbers of pairs what the answers to head and relation have of the tail."""
-    if not any(models.heard):
+    """Add to the numbers of pairs how the answers to head and relation overlap with the tail."""
+    if not any(models.overlap_weights):
         return
-    shares = again.heard([(pairs[row][0], relation, pairs[row][1]) for row, relation in asked])
-    for (row, relation), share in zip(asked, shares, strict=True):
+    triples = [(pairs[row][0], relation, pairs[row][1]) for row, relation in asked]
+    for (row, relation), overlap in zip(asked, again.tail_overlaps(triples), strict=True):
         place = models.heads.links.index(relation)
-        numbers[row, ENTAILED, place] += models.heard[0] * share
-        numbers[row, OPTION, place] += models.heard[1] * share
+        numbers[row, ENTAILED, place] += models.overlap_weights[0] * overlap
+        numbers[row, OPTION, place] += models.overlap_weights[1] * overlap
 
 
 def _relations_apart(
@@ -188,7 +207,7 @@ def _relations_apart(
 def _answer_questions(
     name: str,
     reading: TextReading,
-    again: Rereadings,
+    again: EnsembleReading,
     sides: Sides,
     questions: Sequence[Question],
     models: TaskModels,
@@ -238,9 +257,13 @@ def rerank_spans(
         return best[0][1]
     spans = [head, *(reading.text[place[0] : place[1]] for _, place in best)]
     sides = span_vectors(
-        reading, layout, spans, alone=models.heads.encoder.encode, both=False,
+        reading,
+        layout,
+        spans,
+        alone=models.heads.encoder.encode,
+        both=False,
         places=[head_at, *(place for _, place in best)],
-    )  # fmt: skip
+    )
     numbers = links(sides, [(0, i) for i in range(1, len(spans))])[:, :, links.index(relation)]
     total = np.array(
         [

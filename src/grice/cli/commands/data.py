@@ -28,9 +28,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
     )
     parser.add_argument(
-        "--from", dest="mirror", metavar="URL",
+        "--from",
+        dest="mirror",
+        metavar="URL",
         help="get: a mirror of such a folder, https, http, file, or a path",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="list: print a JSON object a set")
 
 
@@ -61,11 +63,15 @@ def _list(chosen: Sequence[DataSet], *, as_json: bool) -> int:
         print_lines([one.name], style="bold")
         commit = one.commit or "not known as one"
         print_lines(
-            [f"origin: {one.origin}", f"commit: {commit}", f"licence: {one.licence}",
-             f"layout: prepare by hand: {one.layout}",
-             *(f"file: {file}" for file in one.files)],
+            [
+                f"origin: {one.origin}",
+                f"commit: {commit}",
+                f"licence: {one.licence}",
+                f"layout: prepare by hand: {one.layout}",
+                *(f"file: {file}" for file in one.files),
+            ],
             indent=2,
-        )  # fmt: skip
+        )
     return DONE
 
 

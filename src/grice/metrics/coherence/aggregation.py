@@ -98,9 +98,16 @@ def dialogue_features(
     """
     low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
     high = np.sort(beside, axis=0)[-_quarter(beside) :].mean(axis=0)
-    parts = [pooled(outputs), numbers.mean(axis=0), low, speaker_features(numbers, speakers),
-             beside.mean(axis=0), high, beside.max(axis=0),
-             context_free_features(alone, speakers)]  # fmt: skip
+    parts = [
+        pooled(outputs),
+        numbers.mean(axis=0),
+        low,
+        speaker_features(numbers, speakers),
+        beside.mean(axis=0),
+        high,
+        beside.max(axis=0),
+        context_free_features(alone, speakers),
+    ]
     return np.concatenate(parts, dtype=np.float32)
 
 

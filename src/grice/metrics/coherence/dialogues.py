@@ -209,8 +209,10 @@ class DialogueHead:
 def _layers(arrays: dict[str, Array], name: str) -> Layers:
     """Return a network's layers; its weights are int8 with a scale per output."""
     count = sum(one.startswith(f"{name}_weight_") for one in arrays)
-    return [(arrays[f"{name}_weight_{i}"] * arrays[f"{name}_scale_{i}"], arrays[f"{name}_bias_{i}"])
-            for i in range(count)]  # fmt: skip
+    return [
+        (arrays[f"{name}_weight_{i}"] * arrays[f"{name}_scale_{i}"], arrays[f"{name}_bias_{i}"])
+        for i in range(count)
+    ]
 
 
 @model_kind(

@@ -33,7 +33,7 @@ __all__ = [
     "speaker_features",
     "turn_features",
     "verbatim_features",
-]  # fmt: skip
+]
 
 AGAIN = 3
 """How many numbers :func:`verbatim_features` gives for a turn."""
@@ -73,16 +73,22 @@ def turn_features(
     columns = (
         *_cosine_columns(cosines, sides),
         *_overlap_columns(turns),
-        lengths, _later(lengths), _sooner(lengths),
-        asks, _later(asks), _sooner(asks),
-        lost, _sooner(lost),
-        odd[:, 0], odd[:, 1] / 2,
+        lengths,
+        _later(lengths),
+        _sooner(lengths),
+        asks,
+        _later(asks),
+        _sooner(asks),
+        lost,
+        _sooner(lost),
+        odd[:, 0],
+        odd[:, 1] / 2,
         np.log1p(np.arange(len(texts), dtype=np.float32)) / 3,
         _sooner(np.ones(len(texts), np.float32)),
         *_said_again(turns, sides).T,
         *_person_columns(turns),
         *_place_columns(turns),
-    )  # fmt: skip
+    )
     return np.stack(columns, axis=1, dtype=np.float32)
 
 
@@ -112,15 +118,26 @@ def _cosine_columns(cosines: Array, sides: NDArray[np.int64]) -> list[Array]:
     again = np.zeros(count, np.float32)
     again[1:-1] = two[2:] if count > 2 else 0
     repeated = (own > 0.9).astype(np.float32)
-    return [one * 4, two * 4, own * 4, other * 4, beyond.max(axis=1) * 4, mean * 4,
-            _sooner(one) * 4, again * 4, repeated]  # fmt: skip
+    return [
+        one * 4,
+        two * 4,
+        own * 4,
+        other * 4,
+        beyond.max(axis=1) * 4,
+        mean * 4,
+        _sooner(one) * 4,
+        again * 4,
+        repeated,
+    ]
 
 
 def _overlap_columns(turns: Sequence[TurnText]) -> list[Array]:
     """Return nine columns: how much of what a turn is about stands in other turns."""
     vocabulary: dict[str, int] = {}
-    rows = [[vocabulary.setdefault(word, len(vocabulary)) for word in sorted(one.content)]
-            for one in turns]  # fmt: skip
+    rows = [
+        [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(one.content)]
+        for one in turns
+    ]
     count = len(turns)
     held = np.zeros((count, max(1, len(vocabulary))), np.float32)
     for i, places in enumerate(rows):
@@ -138,8 +155,17 @@ def _overlap_columns(turns: Sequence[TurnText]) -> list[Array]:
     earlier = np.tri(count, k=-1, dtype=bool)
     behind = np.where(earlier, share, 0).max(axis=1)
     ahead = np.where(earlier.T, share, 0).max(axis=1)
-    return [before * 2, second * 2, after * 2, beyond * 2, behind * 2, ahead * 2, alone,
-            np.log1p(sizes) / 3, (beyond - np.maximum(before, after)) * 2]  # fmt: skip
+    return [
+        before * 2,
+        second * 2,
+        after * 2,
+        beyond * 2,
+        behind * 2,
+        ahead * 2,
+        alone,
+        np.log1p(sizes) / 3,
+        (beyond - np.maximum(before, after)) * 2,
+    ]
 
 
 def _person_columns(turns: Sequence[TurnText]) -> list[Array]:
@@ -243,7 +269,8 @@ def speaker_features(numbers: Array, speakers: Sequence[str | int]) -> Array:
     most, and how near he comes to it; the lowest association of words.
     """
     names = [str(speaker) for speaker in speakers]
-    means = np.stack([numbers[[one == name for one in names]].mean(axis=0)
-                      for name in dict.fromkeys(names)])  # fmt: skip
+    means = np.stack(
+        [numbers[[one == name for one in names]].mean(axis=0) for name in dict.fromkeys(names)]
+    )
     low, high = means.min(axis=0), means.max(axis=0)
     return np.array([low[LENGTH], low[ASKS], high[REPEATS], high[OWN], low[ODD]], np.float32)

@@ -83,6 +83,12 @@ def read_turn(text: str) -> TurnText:
     straight = [word.replace("’", "'") for word in words]
     persons = tuple(sum(word in forms for word in straight) for forms in _PERSONS)
     return TurnText(
-        tuple(words), content, tuple(sentences), tuple(pairs), "?" in text, lost, persons,
+        tuple(words),
+        content,
+        tuple(sentences),
+        tuple(pairs),
+        "?" in text,
+        lost,
+        persons,
         *(bool(one.search(lower)) for one in (_GREETS, _CLOSES, _ANSWERS)),
-    )  # fmt: skip
+    )

@@ -224,8 +224,10 @@ def nearest_known(
     heads = [triple.head for triple in triples]
     relations = [triple.relation for triple in triples]
     given = base.tails(heads, relations, TAILS)
-    texts = [[tail_text(one.tail, schema[r]) for one in each]
-             for r, each in zip(relations, given, strict=True)]  # fmt: skip
+    texts = [
+        [tail_text(one.tail, schema[r]) for one in each]
+        for r, each in zip(relations, given, strict=True)
+    ]
     vectors = encoded([*said, *(text for each in texts for text in each)], encoder)
     return [
         max(

@@ -104,8 +104,10 @@ class CountedEdges:
 
     def _counted(self, before: str, reply: str) -> tuple[int, int, int]:
         nothing: frozenset[str] = frozenset()
-        sides = [[(word, self._edges.get(word, nothing)) for word in concepts(text)]
-                 for text in (before, reply)]  # fmt: skip
+        sides = [
+            [(word, self._edges.get(word, nothing)) for word in concepts(text)]
+            for text in (before, reply)
+        ]
         pairs = [(a, b) for a in sides[0] for b in sides[1] if a[0] != b[0]]
         one = sum(right in near for (_, near), (right, _) in pairs)
         two = sum(not near.isdisjoint(other) for (_, near), (_, other) in pairs)

@@ -15,6 +15,7 @@ from grice.knowledge.generative import GenerativeKnowledge
 from grice.records import Triple
 from grice.runtime.models import Models
 from grice_research.benches import atomic2020
+from grice_research.context import BenchContext
 from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.generator.bundle import open_knowledge
 from grice_research.recipes.generator.data import material
@@ -24,7 +25,6 @@ from grice_research.recipes.plausibility.card import Measured, write_quality
 from grice_research.recipes.plausibility.data import ACCENT
 from grice_research.recipes.plausibility.evaluate import read_population
 from grice_research.recipes.plausibility.measure import auc, interval, weighted
-from grice_research.workshop import Workshop
 
 COMMAND = "python -m grice_research.recipes.generator.evaluate --data ../shared/data"
 KEPT = WORK / "quality"
@@ -109,9 +109,9 @@ def population(knowledge: GenerativeKnowledge, data: Path) -> list[Measured]:
 
 def bench(_: GenerativeKnowledge, data: Path) -> list[Measured]:
     models = Models(mode="exact", workers=1, cache=None)
-    shop = Workshop(data, lambda _: (None, {}), (), models=lambda: models)
+    context = BenchContext(data, lambda _: (None, {}), (), models=lambda: models)
     figures = []
-    for row in atomic2020.measure(shop):
+    for row in atomic2020.measure(context):
         if row.found is None or not row.row.startswith("generated"):
             continue
         found = row.found

@@ -40,7 +40,7 @@ class Batch:
         marks = ((at >= first[:, None]) & (at < end[:, None])).float()
         below = self.net.read(self.low, self.mask)
         if self.net.encoder is not None:
-            self.states = self.net.reread(below[texts], self.mask[texts], marks)
+            self.states = self.net.encode_for(below[texts], self.mask[texts], marks)
             self.row_of = torch.arange(len(spans))
         else:
             self.states, self.row_of = below, texts

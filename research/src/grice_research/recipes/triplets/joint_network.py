@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 
 from grice.triplets.structure import STRUCTURE
 from grice_research.triplets.answers import BINS, LONGEST
-from grice_research.triplets.rereading import SPREAD, TINY
+from grice_research.triplets.head_conditioned import SPREAD, TINY
 
 TASKS = 3
 """Entailed, the right option, which relation: one output of each per relation."""
@@ -96,7 +96,9 @@ class Joint(nn.Module):
         between = layers[self.settings.frozen : len(layers) - self.settings.again]
         return self._through(between, states, mask)
 
-    def reread(self, states: torch.Tensor, mask: torch.Tensor, heads: torch.Tensor) -> torch.Tensor:
+    def encode_for(
+        self, states: torch.Tensor, mask: torch.Tensor, heads: torch.Tensor
+    ) -> torch.Tensor:
         """Return the states that the last layers make for each head.
 
         Args:

@@ -141,7 +141,7 @@ def layer_arrays(layer: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def arrays(net: Joint, layer: nn.Module | None) -> dict[str, np.ndarray]:
-    """Return last layer and networks as a ``Rereader`` reads them."""
+    """Return last layer and networks as a ``HeadConditionedLayer`` reads them."""
     found = {} if layer is None else layer_arrays(layer)
     linear = {
         "head": net.head, "tail": net.tail, "hidden": net.hidden,

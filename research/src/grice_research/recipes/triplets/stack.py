@@ -19,8 +19,8 @@ from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.stack_rows import Asked, Held, questions, read_held
 from grice_research.triplets.cider import load_cider
+from grice_research.triplets.head_conditioned import NO_OVERLAP
 from grice_research.triplets.models import TaskModels, open_folder
-from grice_research.triplets.rereading import UNHEARD
 from grice_research.triplets.scores import average_precision, score_span
 from grice_research.triplets.tasks import CANDIDATES
 
@@ -119,7 +119,7 @@ def entailment(held: Held, models: TaskModels) -> None:
         log_softmax(held.numbers[name][rows, 2])[every, relation]
         for name in ("context", "both", "joint")
     ]
-    heard = [np.maximum(held.heard, UNHEARD)]
+    heard = [np.maximum(held.heard, NO_OVERLAP)]
     numbers = list(held.structure[rows].T)
 
     def stacked(columns: list[np.ndarray], decay: float) -> np.ndarray:
@@ -138,7 +138,8 @@ def entailment(held: Held, models: TaskModels) -> None:
         "tuned MiniLM alone": of("tuned", 0),
         "networks on MPNet alone": of("mpnet", 0),
         "networks on SmolLM2 alone": of("smollm2", 0),
-        f"and the reader's answers, {models.heard[0]}": base + models.heard[0] * heard[0],
+        f"and the reader's answers, {models.overlap_weights[0]}": base
+        + models.overlap_weights[0] * heard[0],
         "stacked: networks": stacked(networks, 5.0),
         "stacked: networks, relation, answers": stacked(networks + named + heard, 5.0),
         "stacked: the same and structure": stacked(networks + named + heard + numbers, 20.0),
@@ -175,7 +176,8 @@ def options(held: Held, models: TaskModels) -> None:
         "tuned MiniLM alone": of("tuned", 1),
         "networks on MPNet alone": of("mpnet", 1),
         "networks on SmolLM2 alone": of("smollm2", 1),
-        f"and the reader's answers, {models.heard[1]}": base + models.heard[1] * held.heard_four,
+        f"and the reader's answers, {models.overlap_weights[1]}": base
+        + models.overlap_weights[1] * held.heard_four,
         "stacked: networks": stacked(networks, 5.0),
         "stacked: networks, entailment, answers": stacked([*networks, *sure, held.heard_four], 5.0),
         "stacked: the same and structure": stacked(

@@ -15,8 +15,8 @@ from grice.triplets.structure import layout_of
 from grice_research.recipes.triplets.data import WORK
 from grice_research.recipes.triplets.links import apart
 from grice_research.triplets.cider import Cider
+from grice_research.triplets.ensemble import HeadConditionedEnsemble
 from grice_research.triplets.models import TaskModels, open_folder
-from grice_research.triplets.rereaders import Rereaders
 from grice_research.triplets.tasks import CANDIDATES
 
 
@@ -65,7 +65,7 @@ def restricted(kept: dict[str, np.ndarray], pairs: np.ndarray) -> dict[str, np.n
     return kept | {"pairs": kept["pairs"][pairs], "structure": kept["structure"][pairs]}
 
 
-def only(folder: Path, pattern: str, encoder: TripletEncoder) -> Rereaders | None:
+def only(folder: Path, pattern: str, encoder: TripletEncoder) -> HeadConditionedEnsemble | None:
     """Return the joint networks of a fold whose folders have some names, all counted alike."""
     with tempfile.TemporaryDirectory() as place:
         for one in folder.iterdir():
@@ -73,7 +73,7 @@ def only(folder: Path, pattern: str, encoder: TripletEncoder) -> Rereaders | Non
                 (Path(place) / one.name).symlink_to(one.resolve())
         (Path(place) / "settings.json").unlink()
         (Path(place) / "settings.json").write_text('{"level": 0}')
-        return open_folder(Path(place), encoder).rereader
+        return open_folder(Path(place), encoder).head_conditioned
 
 
 def read_held(
@@ -82,7 +82,7 @@ def read_held(
     """Return what the networks of a fold say of the dialogues that validate."""
     folder = WORK / f"fold_{fold}"
     several = {
-        "joint": models.rereader,
+        "joint": models.head_conditioned,
         "tuned": only(folder, "rereader_[0-9]", models.heads.encoder),
         "mpnet": only(folder, "rereader_mpnet*", models.heads.encoder),
         "smollm2": only(folder, "rereader_smollm2*", models.heads.encoder),
@@ -122,7 +122,9 @@ def read_held(
         for name, one in again.items():
             found[name][rows] = one.links([sides[pair] for pair in mine])
         here = sorted(one for one in asked if one[0] in sides)
-        shares = again["joint"].heard([(sides[p][0], relations[r], sides[p][1]) for p, r in here])
+        shares = again["joint"].tail_overlaps(
+            [(sides[p][0], relations[r], sides[p][1]) for p, r in here]
+        )
         heard |= dict(zip(here, shares, strict=True))
     index = np.vectorize(place.get)
     return Held(
@@ -159,7 +161,7 @@ def questions(held: set[str], cider: Cider, models: TaskModels) -> list[Asked]:
         layout = layout_of(reading.text)
         heads = list(dict.fromkeys(one.item.head.strip() for one in asked))
         sides = span_vectors(reading, layout, heads, alone=models.heads.encoder.encode, both=False)
-        again = models.rereader.read(reading.text, sides)
+        again = models.head_conditioned.read(reading.text, sides)
         for one in asked:
             head, relation = heads.index(one.item.head.strip()), one.item.relation
             listed = again.answers(head, relation, count=CANDIDATES)

@@ -78,7 +78,7 @@ def by_head(data: Transferred, readings: Readings, penalty: Penalty) -> Floats:
     def judged(kept: Rows, out: Rows) -> Floats:
         return fit_head(readings.at(kept), data.labels[kept], penalty)(readings.at(out))
 
-    return _unseen(data, judged)
+    return _cross_validated(data, judged)
 
 
 def by_conversation(
@@ -118,7 +118,7 @@ def by_conversation(
         fitted = fit_logistic(features, labels, penalties=ridge, weights=weights)
         return fitted(read(out))
 
-    return _unseen(data, judged)
+    return _cross_validated(data, judged)
 
 
 def _balanced(labels: Floats, weights: Floats) -> Floats:
@@ -176,7 +176,7 @@ def by_features(data: Transferred) -> Floats:
         )
         return fitted(features[out])
 
-    return _unseen(data, judged)
+    return _cross_validated(data, judged)
 
 
 def aggregated(
@@ -187,7 +187,7 @@ def aggregated(
     return np.array([how(values[data.chats == place]) for place in places]), places
 
 
-def _unseen(data: Transferred, judged: Callable[[Rows, Rows], Floats]) -> Floats:
+def _cross_validated(data: Transferred, judged: Callable[[Rows, Rows], Floats]) -> Floats:
     odds = np.empty(len(data.labels))
     for fold in range(FOLDS):
         kept, out = np.flatnonzero(data.folds != fold), np.flatnonzero(data.folds == fold)

@@ -16,9 +16,9 @@ from grice.triplets.records import Dialogue, Item
 from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
 from grice_research.triplets.answers import BINS, LONGEST, distance_bins, question
 from grice_research.triplets.cider import Cider
+from grice_research.triplets.ensemble import HeadConditionedEnsemble
+from grice_research.triplets.head_conditioned import NO_OVERLAP, HeadConditionedLayer
 from grice_research.triplets.models import TaskModels
-from grice_research.triplets.rereaders import Rereaders
-from grice_research.triplets.rereading import UNHEARD, Rereader
 from grice_research.triplets.tasks import answer_tasks, rerank_spans
 
 SIZE, WIDE, WIDTH, HIDDEN, READER, RANK = 24, 48, 6, 10, 8, 4
@@ -61,16 +61,16 @@ def hidden(texts):
 
 
 @pytest.fixture
-def rereader(tmp_path):
+def layer(tmp_path):
     np.savez(tmp_path / "rereader.npz", **arrays())
-    return Rereader(tmp_path / "rereader.npz", hidden)
+    return HeadConditionedLayer(tmp_path / "rereader.npz", hidden)
 
 
 @pytest.fixture
-def reading(rereader):
+def reading(layer):
     spans = ["missed the bus", "late", "tired"]
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((3, 1)))
-    return Rereaders([rereader]).read(TEXT, sides)
+    return HeadConditionedEnsemble([layer]).read(TEXT, sides)
 
 
 def test_distances_and_questions():
@@ -117,25 +117,25 @@ def test_a_tail_is_heard_as_far_as_answers_have_its_words(reading):
         words = TEXT[: one.place[0]].count(" "), TEXT[: one.place[1]].count(" ") + 1
         shared = words[0] <= first < words[1]
         mean += np.exp(one.score) * 2 * shared / (1 + words[1] - words[0])
-    late, tired = reading.heard([(0, "Causes", 1), (0, "Causes", 2)])
+    late, tired = reading.tail_overlaps([(0, "Causes", 1), (0, "Causes", 2)])
     assert late == pytest.approx(np.log(mean), abs=1e-4)
-    assert tired == UNHEARD < late
-    assert reading.heard([(0, "IsA", 1)]) != [late]
+    assert tired == NO_OVERLAP < late
+    assert reading.tail_overlaps([(0, "IsA", 1)]) != [late]
 
 
-def test_several_say_the_mean(rereader, tmp_path):
+def test_several_layers_give_their_mean(layer, tmp_path):
     other = {name: value * 0.5 for name, value in arrays().items()}
     np.savez(tmp_path / "other.npz", **other)
-    second = Rereader(tmp_path / "other.npz", hidden)
+    second = HeadConditionedLayer(tmp_path / "other.npz", hidden)
     spans = ["missed the bus", "late"]
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
-    one, two, both = (Rereaders(r).read(TEXT, sides)
-                      for r in ([rereader], [second], [rereader, second]))  # fmt: skip
-    weighed = Rereaders([rereader, second], (1, 3)).read(TEXT, sides).links([(0, 1)])
+    one, two, both = (HeadConditionedEnsemble(r).read(TEXT, sides)
+                      for r in ([layer], [second], [layer, second]))  # fmt: skip
+    weighed = HeadConditionedEnsemble([layer, second], (1, 3)).read(TEXT, sides).links([(0, 1)])
     wanted = (one.links([(0, 1)]) + 3 * two.links([(0, 1)])) / 4
     assert weighed == pytest.approx(wanted, abs=1e-6)
-    with pytest.raises(InputError, match="1 weights for 2 networks"):
-        Rereaders([rereader, second], (1,))
+    with pytest.raises(InputError, match="1 weights for 2 layers"):
+        HeadConditionedEnsemble([layer, second], (1,))
     mean = (one.links([(0, 1)]) + two.links([(0, 1)])) / 2
     assert both.links([(0, 1)]) == pytest.approx(mean, abs=1e-6)
     scores = [{x.place: x.score for x in r.answers(0, "Causes", count=500)}
@@ -144,7 +144,7 @@ def test_several_say_the_mean(rereader, tmp_path):
         assert score == pytest.approx((scores[0][place] + scores[1][place]) / 2, abs=1e-4)
 
 
-def test_the_layer_is_that_of_bert(rereader):
+def test_the_layer_is_that_of_bert(layer):
     torch = pytest.importorskip("torch")
     bert = pytest.importorskip("transformers.models.bert.modeling_bert")
     from transformers import BertConfig
@@ -153,33 +153,35 @@ def test_the_layer_is_that_of_bert(rereader):
         hidden_size=SIZE, num_attention_heads=12, intermediate_size=WIDE,
         attn_implementation="eager",
     )  # fmt: skip
-    layer = bert.BertLayer(config).eval()
+    bert_layer = bert.BertLayer(config).eval()
     names = {
-        "query": layer.attention.self.query, "key": layer.attention.self.key,
-        "value": layer.attention.self.value, "seen": layer.attention.output.dense,
-        "wide": layer.intermediate.dense, "narrow": layer.output.dense,
+        "query": bert_layer.attention.self.query, "key": bert_layer.attention.self.key,
+        "value": bert_layer.attention.self.value, "seen": bert_layer.attention.output.dense,
+        "wide": bert_layer.intermediate.dense, "narrow": bert_layer.output.dense,
     }  # fmt: skip
     for name, part in names.items():
-        part.weight.data = torch.tensor(rereader.weights[f"{name}_weight"].T.copy())
-        part.bias.data = torch.tensor(rereader.weights[f"{name}_bias"])
+        part.weight.data = torch.tensor(layer.weights[f"{name}_weight"].T.copy())
+        part.bias.data = torch.tensor(layer.weights[f"{name}_bias"])
     states = hidden([TEXT])[0].states
     with torch.no_grad():
-        wanted = layer(torch.tensor(states)[None])
+        wanted = bert_layer(torch.tensor(states)[None])
     wanted = wanted[0] if isinstance(wanted, tuple) else wanted
-    assert rereader.layer(states) == pytest.approx(wanted.numpy().reshape(states.shape), abs=2e-5)
+    assert layer.layer(states) == pytest.approx(wanted.numpy().reshape(states.shape), abs=2e-5)
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_networks_without_a_layer_read_the_states_as_they_are(tmp_path, whole):
-    layer = ("query", "key", "value", "seen", "wide", "narrow")
-    kept = {name: value for name, value in arrays().items() if not name.startswith(layer)}
+    bert_layer = ("query", "key", "value", "seen", "wide", "narrow")
+    kept = {name: value for name, value in arrays().items() if not name.startswith(bert_layer)}
     if whole:  # fitted on spans that are read by their mean alone
         for name in ("head", "tail", "asked", "askedfactor"):
             kept[f"{name}_weight"] = kept[f"{name}_weight"][:SIZE]
     np.savez(tmp_path / "apart.npz", **kept)
     spans = ["missed the bus", "late"]
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
-    reading = Rereaders([Rereader(tmp_path / "apart.npz", hidden)]).read(TEXT, sides)
+    reading = HeadConditionedEnsemble([HeadConditionedLayer(tmp_path / "apart.npz", hidden)]).read(
+        TEXT, sides
+    )
     states = hidden([TEXT])[0].states
     first, second = (
         (lambda mean: mean / np.linalg.norm(mean) * SIZE**0.5 / 4)(states[a:b].mean(axis=0))
@@ -219,10 +221,10 @@ def test_networks_on_the_same_lower_layers_have_a_text_read_once(tmp_path, monke
     (fold / "settings.json").write_text('{"level": 0.0, "weights": [1.0, 3.0]}')
     models = grice_research.triplets.models.open_folder(fold, WordStates())
     sides = Sides(layout_of(TEXT), ["late"], [locate(TEXT, "late")], np.zeros((1, 1)))
-    models.rereader.read(TEXT, sides)
+    models.head_conditioned.read(TEXT, sides)
     assert (opened, read) == ([tmp_path / "lower"], [TEXT])
     (fold / "settings.json").write_text('{"level": 0.0, "weights": [1.0]}')
-    with pytest.raises(BundleError, match="1 weights for 2 networks"):
+    with pytest.raises(BundleError, match="1 weights for 2 layers"):
         grice_research.triplets.models.open_folder(fold, WordStates())
 
 
@@ -230,11 +232,11 @@ def test_arrays_that_are_missing_or_do_not_fit_are_refused(tmp_path):
     kept = arrays()
     np.savez(tmp_path / "a.npz", **(kept | {"length": np.zeros(3)}))
     with pytest.raises(BundleError, match="do not fit"):
-        Rereader(tmp_path / "a.npz", hidden)
+        HeadConditionedLayer(tmp_path / "a.npz", hidden)
     del kept["marker"]
     np.savez(tmp_path / "b.npz", **kept)
     with pytest.raises(BundleError, match="no array 'marker'"):
-        Rereader(tmp_path / "b.npz", hidden)
+        HeadConditionedLayer(tmp_path / "b.npz", hidden)
 
 
 class WordStates:
@@ -267,7 +269,7 @@ def test_a_folder_of_a_recipe_is_opened_with_its_settings(tmp_path):
         grice_research.triplets.models.open_folder(tmp_path / "nowhere", WordStates())
 
 
-def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, tmp_path):
+def test_the_tasks_are_answered_by_both_networks_and_without_context(layer, tmp_path):
     options = ("late", "work", "the bus", "Now")
     item = Item("d", 0, "missed the bus ", "Causes", "late", "", "", (0, TEXT.index("late")),
                 options, options, 0)  # fmt: skip
@@ -276,7 +278,7 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, t
     cider = Cider({"d": dialogue}, [item], {"d": 1}, [reverse])
     head = link_head(tmp_path / "links.npz")
     heads = TripletModels(LinkHeads([head]), 0.0, WordStates())
-    models = TaskModels(heads, rereader=Rereaders([rereader]))
+    models = TaskModels(heads, head_conditioned=HeadConditionedEnsemble([layer]))
     found = answer_tasks(cider, ["d"], models)
     triple = Triple("missed the bus", "Causes", "late")
     assert set(found.entailed) == {("d", triple), ("d", Triple("late", "Causes", "missed the bus"))}
@@ -294,11 +296,12 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(rereader, t
     assert entailed(0.0) != entailed(1.0)
     first = answer_tasks(cider, ["d"], models._replace(counted=(100.0, 0.0))).spans
     assert first != answer_tasks(cider, ["d"], models._replace(counted=(-100.0, 0.0))).spans
-    heard = answer_tasks(cider, ["d"], models._replace(heard=(0.5, 0.0))).entailed["d", triple]
+    weighted = models._replace(overlap_weights=(0.5, 0.0))
+    with_overlap = answer_tasks(cider, ["d"], weighted).entailed["d", triple]
     spans = ["missed the bus", "late"]
     sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
-    (share,) = Rereaders([rereader]).read(TEXT, sides).heard([(0, "Causes", 1)])
-    assert heard == pytest.approx(found.entailed["d", triple] + 0.5 * share, abs=1e-4)
+    (share,) = HeadConditionedEnsemble([layer]).read(TEXT, sides).tail_overlaps([(0, "Causes", 1)])
+    assert with_overlap == pytest.approx(found.entailed["d", triple] + 0.5 * share, abs=1e-4)
 
 
 def test_an_answer_that_others_are_like_may_be_given_for_the_f1_expected_of_it(tmp_path):

@@ -9,14 +9,14 @@ import pytest
 
 from grice.training.replies import Penalty, read_replies
 from grice_research.convai import Chat, pairs_of, split_of
-from grice_research.rated_replies import blended
-from grice_research.unseen import (
+from grice_research.cross_validation import (
     aggregated,
     by_conversation,
     by_features,
     by_head,
     transferred,
 )
+from grice_research.rated_replies import blended
 
 TURNS = ("a", "b", "c", "d", "e")
 

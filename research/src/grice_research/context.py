@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from grice.runtime.models import Models
     from grice.stats.estimate import Estimate
 
-__all__ = ["Left", "Workshop"]
+__all__ = ["BenchContext", "Skipped"]
 
 Values = list[float | None]
 
 TRIPLES = ("cskb_population:12 relations", "cskb_population:18 relations")
 
 
-class Left(InputError):  # noqa: N818 - no fault, only a figure that is left open
-    """A figure that is not measured, for a reason that is no fault: the set is left out or away."""
+class Skipped(InputError):  # noqa: N818 - no fault, only a figure that is not measured
+    """A figure that is not measured, for a reason that is no fault: its set is left out or away."""
 
 
-class Workshop:
+class BenchContext:
     """Computes columns and keeps them.
 
     Args:
@@ -84,10 +84,10 @@ class Workshop:
         """Return the folder that a recipe left its weights or scores in; it may be missing.
 
         Raises:
-            Left: If nobody named the folder of all recipes.
+            Skipped: If nobody named the folder of all recipes.
         """
         if self._weights is None:
-            raise Left(
+            raise Skipped(
                 "no folder of research weights is named; give --weights DIR or set GRICE_WEIGHTS"
             )
         return self._weights / recipe
@@ -96,7 +96,7 @@ class Workshop:
         """Return what opens models.
 
         Raises:
-            InputError: If this workshop has none.
+            InputError: If there is nothing that opens them.
         """
         if self._models is None:
             raise InputError("this run opens no models")
@@ -117,12 +117,12 @@ class Workshop:
         """Return a rated set.
 
         Raises:
-            Left: If it is left out or not there.
+            Skipped: If it is left out or not there.
         """
         if name in self._without:
-            raise Left(f"{name} was left out of this run")
+            raise Skipped(f"{name} was left out of this run")
         if name in self.missing:
-            raise Left(f"{name} is not in the data folder")
+            raise Skipped(f"{name} is not in the data folder")
         if name not in self._sets:
             self._sets[name] = self._read(self._known[name])
         return self._sets[name]
@@ -132,13 +132,13 @@ class Workshop:
             return load_rated(entry, self._folder)
         except InputError as error:
             self.missing[entry.name] = str(error)
-            raise Left(f"{entry.name} is not in the data folder") from error
+            raise Skipped(f"{entry.name} is not in the data folder") from error
 
     def by_metric(self, metric: str, on: str, measure: str) -> tuple[Estimate, str]:
         """Return a metric's figure and signature.
 
         Raises:
-            Left: If the set is left out or not there.
+            Skipped: If the set is left out or not there.
             InputError: If the measure is not defined on its scores.
         """
         name, _, aspect = on.partition(":")
@@ -174,7 +174,7 @@ class Workshop:
         """Return the figure of released scores, or of the ratings, and how it came about.
 
         Raises:
-            Left: If the set is left out or not there.
+            Skipped: If the set is left out or not there.
             InputError: If the scores are not there, or the measure is not defined on them.
         """
         name, _, aspect = on.partition(":")
@@ -193,12 +193,12 @@ class Workshop:
         """Return the figure of a scorer of triples, and how it came about.
 
         Raises:
-            Left: If the set is left out.
+            Skipped: If the set is left out.
             InputError: If it is not there, or the scorer does not know one of the relations.
         """
         name, _, aspect = on.partition(":")
         if name in self._without or self._models is None:
-            raise Left(f"{name} was left out of this run")
+            raise Skipped(f"{name} was left out of this run")
         rows = read_triples(self._folder, aspect)
         if (scorer, on) not in self._triples:
             self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
@@ -225,7 +225,7 @@ class Workshop:
         """Return released scores of the items of a set."""
         if (source, name) not in self._columns:
             if self._folder is None:
-                raise Left("no data folder is named")
+                raise Skipped("no data folder is named")
             self._columns[source, name] = released(source, self.rated(name), self._folder)
         return self._columns[source, name]
 
@@ -240,8 +240,9 @@ class Workshop:
             return None
         import numpy as np
 
-        pairs = np.array([(a, b) for a, b in zip(*columns, strict=True)
-                          if a is not None and b is not None])  # fmt: skip
+        pairs = np.array(
+            [(a, b) for a, b in zip(*columns, strict=True) if a is not None and b is not None]
+        )
         if len(pairs) < 4 or (np.ptp(pairs, axis=0) == 0).any():
             return None
         return correlation_value(pairs[:, 0], pairs[:, 1], measure)  # type: ignore[arg-type]

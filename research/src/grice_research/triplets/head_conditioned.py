@@ -1,4 +1,4 @@
-"""A text read again for each head: the last layer of a fine-tuned encoder, in numpy.
+"""A head-conditioned layer: the last layer of a fine-tuned encoder run for each head, in numpy.
 
 The lower layers read a text once. For a head span, a vector is added to the states of its tokens
 and the last layer runs: each token's state then knows what it would be the tail of. Links and
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["SPREAD", "TINY", "UNHEARD", "Rereader", "Rereading"]
+__all__ = ["NO_OVERLAP", "SPREAD", "TINY", "HeadConditionedLayer", "HeadConditionedReading"]
 
 SPREAD = 0.25
 """Root of the mean square of a span's numbers, where it is read by its mean state alone."""
 TINY = 1e-6
 """Added to its length."""
 
-UNHEARD = -12.0
-"""Log share of a tail that no answer has words of; most likely answers are about -2."""
+NO_OVERLAP = -12.0
+"""Log overlap of a tail that shares no token with any answer; likely answers have about -2."""
 
 
-class Rereader:
+class HeadConditionedLayer:
     """The last layer with the networks on its states.
 
     Args:
@@ -78,9 +78,9 @@ class Rereader:
         if not fits:
             raise BundleError(f"{path}: the arrays do not fit each other")
 
-    def read(self, text: str, sides: Sides) -> Rereading:
+    def read(self, text: str, sides: Sides) -> HeadConditionedReading:
         """Return a text with its spans, read by the lower layers."""
-        return Rereading(self, self._hidden([text])[0], text, sides)
+        return HeadConditionedReading(self, self._hidden([text])[0], text, sides)
 
 
 class _Asked(NamedTuple):
@@ -104,31 +104,33 @@ class _Asked(NamedTuple):
     wholes: Array
 
 
-class Rereading:
-    """One text, read again for a head when the head is asked about.
+class HeadConditionedReading:
+    """One text, encoded for a head when the head is first asked about.
 
     Args:
-        rereader: The layer and the networks.
+        layer: The layer and the networks.
         hidden: States and places of every token, the first and the last of which stand for no
             text.
         text: The text.
         sides: Its layout and spans.
     """
 
-    def __init__(self, rereader: Rereader, hidden: Hidden, text: str, sides: Sides) -> None:
+    def __init__(
+        self, layer: HeadConditionedLayer, hidden: Hidden, text: str, sides: Sides
+    ) -> None:
         offsets = np.asarray(hidden.offsets, np.int64).reshape(-1, 2)
-        self._rereader, self._sides, self._text = rereader, sides, text
+        self._layer, self._sides, self._text = layer, sides, text
         self._states = np.asarray(hidden.states, np.float32)
         self._starts, self._ends = offsets[:, 0], offsets[:, 1]
         self._inner = TextReading(text, self._states[1:-1], self._starts[1:-1], self._ends[1:-1])
         self._known: dict[int, tuple[Array, Array]] = {}
         self._asked: dict[int, _Asked] = {}
-        self.relations = rereader.relations
+        self.relations = layer.relations
 
     def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the numbers of pairs of spans, as :class:`LinkHead` does."""
         sides = self._sides
-        found = np.zeros((len(pairs), 3, len(self._rereader.relations)), np.float32)
+        found = np.zeros((len(pairs), 3, len(self._layer.relations)), np.float32)
         by_head: dict[int, list[int]] = {}
         for row, (head, _) in enumerate(pairs):
             by_head.setdefault(head, []).append(row)
@@ -149,7 +151,7 @@ class Rereading:
             head: Number of the head among the spans.
             relation: One of the 31 relations.
         """
-        w, name = self._rereader.weights, self._rereader.relations.index(relation)
+        w, name = self._layer.weights, self._layer.relations.index(relation)
         asked = self._ask(head)
         with single_threaded():
             query = asked.query + w["relation_weight"][name]
@@ -164,7 +166,7 @@ class Rereading:
         """Return what an answer to a head needs, whatever the relation."""
         if head in self._asked:
             return self._asked[head]
-        w = self._rereader.weights
+        w = self._layer.weights
         with single_threaded():
             states, vector = self._head(head)
             whole = TextReading(self._text, states, self._starts, self._ends)
@@ -198,7 +200,7 @@ class Rereading:
         with single_threaded():
             return self._network(head, taken, numbers)
 
-    def shared(self, chances: Array, tail: int) -> float:
+    def tail_overlap(self, chances: Array, tail: int) -> float:
         """Return the log of the mean share of tokens that an answer has in common with a span.
 
         Args:
@@ -207,14 +209,14 @@ class Rereading:
         """
         place = self._sides.places[tail]
         if place is None:
-            return UNHEARD
+            return NO_OVERLAP
         first, end = self._tokens(place)
         starts = np.arange(len(chances))[:, None]
         ends = starts + np.arange(1, LONGEST + 1)
         common = np.maximum(np.minimum(ends, end) - np.maximum(starts, first), 0)
         shares = 2 * common / (ends - starts + end - first)
         mean = float((np.exp(chances) * shares).sum())
-        return max(UNHEARD, float(np.log(mean))) if mean > 0 else UNHEARD
+        return max(NO_OVERLAP, float(np.log(mean))) if mean > 0 else NO_OVERLAP
 
     def place(self, taken: tuple[int, int]) -> Place:
         """Return where a stretch of tokens stands in the text."""
@@ -229,11 +231,11 @@ class Rereading:
         if head not in self._known:
             first, end = self._tokens(self._sides.places[head])
             states = self._states
-            if self._rereader.layer is not None:
+            if self._layer.layer is not None:
                 marked = states.copy()
-                marked[first:end] += self._rereader.weights["marker"]
-                states = self._rereader.layer(marked)
-            self._known[head] = states, self._rereader.span(states, first, end)
+                marked[first:end] += self._layer.weights["marker"]
+                states = self._layer.layer(marked)
+            self._known[head] = states, self._layer.span(states, first, end)
         return self._known[head]
 
     def _tokens(self, place: Place | None) -> tuple[int, int]:
@@ -247,9 +249,9 @@ class Rereading:
         self, head: int, tails: Sequence[tuple[int, int]], numbers: Sequence[Array]
     ) -> Array:
         """Return the numbers of a head with some stretches of tokens, ``(tails, 3, relations)``."""
-        w = self._rereader.weights
+        w = self._layer.weights
         states, vector = self._head(head)
-        rows = np.stack([self._rereader.span(states, first, end) for first, end in tails])
+        rows = np.stack([self._layer.span(states, first, end) for first, end in tails])
         first = vector @ w["head_weight"] + w["head_bias"]
         second = rows @ w["tail_weight"] + w["tail_bias"]
         joined = np.concatenate(

@@ -1,4 +1,4 @@
-"""Several networks that read a text again for each head, as one: the mean of what they say."""
+"""The mean of several head-conditioned layers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
     from grice.triplets.heads import Sides
     from grice.triplets.records import Place
-    from grice_research.triplets.rereading import Rereader, Rereading
+    from grice_research.triplets.head_conditioned import (
+        HeadConditionedLayer,
+        HeadConditionedReading,
+    )
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Answer", "Rereaders", "Rereadings"]
+__all__ = ["Answer", "EnsembleReading", "HeadConditionedEnsemble"]
 
 
 class Answer(NamedTuple):
@@ -38,40 +41,44 @@ class Answer(NamedTuple):
     numbers: Array
 
 
-class Rereaders:
-    """Several networks as one: the mean of what they say.
+class HeadConditionedEnsemble:
+    """The weighted mean of several head-conditioned layers.
 
     Args:
-        readers: One or more, on encoders that part a text into the same tokens.
+        layers: One or more, on encoders that part a text into the same tokens.
         weights: What each counts in the mean, positive; all alike if there are none.
 
     Raises:
-        InputError: If there are not as many weights as readers.
+        InputError: If there are not as many weights as layers.
     """
 
-    def __init__(self, readers: Sequence[Rereader], weights: Sequence[float] = ()) -> None:
-        self._readers = tuple(readers)
-        self._weights = tuple(weights or [1.0] * len(readers))
-        if len(self._weights) != len(self._readers):
-            raise InputError(f"{len(weights)} weights for {len(readers)} networks")
+    def __init__(
+        self, layers: Sequence[HeadConditionedLayer], weights: Sequence[float] = ()
+    ) -> None:
+        self._layers = tuple(layers)
+        self._weights = tuple(weights or [1.0] * len(layers))
+        if len(self._weights) != len(self._layers):
+            raise InputError(f"{len(weights)} weights for {len(layers)} layers")
 
-    def read(self, text: str, sides: Sides) -> Rereadings:
+    def read(self, text: str, sides: Sides) -> EnsembleReading:
         """Return a text with its spans, read by each."""
-        return Rereadings([one.read(text, sides) for one in self._readers], self._weights)
+        return EnsembleReading([one.read(text, sides) for one in self._layers], self._weights)
 
 
-class Rereadings:
-    """One text, read by several networks."""
+class EnsembleReading:
+    """One text, encoded by several layers."""
 
-    def __init__(self, readings: Sequence[Rereading], weights: Sequence[float]) -> None:
+    def __init__(
+        self, readings: Sequence[HeadConditionedReading], weights: Sequence[float]
+    ) -> None:
         self._readings, self._weights = tuple(readings), tuple(weights)
 
     def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the mean numbers of pairs of spans, as :class:`LinkHead` does."""
         return self._mean([one.links(pairs) for one in self._readings])
 
-    def heard(self, triples: Sequence[tuple[int, str, int]]) -> list[float]:
-        """Return how much of each tail the answers to its head and relation have, as a log share.
+    def tail_overlaps(self, triples: Sequence[tuple[int, str, int]]) -> list[float]:
+        """Return the expected token overlap of each tail with the answers to its head, as a log.
 
         Args:
             triples: Number of the head among the spans, the relation, and number of the tail.
@@ -81,7 +88,7 @@ class Rereadings:
         for head, relation, tail in triples:
             if (head, relation) not in chances:
                 chances[head, relation] = self._chances(head, relation)
-            found.append(self._readings[0].shared(chances[head, relation], tail))
+            found.append(self._readings[0].tail_overlap(chances[head, relation], tail))
         return found
 
     def _chances(self, head: int, relation: str) -> Array:
