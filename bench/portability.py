@@ -41,7 +41,7 @@ METRICS = ("coherence", "commonsense", "engagement", "relevance")
 MODES = ("fast", "exact")
 TESTS = (
     "tests/runtime/test_embedded.py", "tests/runtime/test_mlp.py",
-    "tests/runtime/test_pair_head.py", "tests/runtime/test_products.py",
+    "tests/metrics/test_pair_head.py", "tests/runtime/test_products.py",
     "tests/runtime/test_spans.py", "tests/knowledge/test_generative.py",
     "tests/metrics/test_conformance.py",
 )  # fmt: skip
@@ -347,4 +347,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit(__doc__)
     main()

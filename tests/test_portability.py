@@ -122,3 +122,10 @@ def test_an_instruction_set_is_forced_only_where_it_is(bench):
     assert not possible(forced, ("AVX", "AVX2"))
     assert possible(forced._replace(needs=("AVX-512",)), ("AVX", "AVX2", "AVX-512"))
     assert environments()[0] == bench.Environment(tested=True)
+
+
+def test_the_tests_that_it_runs_are_there(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "bench"))
+    import portability
+
+    assert [test for test in portability.TESTS if not (portability.ROOT / test).is_file()] == []
