@@ -100,21 +100,20 @@ class TableGenerator:
 class StandIns(Models):
     """Opens every reference, with tables for engines and a part of the knowledge to search."""
 
-    def open(self, reference: str) -> object:
+    def _open(self, reference: str) -> object:
         bundle = self.bundle(reference)
-        if reference not in self._opened:
-            if bundle.card.kind == "encoder":
-                self._opened[reference] = MemoEncoder(TableEncoder(bundle), self.memo)
-            elif bundle.card.kind == "generator":
-                self._opened[reference] = TableGenerator(bundle)
-            elif bundle.card.kind == "search-extractor":
-                known = islice(self._store().triples(RELATIONS), KNOWN)
-                self._opened[reference] = SearchExtractor(known, "a part")
-        return super().open(reference)
+        match bundle.card.kind:
+            case "encoder":
+                return MemoEncoder(TableEncoder(bundle), self.memo)
+            case "generator":
+                return TableGenerator(bundle)
+            case "search-extractor":
+                part = islice(self._store().triples(RELATIONS), KNOWN)
+                return SearchExtractor(part, "a part")
+        return super()._open(reference)
 
     def _store(self) -> BundledStore:
-        known = self.open("bundle:atomic")
-        assert isinstance(known, StoredKnowledge)
+        known = self.open("bundle:atomic", StoredKnowledge)
         assert isinstance(known.store, BundledStore)
         return known.store
 
