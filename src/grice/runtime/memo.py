@@ -72,7 +72,7 @@ class Memo:
     def recall(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return the kept answers among ``keys``; damaged ones are dropped."""
         query = "SELECT value FROM answers WHERE key = ?"
-        found, damaged = {}, []
+        answers, damaged = {}, []
         with self._lock:
             try:
                 for key in keys:
@@ -83,13 +83,13 @@ class Memo:
                     if answer is None:
                         damaged.append((key,))
                     else:
-                        found[key] = answer
+                        answers[key] = answer
                 if damaged:
                     with self._connection:
                         self._connection.executemany("DELETE FROM answers WHERE key = ?", damaged)
             except sqlite3.Error as error:
                 self._give_up(error)
-        return found
+        return answers
 
     def keep(self, answers: Mapping[bytes, bytes]) -> None:
         """Keep answers for later; the first answer to a key stays."""

@@ -222,7 +222,8 @@ def find_bundle(reference: str) -> Bundle:
     name, _, place = reference.partition(":")
     entries = _entries(SCHEMES, SCHEME_GROUP) if place else {}
     if name not in entries:
-        further = [f"{one}:PLACE" for one in _entries(SCHEMES, SCHEME_GROUP) if one not in SCHEMES]
+        entries = _entries(SCHEMES, SCHEME_GROUP)
+        further = [f"{scheme}:PLACE" for scheme in entries if scheme not in SCHEMES]
         raise ModelError(
             f"model reference {reference!r}: write bundle:NAME for a model of the package or "
             f"file:PATH for a bundle or knowledge of your own"
@@ -315,7 +316,7 @@ def _problems(own: Mapping[str, str], group: str, wanted: type[T]) -> Iterator[s
 def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoint]:
     """Return what can be loaded by name; of two of one name grice's own, else the first found."""
     entries = {name: metadata.EntryPoint(name, place, group) for name, place in own.items()}
-    for entry in sorted(metadata.entry_points(group=group), key=lambda one: one.name):
+    for entry in sorted(metadata.entry_points(group=group), key=lambda entry: entry.name):
         entries.setdefault(entry.name, entry)
     return entries
 
@@ -346,5 +347,5 @@ def _floats(value: object) -> Iterator[float]:
     if isinstance(value, float):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from _floats(one)
+        for element in value:
+            yield from _floats(element)

@@ -85,10 +85,10 @@ class Scale(NamedTuple):
     @classmethod
     def of(cls, scalars: NDArray[np.float64]) -> Scale:
         """Return the scale of training data, shape ``(n, scalars)``."""
-        found = _straight(scalars)
-        spread = found.std(axis=0)
+        straight = _straight(scalars)
+        spread = straight.std(axis=0)
         wide = np.where(spread > NARROW, spread, 1.0)
-        return cls(tuple(found.mean(axis=0).tolist()), tuple(wide.tolist()))
+        return cls(tuple(straight.mean(axis=0).tolist()), tuple(wide.tolist()))
 
     def __call__(self, scalars: NDArray[np.float64]) -> Array:
         """Return scalars in standard deviations, cut at three; shape ``(n, scalars)``."""
@@ -98,10 +98,10 @@ class Scale(NamedTuple):
 
 def _straight(scalars: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the scalars with counts as logarithms of one more."""
-    found = scalars.copy()
+    straight = scalars.copy()
     columns = [SURFACE.index(name) for name in COUNTS]
-    found[:, columns] = np.log1p(found[:, columns])
-    return found
+    straight[:, columns] = np.log1p(straight[:, columns])
+    return straight
 
 
 def part_names(*, base: bool) -> tuple[str, ...]:
@@ -140,8 +140,8 @@ def reply_scalars(
 def reply_features(scalars: Array, last: Array, reply: Array) -> Array:
     """Return what the head reads: scalars, both vectors and their product, ``(n, k + 3 * d)``."""
     scale = np.float32(np.sqrt(reply.shape[1]))
-    before, said = last * scale, reply * scale
-    blocks = (scalars, before * WIDTH, said * WIDTH, before * said * WIDTH / 2)
+    before, after = last * scale, reply * scale
+    blocks = (scalars, before * WIDTH, after * WIDTH, before * after * WIDTH / 2)
     return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
@@ -212,7 +212,7 @@ class ReplyHead:
 
         A pair without a word on either side gives 0.5: there is nothing to judge.
         """
-        return [one.value for one in self.weigh(pairs)]
+        return [weighed.value for weighed in self.weigh(pairs)]
 
     def weigh(self, pairs: Sequence[Pair]) -> list[Weighed]:
         """Return for each pair the probability and what every part did to it.
@@ -220,19 +220,19 @@ class ReplyHead:
         The effect of a part is the probability less the one that an average part of its kind
         would give.
         """
-        said = [(last_utterance(pair), pair.right) for pair in pairs]
-        texts = list(dict.fromkeys(text for two in said for text in two))
+        sides = [(last_utterance(pair), pair.right) for pair in pairs]
+        texts = list(dict.fromkeys(text for two in sides for text in two))
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         judged = [
-            i for i, two in enumerate(said) if vectors[two[0]].any() and vectors[two[1]].any()
+            i for i, two in enumerate(sides) if vectors[two[0]].any() and vectors[two[1]].any()
         ]
         bases = self._base_probabilities([pairs[i] for i in judged])
         answers = [Weighed(BALANCED, ())] * len(pairs)
         for start in range(0, len(judged), ROWS):
             part = judged[start : start + ROWS]
             read = [pairs[i] for i in part]
-            last = np.stack([vectors[said[i][0]] for i in part])
-            reply = np.stack([vectors[said[i][1]] for i in part])
+            last = np.stack([vectors[sides[i][0]] for i in part])
+            reply = np.stack([vectors[sides[i][1]] for i in part])
             self._check(reply.shape[1])
             base = None if bases is None else bases[start : start + ROWS]
             scalars = reply_scalars(read, last, reply, base)
