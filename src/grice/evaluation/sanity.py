@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SanityResult", "SanityRow", "sanity"]
 
-Verdict: TypeAlias = Literal["told apart", "blind", "rewarded", "not judged"]
+Verdict: TypeAlias = Literal["discriminates", "blind", "rewarded", "not judged"]
 
 TIE = 1e-9
 """Scores that differ by less are equal."""
@@ -51,7 +51,7 @@ class SanityRow(msgspec.Struct, frozen=True):
         higher: Pairs whose variant scores higher: what must not be.
         abstained: Variants on which the metric abstains; not part of the rate.
         failed: Variants on which it failed; likewise.
-        verdict: ``told apart`` if the interval lies above 0.5, ``rewarded`` if below it,
+        verdict: ``discriminates`` if the interval lies above 0.5, ``rewarded`` if below it,
             ``blind`` if it holds 0.5, ``not judged`` without a pair.
     """
 
@@ -248,7 +248,7 @@ def _verdict(rate: Estimate | None) -> Verdict:
     if rate is None:
         return "not judged"
     if rate.low is not None and rate.low > 0.5:
-        return "told apart"
+        return "discriminates"
     if rate.high is not None and rate.high < 0.5:
         return "rewarded"
     return "blind"
