@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     View: TypeAlias = Iterable["Lines | Table"]
 
-__all__ = ["Lines", "Table", "bounds", "bracketed", "estimate_fields", "number"]
+__all__ = ["Interval", "Lines", "Table", "bounds", "bracketed", "estimate_fields", "number"]
 
 
 class Lines(NamedTuple):
@@ -59,9 +59,14 @@ class Interval(Protocol):
     """An estimate, or a summary that has bounds as well."""
 
     @property
-    def low(self) -> float | None: ...
+    def low(self) -> float | None:
+        """Lower bound; None where there is none."""
+        ...
+
     @property
-    def high(self) -> float | None: ...
+    def high(self) -> float | None:
+        """Upper bound; likewise."""
+        ...
 
 
 def bounds(estimate: Interval | None, form: str = ".3f") -> str:

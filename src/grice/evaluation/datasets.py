@@ -78,7 +78,6 @@ class Item(NamedTuple):
     Attributes:
         conversation: What was rated; of a reply, with the turns before it and itself the target.
         ratings: Ratings by aspect, one per judge, None for N/A; a mean stands alone.
-        system: Who wrote it, if stated.
         group: The conversation or context it shares with other items; its own id if none.
     """
 
@@ -98,8 +97,6 @@ class Rated(NamedTuple):
 
     Attributes:
         set: What is known of it.
-        items: The rated items in the order of the file.
-        problems: Records that could not be read.
         grouped: Whether items share conversations or contexts.
         stamp: Its name with a hash of its file.
     """

@@ -37,12 +37,9 @@ class MetricEstimate(msgspec.Struct, frozen=True):
     """The mean rating with the help of one metric.
 
     Attributes:
-        metric: Its name.
-        mean: Mean rating over all items, with its interval.
         weight: How far the metric was used; 0 is not at all.
         labels_saved: How many more labels alone would give an interval of this width; negative
             if the metric is of no help. None if it cannot be told.
-        signature: What exactly was computed.
         says: The outcome in words, and what to beware of.
     """
 
@@ -58,9 +55,7 @@ class Suggestion(msgspec.Struct, frozen=True):
     """A conversation to label next.
 
     Attributes:
-        conversation: Its id.
         low: The lowest value of the metric in its fifth.
-        high: The highest.
         gain: By how much the variance of the mean is expected to fall.
     """
 
@@ -75,15 +70,12 @@ class EstimateResult(msgspec.Struct, frozen=True):
 
     Attributes:
         unit: Whether turns or conversations were rated.
-        labelled: Rated items.
         unlabelled: Items with scores alone.
         labels_only: What the labels alone give.
-        metrics: One entry per metric.
         rule: How the next conversations are chosen.
         by: The metric they are chosen by: the first one.
         next: Conversations to label next, in order.
         remarks: What was left out.
-        seed: Seed of the choice.
     """
 
     unit: Unit
@@ -118,8 +110,6 @@ def estimate(
         scores: Scores of the same items and of many more.
         metrics: Which metrics; by default all that score what was rated.
         suggest: How many conversations to suggest for labelling next.
-        level: Confidence level.
-        seed: Seed of the suggestions.
 
     Raises:
         InputError: If fewer than ten items are rated, all alike, or no others are scored.

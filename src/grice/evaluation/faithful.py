@@ -50,7 +50,6 @@ class FaithfulResult(msgspec.Struct, frozen=True):
     """How faithful the evidence of a metric is on some replies.
 
     Attributes:
-        metric: Name of the metric.
         signature: What exactly it computes.
         replies: Replies whose score rests on triples.
         rates: What was found.

@@ -40,9 +40,7 @@ class Difference(msgspec.Struct, frozen=True):
     """Something in the file that does not follow.
 
     Attributes:
-        conversation: Id of the conversation.
         turn: The judged turn; None for the whole conversation.
-        metric: Name of the metric.
         kind: ``signature``, ``value``, or the kind of evidence.
         piece: The piece in words; empty for a value.
         what: What differs, with what the file says and what was found.
@@ -60,7 +58,6 @@ class Tally(msgspec.Struct, frozen=True):
     """How many pieces of one kind were re-derived.
 
     Attributes:
-        metric: Name of the metric.
         kind: ``value``, or the kind of evidence.
         verified: Pieces that follow.
         differs: Pieces that do not.
@@ -76,10 +73,6 @@ class VerifyResult(msgspec.Struct, frozen=True):
     """What was found of a file of scores.
 
     Attributes:
-        file: Its name.
-        scores: Scores that were re-derived.
-        tallies: Counts by metric and kind.
-        differences: The first differences.
         more: How many further ones there are.
     """
 
@@ -99,7 +92,6 @@ class Stated(NamedTuple):
     """How a file says that its scores were computed.
 
     Attributes:
-        signatures: Signature of each metric by its name.
         options: Options of each metric that is installed here.
         fast: Whether they were computed in fast mode.
     """
@@ -114,7 +106,6 @@ def stated(file: str, metrics: Mapping[str, Metric]) -> Stated:
 
     Args:
         file: What ``grice score`` wrote.
-        metrics: The metrics that are installed here.
 
     Raises:
         InputError: If it is no file of scores, or one metric was computed in several ways.
@@ -160,8 +151,6 @@ def verify_files(
         scores: What ``grice score`` wrote.
         files: The conversations, in the order in which they were scored.
         load: Loads metrics by name with the stated options.
-        installed: The metrics that are installed here.
-        metrics: Which metrics; by default all of the file.
         format: Format of the conversations; by default it is recognised.
         tolerance: Largest difference of two figures that count as the same.
 

@@ -25,9 +25,6 @@ class ReportListener:
     """Listens to a run and writes the page; nothing is written if the run does not finish.
 
     Args:
-        path: The page to write.
-        title: Its title.
-        scorer: The metrics of the run.
         command: What made the run, shown for whoever wants to repeat it.
 
     Raises:

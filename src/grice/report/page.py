@@ -68,8 +68,6 @@ def settings(
     """Return what the script must know beside the index.
 
     Args:
-        panels: The metrics.
-        total: Conversations that were scored.
         starts: Number of the first conversation of each chunk.
         places: Place in the input of each conversation of the page; None if all are there.
     """
@@ -102,18 +100,7 @@ def write_page(
     index: bytes,
     chunks: Iterable[bytes],
 ) -> None:
-    """Write the page, chunk by chunk.
-
-    Args:
-        file: Where to.
-        title: Title of the page.
-        panels: The metrics in order.
-        summary: The run.
-        shown: Conversations that the page holds.
-        settings: See :func:`settings`.
-        index: The compressed index.
-        chunks: The compressed conversations.
-    """
+    """Write the page, chunk by chunk."""
     templates = environment()
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}

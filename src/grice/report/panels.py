@@ -16,11 +16,9 @@ class MetricPanel(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Name of the metric, as its scores carry it.
-        summary: What it measures, one sentence.
         range: Smallest and largest value it can give; infinite where it has no bound.
         neutral: Value that an abstained score carries.
         judges: Whether it scores single replies or whole conversations.
-        source: Where the method was published.
         signature: What exactly was computed; a score with another signature shows its own.
         does_not_see: What was measured of its limits, in one line.
         limits: The same in sentences with figures.
@@ -41,10 +39,8 @@ class MetricTotals(msgspec.Struct, frozen=True):
     """One metric over a run.
 
     Attributes:
-        metric: Name of the metric.
         mean: Mean over the scores of status ``ok``; None if there are none.
         low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
-        high: Upper bound.
         counts: Number of scores by status; a status that is missing counts 0.
     """
 
@@ -60,12 +56,9 @@ class Summary(msgspec.Struct, frozen=True):
 
     Attributes:
         metrics: One entry per metric, in any order.
-        conversations: Conversations that were scored.
-        turns: Their turns.
         skipped: Records of the input that could not be used.
         problems: Why, one line each; may be fewer than ``skipped``.
         command: The command line that made the report.
-        version: Version of grice.
         date: When it was made; None keeps two runs of one command equal byte by byte.
     """
 

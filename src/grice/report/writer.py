@@ -41,7 +41,6 @@ class ReportWriter:
 
     Args:
         path: The file to write; it appears when :meth:`close` has finished, complete.
-        title: Title of the page.
         metrics: The metrics in the order the page shows them; the first one orders the page.
         keep: Conversations that the page holds at most. Of a longer run it holds those with the
             lowest scores of each metric; figures and histograms are of the whole run.

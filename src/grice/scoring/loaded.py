@@ -26,7 +26,6 @@ class LoadedMetric:
     """A metric that is ready to judge.
 
     Attributes:
-        metric: The declaration.
         signature: What exactly it computes. Numbers compare only if it agrees.
         bundles: Its models and the encoders they stand on, each once.
     """
@@ -123,7 +122,6 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     """Set a metric's options, open its models and write its signature.
 
     Args:
-        metric: The declared metric.
         models: Where models are opened.
         options: Option values and model references by parameter name.
 

@@ -80,7 +80,6 @@ class ScoreStream:
     """Scores as JSON lines on a stream, such as standard output.
 
     Args:
-        stream: Where to.
         run: Signatures and whatever else decides the numbers.
         path: The device or pipe that the stream is; gzipped if its name ends in ``.gz``.
     """
@@ -135,7 +134,6 @@ class ScoreFile:
     """Scores as JSON lines in a file, gzipped if its name ends in ``.gz``.
 
     Args:
-        path: The finished file.
         run: Signatures and whatever else decides the numbers; an unfinished file of another
             run is not continued.
         resume: Continue an unfinished file; if false, start anew.
