@@ -151,15 +151,17 @@ def score_readings(
     with ExitStack() as stack:
         page = None
         if report is not None:
-            from grice.report.listener import ReportListener
+            from grice.report import ReportWriter, panel_of
 
             title = ", ".join(reading.source for reading in readings)
-            page = stack.enter_context(ReportListener(Path(report), title, scorer, command=command))
+            panels = [panel_of(loaded) for loaded in scorer.metrics]
+            writer = ReportWriter(Path(report), title=title, metrics=panels, command=command)
+            page = stack.enter_context(writer)
         sink = _open_sink(output, _identity(readings, scorer, format), stack, resume=resume)
         records = _records(readings, bad_records)
         summary = run(records, scorer, sink, [*([] if page is None else [page]), *listeners])
         if page is not None:
-            page.finish(summary)
+            page.close(summary)
     return summary
 
 

@@ -11,10 +11,11 @@ from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from grice.records import Json
-    from grice.report.panels import MetricPanel, MetricTotals, Summary
+    from grice.report.panels import MetricPanel
+    from grice.scoring.summary import MetricSummary, Summary
 
 __all__ = ["Panel", "settings", "write_page"]
 
@@ -33,7 +34,7 @@ class Panel(NamedTuple):
     """One metric as the template shows it."""
 
     metric: MetricPanel
-    totals: MetricTotals
+    totals: MetricSummary
     histogram: Histogram
     drawing: Drawing
 
@@ -95,6 +96,7 @@ def write_page(
     title: str,
     panels: list[Panel],
     summary: Summary,
+    origin: Mapping[str, str],
     shown: int,
     settings: Json,
     index: bytes,
@@ -111,6 +113,7 @@ def write_page(
         title=title,
         panels=panels,
         summary=summary,
+        **origin,
         shown=shown,
         evidence_limit=EVIDENCE_LIMIT,
         head=head(title, style=style, script=script),

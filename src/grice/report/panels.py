@@ -1,14 +1,17 @@
-"""What the report says about a metric and about a whole run."""
+"""What the report says about a metric."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.records import Status
+from grice.metrics.limits import explained, summed_up
 
-__all__ = ["MetricPanel", "MetricTotals", "Summary"]
+if TYPE_CHECKING:
+    from grice.scoring.loaded import LoadedMetric
+
+__all__ = ["MetricPanel", "panel_of"]
 
 
 class MetricPanel(msgspec.Struct, frozen=True):
@@ -35,38 +38,17 @@ class MetricPanel(msgspec.Struct, frozen=True):
     limits: tuple[str, ...] = ()
 
 
-class MetricTotals(msgspec.Struct, frozen=True):
-    """One metric over a run.
-
-    Attributes:
-        mean: Mean over the scores of status ``ok``; None if there are none.
-        low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
-        counts: Number of scores by status; a status that is missing counts 0.
-    """
-
-    metric: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    counts: dict[Status, int]
-
-
-class Summary(msgspec.Struct, frozen=True):
-    """A whole run, as the head of the report states it.
-
-    Attributes:
-        metrics: One entry per metric, in any order.
-        skipped: Records of the input that could not be used.
-        problems: Why, one line each; may be fewer than ``skipped``.
-        command: The command line that made the report.
-        date: When it was made; None keeps two runs of one command equal byte by byte.
-    """
-
-    metrics: tuple[MetricTotals, ...]
-    conversations: int
-    turns: int
-    skipped: int = 0
-    problems: tuple[str, ...] = ()
-    command: str = ""
-    version: str = ""
-    date: str | None = None
+def panel_of(loaded: LoadedMetric) -> MetricPanel:
+    """Return the panel of a metric of a run."""
+    metric = loaded.metric
+    return MetricPanel(
+        metric.name,
+        metric.summary,
+        (metric.low, metric.high),
+        metric.neutral,
+        metric.judges,
+        metric.source,
+        loaded.signature,
+        summed_up(metric.name),
+        tuple(explained(metric.name, signature=loaded.signature)),
+    )
