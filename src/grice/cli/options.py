@@ -211,7 +211,7 @@ def destination(metric: Metric, name: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Return a whole number of 1 or more that stands behind an option."""
+    """Return an integer of 1 or more that stands behind an option."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number of 1 or more is needed")
+        raise argparse.ArgumentTypeError(f"{text!r}: an integer of 1 or more is needed")
     return int(text)

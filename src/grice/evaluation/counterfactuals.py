@@ -1,6 +1,6 @@
 """What would have lifted a low score: single changes of knowledge and of text, tried out.
 
-Each change is really made and the reply judged anew: one of its triples is added to the
+Each change is really made and the reply judged again: one of its triples is added to the
 knowledge, exactly as ``grice kb add`` would, or the words of one event are left out of the reply.
 """
 

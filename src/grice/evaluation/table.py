@@ -1,7 +1,7 @@
 """Scores as one table: items down, metrics across, whether they were read or just computed.
 
 Conversations are numbered once for all files that are evaluated together, so that an item is one
-whole number and joining two files is joining two sorted columns: 17 bytes per score, whatever
+integer and joining two files is joining two sorted columns: 17 bytes per score, whatever
 the order of the lines.
 """
 

@@ -1,12 +1,13 @@
 """Re-derives what a file of scores says from the conversations, the models and the knowledge.
 
-Nothing of a file is believed. The metric judges each reply anew, and each piece of evidence is
+Nothing of a file is believed. The metric judges each reply again, and each piece of evidence is
 held against what the text, the metric and the knowledge say (:mod:`grice.evaluation.derivation`).
 None of it looks at which metric it is.
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from grice.errors import InputError, RecordError
 from grice.evaluation.derivation import figures, problems, same
 from grice.evaluation.evidence import describe, identity, kind
 from grice.evaluation.scores import read_scores
-from grice.formats import read
+from grice.formats import read, records_of
 from grice.records import Conversation, Score
 
 if TYPE_CHECKING:
@@ -170,14 +171,9 @@ def verify_files(
 
 def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of files as ``grice score`` sees them: of several, with the file."""
-    for file in files:
-        with read(file, format=form) as reading:
-            for record in reading:
-                if len(files) > 1 and not isinstance(record, RecordError):
-                    meta = {"file": reading.source, **record.meta}
-                    yield msgspec.structs.replace(record, meta=meta)
-                else:
-                    yield record
+    with ExitStack() as stack:
+        readings = [stack.enter_context(read(file, format=form)) for file in files]
+        yield from records_of(readings)
 
 
 def verify(

@@ -2,7 +2,7 @@
 
 Who is PersonX depends on the triple an event stands in, not on the event: in ATOMIC
 (Sap et al., 2019; Hwang et al., 2021) PersonX is the subject of the head, and everyone else is
-PersonY. So an event is read once (:func:`read_events`), with its people told apart by who said
+PersonY. So an event is read once (:func:`read_events`), with its people distinguished by who said
 it, and named when it is put into a triple (:func:`triple_texts`). The person rules go beyond
 those of the ASER baseline of ACCENT (Ghazarian et al., 2023), which only exchange I and you.
 
