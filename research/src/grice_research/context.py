@@ -255,4 +255,4 @@ class BenchContext:
 
 def _signature(what: str, rated: Rated, on: str, measure: str) -> str:
     aspect = on.partition(":")[2]
-    return f"{what}|on:{rated.stamp}:{aspect}|measure:{measure}"
+    return f"{what}|on:{rated.fingerprint}:{aspect}|measure:{measure}"

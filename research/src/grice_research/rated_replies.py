@@ -99,7 +99,7 @@ def our_rows(
             beside=f"{beside} {label}" if beside else "",
             difference=_difference(context, values, beside, label, measure) if beside else None,
             why=warned,
-            signature=f"{signature}|on:{rated.stamp}",
+            signature=f"{signature}|on:{rated.fingerprint}",
         )
     yield Row(
         row=f"{name} {label}",
@@ -107,7 +107,7 @@ def our_rows(
         found=partial_correlation(values, rated.human(ASPECT), [_lengths(rated)], kind="spearman"),
         kind="ours",
         why="what is left with the logarithm of the reply's characters held constant",
-        signature=f"{signature}|on:{rated.stamp}",
+        signature=f"{signature}|on:{rated.fingerprint}",
     )
 
 

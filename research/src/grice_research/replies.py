@@ -113,7 +113,7 @@ def read_replies(context: BenchContext, name: str) -> Replies:
         tuple(float(value) for value in human if value is not None),
         tuple(item.system for item in rated.items),
         tuple(_drawn(item.conversation.meta.get("tuples")) for item in rated.items),
-        rated.stamp,
+        rated.fingerprint,
     )
 
 

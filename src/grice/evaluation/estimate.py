@@ -39,12 +39,9 @@ class MetricEstimate(msgspec.Struct, frozen=True):
     """The mean rating with the help of one metric.
 
     Attributes:
-        metric: Its name.
-        mean: Mean rating over all items, with its interval.
         weight: How far the metric was used; 0 is not at all.
         labels_saved: How many more labels alone would give an interval of this width; negative
             if the metric is of no help. None if it cannot be told.
-        signature: What exactly was computed.
         says: The outcome in words, and what to beware of.
     """
 
@@ -60,9 +57,7 @@ class Suggestion(msgspec.Struct, frozen=True):
     """A conversation to label next.
 
     Attributes:
-        conversation: Its id.
         low: The lowest value of the metric in its fifth.
-        high: The highest.
         gain: By how much the variance of the mean is expected to fall.
     """
 
@@ -77,15 +72,12 @@ class EstimateResult(msgspec.Struct, frozen=True):
 
     Attributes:
         unit: Whether turns or conversations were rated.
-        labelled: Rated items.
         unlabelled: Items with scores alone.
         labels_only: What the labels alone give.
-        metrics: One entry per metric.
         rule: How the next conversations are chosen.
         by: The metric they are chosen by: the first one.
         next: Conversations to label next, in order.
         remarks: What was left out or assumed.
-        seed: Seed of the choice.
     """
 
     unit: Unit
@@ -123,8 +115,6 @@ def estimate(
         scale: Lowest and highest possible rating; intervals stay within. By default 0 to 1 where
             every rating lies there, otherwise none.
         suggest: How many conversations to suggest for labelling next.
-        level: Confidence level.
-        seed: Seed of the suggestions.
 
     Raises:
         InputError: If fewer than ten items are rated, all alike, one lies outside the scale, or

@@ -186,7 +186,7 @@ def _other_sets(
                 beside=f"{system}, the best published",
                 rounding=ROUNDING,
                 why=warned,
-                signature=f"{signature}|on:{context.rated(name).stamp}",
+                signature=f"{signature}|on:{context.rated(name).fingerprint}",
             )
     for way, each in verdicts.items():
         for verdict, outcome in OUTCOMES.items() if each else ():

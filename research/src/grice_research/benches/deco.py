@@ -161,7 +161,7 @@ def _faithful(context: BenchContext) -> Iterator[Row]:
             kind="ours",
             on=WHOLE_SET,
             why="; ".join([why, *remarks]),
-            signature=f"{loaded.signature}|on:{rated.stamp}",
+            signature=f"{loaded.signature}|on:{rated.fingerprint}",
         )
 
 

@@ -117,4 +117,4 @@ def _compared(
 
 
 def _signature(context: BenchContext, metric: str, rated: Rated) -> str:
-    return f"{context.grader(metric)[1][metric]}|on:{rated.stamp}:{rated.set.default}"
+    return f"{context.grader(metric)[1][metric]}|on:{rated.fingerprint}:{rated.set.default}"
