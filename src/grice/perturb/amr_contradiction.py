@@ -33,9 +33,9 @@ def amr_contradiction(
     if graphs is None:
         return None
     stated = {
-        i: found
+        i: statements
         for i, tree in enumerate(graphs.trees[:-2])
-        if tree and (found := [one for one in parts(tree) if _states(one)])
+        if tree and (statements := [sentence for sentence in parts(tree) if _states(sentence)])
     }
     able = list(stated)
     draw.shuffle(able)

@@ -52,7 +52,9 @@ def _built_in() -> Iterator[Perturbation]:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_") and module.name not in _MACHINERY:
             declared = importlib.import_module(f"{__package__}.{module.name}")
-            yield from (one for one in vars(declared).values() if isinstance(one, Perturbation))
+            yield from (
+                value for value in vars(declared).values() if isinstance(value, Perturbation)
+            )
 
 
 def find_perturbation(name: str) -> Perturbation:

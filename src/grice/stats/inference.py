@@ -74,8 +74,8 @@ def prediction_powered_mean(
     y, f = columns_of(labels=labels, predicted=predicted)
     (other,) = columns_of(unlabelled=unlabelled)
     codes, other_codes = _codes(groups, unlabelled_groups, len(y), len(other))
-    kept = ~(np.isnan(y) | np.isnan(f))
-    y, f, codes = y[kept], f[kept], codes[kept]
+    complete = ~(np.isnan(y) | np.isnan(f))
+    y, f, codes = y[complete], f[complete], codes[complete]
     held = ~np.isnan(other)
     other, other_codes = other[held], other_codes[held]
     units = len(np.unique(codes))
@@ -101,13 +101,15 @@ def prediction_powered_mean(
         unit = "labels" if groups is None else "labelled conversations"
         note = f"fewer than {FEW} {unit}: the interval is a rough guide"
 
-    def found(value: float, error: float, freedom: int, what: str) -> Estimate:
+    def estimate(value: float, error: float, freedom: int, what: str) -> Estimate:
         half = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2)) * error
         return Estimate(value, value - half, value + half, level, len(y), what, clusters, note)
 
     return PoweredMean(
-        found(value, error, freedom, f"prediction-powered mean with {len(other)} unlabelled items"),
-        found(float(y.mean()), alone, units - 1, "mean of the labels, Student's t"),
+        estimate(
+            value, error, freedom, f"prediction-powered mean with {len(other)} unlabelled items"
+        ),
+        estimate(float(y.mean()), alone, units - 1, "mean of the labels, Student's t"),
         used,
         len(y) * (alone / error) ** 2 if error > 0 else math.inf,
     )

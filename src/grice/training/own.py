@@ -77,15 +77,15 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
 
 
 def _quality(report: Report) -> Iterator[dict[str, str | float | int]]:
-    for one in report.measured:
-        low = one.after.value if one.after.low is None else one.after.low
-        high = one.after.value if one.after.high is None else one.after.high
+    for measured in report.measured:
+        low = measured.after.value if measured.after.low is None else measured.after.low
+        high = measured.after.value if measured.after.high is None else measured.after.high
         yield {
             "on": "your own conversations, left out in turn",
-            "measure": one.measure,
-            "value": round(one.after.value, 4),
+            "measure": measured.measure,
+            "value": round(measured.after.value, 4),
             "low": round(low, 4),
             "high": round(high, 4),
-            "n": one.after.n,
-            "note": f"the shipped model gives {one.before.value:.4f}",
+            "n": measured.after.n,
+            "note": f"the shipped model gives {measured.before.value:.4f}",
         }
