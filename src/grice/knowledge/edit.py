@@ -220,7 +220,7 @@ def _said(triple: Triple) -> str:
 
 
 def drop_vectors(path: Path) -> None:
-    """Drop the kept vectors of a file; they are computed anew when they are needed.
+    """Drop the kept vectors of a file; they are computed again when they are needed.
 
     Raises:
         BundleError: If it is not a file of knowledge.

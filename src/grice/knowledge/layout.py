@@ -205,7 +205,7 @@ def check(connection: sqlite3.Connection, sealed: str, *, rows: bool = True) -> 
 
 
 def remark(connection: sqlite3.Connection, touched: dict[str, Iterable[int]]) -> None:
-    """Compute the marks of the blocks that hold the touched rows, and the seal, anew."""
+    """Compute the marks of the blocks that hold the touched rows, and the seal, again."""
     for table, rows in touched.items():
         for block in sorted({row // BLOCK for row in rows}):
             marks = list(_marks(connection, table, block))

@@ -54,7 +54,7 @@ class _Match(NamedTuple):
 class _Path(NamedTuple):
     """An alignment of the reference's words read so far, a match or None for each.
 
-    Only exact matches count: the published program keeps its sum of worths as a whole number, so
+    Only exact matches count: the published program keeps its sum of worths as an integer, so
     that other ones do not raise it. A chunk counts once it has ended.
     """
 

@@ -129,7 +129,7 @@ def _odd(values: Values) -> object:
 
 
 def group_codes(groups: Groups, n: int) -> Integers:
-    """Return the groups as whole numbers from 0, equal for equal labels.
+    """Return the groups as integers from 0, equal for equal labels.
 
     Raises:
         InputError: If there is not one label per item, or a label is None.

@@ -19,7 +19,7 @@ __all__ = ["Flat", "Ratings", "agreement", "arranged", "coded", "flatten", "matr
 
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
 """One list per item with the rating of each annotator, None or NaN where one gave none. Lists
-may differ in length; annotators are told apart by their position."""
+may differ in length; the position identifies the annotator."""
 
 
 class Flat(NamedTuple):
