@@ -36,7 +36,7 @@ def find_perturbations() -> dict[str, Perturbation]:
 
 @cache  # looking through all installed packages takes longer than breaking a conversation
 def _all() -> dict[str, Perturbation]:
-    perturbations = {built_in.name: built_in for built_in in _built_in()}
+    perturbations = {built_in.name: built_in for built_in in sorted(_built_in())}
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             loaded = entry.load()
