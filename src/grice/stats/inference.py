@@ -82,8 +82,8 @@ def prediction_powered_mean(
     (other,) = columns_of(unlabelled=unlabelled)
     codes, other_codes = _codes(groups, unlabelled_groups, len(y), len(other))
     check_bounds(y, bounds)
-    kept = ~(np.isnan(y) | np.isnan(f))
-    y, f, codes = y[kept], f[kept], codes[kept]
+    complete = ~(np.isnan(y) | np.isnan(f))
+    y, f, codes = y[complete], f[complete], codes[complete]
     held = ~np.isnan(other)
     other, other_codes = other[held], other_codes[held]
     units = len(np.unique(codes))

@@ -90,7 +90,7 @@ class Marked(NamedTuple):
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
-    metrics = {name: one for name, one in find_metrics().metrics.items() if one.default}
+    metrics = {name: metric for name, metric in find_metrics().metrics.items() if metric.default}
     columns = {name: _column(context, name, marked) for name in (*metrics, *BASELINES)}
     columns |= _computed(context, marked)
     signatures = {
@@ -120,24 +120,24 @@ def read_marked(folder: Path) -> Marked:
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")
-    found = Marked(
+    marked = Marked(
         (), {name: [] for name in BEHAVIOURS}, [], [], {name: {} for name in RELEASED.values()}
     )
     talks = []
     for line in gzip.decompress(path.read_bytes()).splitlines():
-        one = msgspec.json.decode(line)
-        turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in one["turns"])
-        places = tuple(label["turn"] for label in one["labels"])
-        talks.append(Conversation(one["id"], turns, targets=places))
-        for label in one["labels"]:
-            found.system.append(one["system"])
-            found.group.append(one["group"])
+        record = msgspec.json.decode(line)
+        turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in record["turns"])
+        places = tuple(label["turn"] for label in record["labels"])
+        talks.append(Conversation(record["id"], turns, targets=places))
+        for label in record["labels"]:
+            marked.system.append(record["system"])
+            marked.group.append(record["group"])
             for name in BEHAVIOURS:
-                found.votes[name].append(sum(label[name]))
+                marked.votes[name].append(sum(label[name]))
         for field, name in RELEASED.items():
-            for behaviour, vote in (pair for votes in one[field] for pair in votes.items()):
-                found.released[name].setdefault(behaviour, []).append(float(vote))
-    return found._replace(talks=tuple(talks))
+            for behaviour, vote in (pair for votes in record[field] for pair in votes.items()):
+                marked.released[name].setdefault(behaviour, []).append(float(vote))
+    return marked._replace(talks=tuple(talks))
 
 
 def _votes(marked: Marked, behaviour: str) -> list[int]:
@@ -149,7 +149,7 @@ def _votes(marked: Marked, behaviour: str) -> list[int]:
 def _column(context: BenchContext, metric: str, marked: Marked) -> list[float]:
     """Return a metric's value of each marked turn; of a whole conversation, where it points."""
     grader, _ = context.grader(metric)
-    scores = {(one.conversation, one.turn): one for one in grader.score(marked.talks)}
+    scores = {(score.conversation, score.turn): score for score in grader.score(marked.talks)}
     values = []
     for talk in marked.talks:
         whole = scores.get((talk.id, None))
@@ -183,7 +183,7 @@ def _computed(context: BenchContext, marked: Marked) -> dict[str, list[float]]:
         vectors = encoder.encode([talk.turns[i].text for i in places])
         for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
             position.append(-float(place))
-            own.append(-max((float(vector @ one) for one in vectors[:number]), default=0.0))
+            own.append(-max((float(vector @ earlier) for earlier in vectors[:number]), default=0.0))
     return {OWN_TURNS: own, POSITION: position}
 
 
@@ -202,20 +202,20 @@ def _of_behaviour(
     marked: Marked,
 ) -> Iterator[Row]:
     """Yield the areas of all columns, and those of each metric less each trivial baseline."""
-    whole = [name for name, one in metrics.items() if one.judges == "conversation"]
+    whole = [name for name, metric in metrics.items() if metric.judges == "conversation"]
     low = {name: [-value for value in values] for name, values in columns.items()}
     either, both = ([float(n >= least) for n in votes] for least in (1, 2))
     pairs = [(name, other) for name in metrics for other in TRIVIAL]
-    found = roc_areas(low, either, groups=marked.group, pairs=pairs)
+    compared = roc_areas(low, either, groups=marked.group, pairs=pairs)
     within = roc_areas(low, either, groups=marked.group, strata=marked.system)
-    by_measure = {EITHER: found.areas, WITHIN: within.areas}
+    by_measure = {EITHER: compared.areas, WITHIN: within.areas}
     if behaviour != ANY and any(both):
         by_measure[BOTH] = roc_areas(low, both, groups=marked.group).areas
     why = f"{int(sum(either))} of {len(votes)} turns are marked"
     for measure, areas in by_measure.items():
         for name, area in areas.items():
             yield _row(name, measure, area, behaviour, metrics, why)
-    for (metric, trivial), gap in found.differences.items():
+    for (metric, trivial), gap in compared.differences.items():
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{EITHER}",
@@ -284,11 +284,11 @@ def _lifts(
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
     """Yield the areas of votes that models were asked for, which are hard decisions."""
     for name, given in marked.released.items():
-        asked = given.get(behaviour, [])
-        if len(asked) == len(votes):
+        votes_given = given.get(behaviour, [])
+        if len(votes_given) == len(votes):
             labels = [float(n > 0) for n in votes]
-            areas = roc_areas({name: asked}, labels, groups=marked.group)
-            decided = balanced_accuracy(asked, labels, groups=marked.group)
+            areas = roc_areas({name: votes_given}, labels, groups=marked.group)
+            decided = balanced_accuracy(votes_given, labels, groups=marked.group)
             for measure, value in ((EITHER, areas.areas[name]), (BALANCED, decided)):
                 yield Row(
                     row=name,
