@@ -41,7 +41,7 @@ FILE = "answers-2.sqlite"
 """The number is that of the layout: answers without checksums lay in ``answers.sqlite``."""
 
 LIMIT = 2 * 2**30
-"""Size in bytes at which a shared file is started anew when it is opened."""
+"""Size in bytes at which a shared file is emptied when it is opened."""
 
 CHECKSUM = 4
 """Bytes of a CRC-32, which no change of up to 32 neighbouring bits escapes."""

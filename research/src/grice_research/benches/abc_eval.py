@@ -4,6 +4,10 @@ A metric sees a flaw if turns with it score lower: the area under the ROC curve 
 being chance. Two annotators agree at kappa 0.4 to 0.6, so that 0.8 is about what a person reaches.
 The chatbots differ, so that areas within each of them stand beside those of all, and an oracle that
 knows only which one speaks. Nothing is trained or chosen on these conversations.
+
+Decisions fall at the median that a score has on the other half of the persons: their balanced
+accuracy stands beside that of the votes of models. What it helps to read turns in the order of a
+score is the lift: the precision among the first tenth over the share of flawed turns.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ import numpy as np
 from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn, TurnEvidence
+from grice.stats.accuracy import balanced_accuracy
 from grice.stats.roc import roc_areas
+from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 
     from grice.metrics.declaration import Metric
     from grice.runtime.protocols import Encoder
+    from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
@@ -58,6 +65,8 @@ RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classi
 NAMED = "the turns that its evidence names"
 """How a metric of whole conversations is compared."""
 EITHER, BOTH, WITHIN = "AUC", "AUC, both annotators", "AUC within chatbots"
+BALANCED, LIFT = "balanced accuracy", "lift of the first 10 %"
+RANDOM = "random order"
 
 
 class Marked(NamedTuple):
@@ -90,7 +99,13 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
-        for row in _of_behaviour(behaviour, votes, columns | oracle, metrics, marked):
+        rows = [
+            *_of_behaviour(behaviour, votes, columns | oracle, metrics, marked),
+            *_decided(behaviour, votes, columns, metrics, marked),
+        ]
+        if behaviour == ANY:
+            rows += _lifts(behaviour, votes, columns, metrics, marked)
+        for row in rows:
             name = row.metric or row.row
             yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
         yield from _released(behaviour, votes, marked)
@@ -199,16 +214,7 @@ def _of_behaviour(
     why = f"{int(sum(either))} of {len(votes)} turns are marked"
     for measure, areas in by_measure.items():
         for name, area in areas.items():
-            kind: Kind = "ours" if name in metrics else "baseline"
-            yield Row(
-                row=name,
-                measure=measure,
-                found=area,
-                kind=kind,
-                on=behaviour,
-                why=why,
-                metric=name if name in metrics else "",
-            )
+            yield _row(name, measure, area, behaviour, metrics, why)
     for (metric, trivial), gap in found.differences.items():
         yield Row(
             row=f"{metric} less {trivial}",
@@ -222,18 +228,74 @@ def _of_behaviour(
         )
 
 
+def _row(
+    name: str, measure: str, found: Estimate, on: str, metrics: Mapping[str, Metric], why: str
+) -> Row:
+    """Return the row of a metric, or of a trivial baseline."""
+    kind: Kind = "ours" if name in metrics else "baseline"
+    metric = name if name in metrics else ""
+    return Row(row=name, measure=measure, found=found, kind=kind, on=on, why=why, metric=metric)
+
+
+def _decided(
+    behaviour: str,
+    votes: Sequence[int],
+    columns: Mapping[str, Sequence[float]],
+    metrics: Mapping[str, Metric],
+    marked: Marked,
+) -> Iterator[Row]:
+    """Yield the balanced accuracy of calling flawed what scores lower than the median elsewhere."""
+    labels = [float(n > 0) for n in votes]
+    for name, values in columns.items():
+        flagged = above_median_elsewhere([-value for value in values], marked.group)
+        accuracy = balanced_accuracy(flagged, labels, groups=marked.group)
+        why = f"below the median on the other half of the persons: {sum(flagged):.0f} turns"
+        yield _row(name, BALANCED, accuracy, behaviour, metrics, why)
+
+
+def _lifts(
+    behaviour: str,
+    votes: Sequence[int],
+    columns: Mapping[str, Sequence[float]],
+    metrics: Mapping[str, Metric],
+    marked: Marked,
+) -> Iterator[Row]:
+    """Yield what reading in the order of each score gains, and how much more by each metric."""
+    labels = [float(n > 0) for n in votes]
+    rate = sum(labels) / len(labels)
+    low = {name: [-value for value in values] for name, values in columns.items()}
+    pairs = [(name, other) for name in metrics for other in TRIVIAL]
+    read = review_lifts(low, labels, groups=marked.group, pairs=pairs)
+    for name, lift in read.lifts.items():
+        yield _row(name, LIFT, lift, behaviour, metrics, f"precision {lift.value * rate:.3f}")
+    why = f"precision {rate:.3f}; 95 % of random orders lie within"
+    yield _row(RANDOM, LIFT, lift_at_random(labels), behaviour, metrics, why)
+    for (metric, trivial), gap in read.differences.items():
+        yield Row(
+            row=f"{metric} less {trivial}",
+            measure=f"{DIFFERENCE}{LIFT}",
+            found=gap,
+            kind="ours",
+            on=behaviour,
+            metric=metric,
+        )
+
+
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
     """Yield the areas of votes that models were asked for, which are hard decisions."""
     for name, given in marked.released.items():
-        said = given.get(behaviour, [])
-        if len(said) == len(votes):
-            areas = roc_areas({name: said}, [float(n > 0) for n in votes], groups=marked.group)
-            yield Row(
-                row=name,
-                measure=EITHER,
-                found=areas.areas[name],
-                kind="printed",
-                on=behaviour,
-                why="balanced accuracy of released votes",
-                signature="released votes|on:abc_eval",
-            )
+        asked = given.get(behaviour, [])
+        if len(asked) == len(votes):
+            labels = [float(n > 0) for n in votes]
+            areas = roc_areas({name: asked}, labels, groups=marked.group)
+            decided = balanced_accuracy(asked, labels, groups=marked.group)
+            for measure, value in ((EITHER, areas.areas[name]), (BALANCED, decided)):
+                yield Row(
+                    row=name,
+                    measure=measure,
+                    found=value,
+                    kind="printed",
+                    on=behaviour,
+                    why="balanced accuracy of released votes",
+                    signature="released votes|on:abc_eval",
+                )

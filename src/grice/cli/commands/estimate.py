@@ -21,6 +21,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument("scores", metavar="OUT.jsonl", help="what grice score wrote, of all")
     parser.add_argument("-m", "--metrics", metavar="NAMES", help="comma-separated; default all")
     parser.add_argument(
+        "--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="lowest and highest rating"
+    )
+    parser.add_argument(
         "--next", type=int, default=10, metavar="N", help="conversations to suggest (default 10)"
     )
     parser.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
@@ -36,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.labels,
         arguments.scores,
         metrics=names(arguments.metrics),
+        scale=None if arguments.scale is None else tuple(arguments.scale),
         suggest=arguments.next,
         level=arguments.level,
         seed=arguments.seed,

@@ -50,7 +50,7 @@ BALANCED = 0.5
 """The answer where there is nothing to judge: no word of a turn before, or none of a reply."""
 
 COSINE = "likeness to the turn before"
-BASE = "the model beneath"
+BASE = "the base classifier"
 BLOCKS = ("what the turn before says", "what the reply says", "how the two meet")
 WIDTH = np.float32(0.25)
 """Brings the elements of unit vectors times the root of their length below the scalars."""
@@ -128,7 +128,7 @@ def reply_scalars(
         pairs: Of the left side only the last segment that is not blank is read.
         last: Unit vectors of the last segments, shape ``(n, d)``.
         reply: Unit vectors of the right sides, shape ``(n, d)``.
-        base: Probabilities of the classifier beneath.
+        base: Probabilities of the base classifier.
     """
     counted = np.array([surface(last_utterance(pair), pair.right) for pair in pairs], np.float64)
     columns = [counted.reshape(len(pairs), len(SURFACE)), (last * reply).sum(axis=1)[:, None]]
@@ -152,7 +152,7 @@ class ReplySettings(Settings, frozen=True):
         centre: Of the scalars.
         spread: Of the scalars, above 0.
         average: What the three vector parts add to the log odds on average.
-        base: Reference of the classifier beneath; empty if there is none.
+        base: Reference of the base classifier; empty if there is none.
         base_digest: The one it was fitted on.
     """
 
@@ -170,7 +170,7 @@ class ReplyHead:
         bundle: The opened bundle: ``head.npz``, one weight a feature.
         settings: What its card states.
         encoder: The encoder the head was fitted on.
-        base: The classifier beneath, if the settings name one.
+        base: The base classifier, if the settings name one.
 
     Raises:
         BundleError: If the settings do not fit the head.
@@ -226,7 +226,7 @@ class ReplyHead:
         judged = [
             i for i, two in enumerate(said) if vectors[two[0]].any() and vectors[two[1]].any()
         ]
-        beneath = self._beneath([pairs[i] for i in judged])
+        bases = self._base_probabilities([pairs[i] for i in judged])
         answers = [Weighed(BALANCED, ())] * len(pairs)
         for start in range(0, len(judged), ROWS):
             part = judged[start : start + ROWS]
@@ -234,7 +234,7 @@ class ReplyHead:
             last = np.stack([vectors[said[i][0]] for i in part])
             reply = np.stack([vectors[said[i][1]] for i in part])
             self._check(reply.shape[1])
-            base = None if beneath is None else beneath[start : start + ROWS]
+            base = None if bases is None else bases[start : start + ROWS]
             scalars = reply_scalars(read, last, reply, base)
             added = self._parts(reply_features(self._scale(scalars), last, reply))
             for i, given, parts in zip(part, scalars, added, strict=True):
@@ -245,7 +245,7 @@ class ReplyHead:
         """Return for each text whether the encoder reads only its end."""
         return self._encoder.truncated(texts)
 
-    def _beneath(self, pairs: Sequence[Pair]) -> list[float] | None:
+    def _base_probabilities(self, pairs: Sequence[Pair]) -> list[float] | None:
         return None if self._base is None else self._base.classify(pairs)
 
     def _weighed(self, scalars: NDArray[np.float64], added: Array) -> Weighed:
@@ -296,11 +296,11 @@ def _log_odds(value: float) -> float:
     like_base=True,
 )
 def reply_head(bundle: Bundle, settings: ReplySettings, opener: Opener) -> ReplyHead:
-    """Open a head, and the classifier beneath if it was put on top of one."""
+    """Open a head, and the base classifier if its settings name one."""
     encoder = encoder_of(bundle, opener, Encoder)
     if not settings.base:
         return ReplyHead(bundle, settings, encoder)
-    # What lies beneath is part of the model: another one would give other numbers.
+    # The base classifier is part of the model: another one would give other numbers.
     digest = opener.bundle(settings.base).digest
     if digest != settings.base_digest:
         raise BundleError(

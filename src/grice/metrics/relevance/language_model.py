@@ -8,20 +8,19 @@ information that Li et al. (2016) choose replies by. How they are weighed stands
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import ctranslate2
 import msgspec
 import numpy as np
-from tokenizers import Tokenizer
 
 from grice.errors import InputError
 from grice.metrics.relevance.pairs import BALANCED
 from grice.numeric import sigmoid
+from grice.runtime.batching import groups
 from grice.runtime.protocols import PairClassifier
 from grice.runtime.registry import Settings, model_kind
+from grice.runtime.tokenization import CHARACTERS, open_tokenizer, tokenizable
 from grice.text.tokens import WORD_CHARACTER
 
 if TYPE_CHECKING:
@@ -37,11 +36,8 @@ AT_ONCE = 512
 """Tokens of one batch: for each the model gives a number for every piece of its vocabulary."""
 FEWEST = 16
 """Tokens that a model must at least be able to read."""
-CHARACTERS = 16
-"""Characters read per token that the model reads."""
 REPLY = "A:"
 """What stands before a reply."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Likely(NamedTuple):
@@ -84,9 +80,7 @@ class LanguageModel:
         self.identity = f"{bundle.card.name}@{bundle.digest}/ct2-{ctranslate2.__version__}"
         self._settings = settings
         self._most = settings.max_tokens
-        self._tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        self._tokenizer = open_tokenizer(bundle)
         self._engine = ctranslate2.Generator(
             str(bundle.folder),
             device="cpu",
@@ -116,20 +110,20 @@ class LanguageModel:
         before = self._tokens(prompt[-characters:] or "\n" for prompt, _ in different)
         after = self._tokens(f" {text.lstrip()}"[:characters] for _, text in different)
         after = [tokens[:room] for tokens in after]
-        read = [one[-(self._most - len(other)) :] for one, other in zip(before, after, strict=True)]
-        # Padding changes what is found, by up to a nat: a batch holds what is equally long.
-        alike: dict[int, list[int]] = defaultdict(list)
-        for i, (one, other) in enumerate(zip(read, after, strict=True)):
-            alike[len(one) + len(other)].append(i)
-        found = {}
-        for rows in alike.values():
+        read = [
+            prompt[-(self._most - len(text)) :] for prompt, text in zip(before, after, strict=True)
+        ]
+        # Padding changes what comes out, by up to a nat: a batch holds what is equally long.
+        lengths = [len(prompt) + len(text) for prompt, text in zip(read, after, strict=True)]
+        likelihoods = {}
+        for rows in groups(lengths):
             scored = self._engine.score_batch(
                 [read[i] + after[i] for i in rows], max_batch_size=AT_ONCE, batch_type="tokens"
             )
             for i, result in zip(rows, scored, strict=True):
                 own = result.log_probs[len(read[i]) - 1 :]
-                found[different[i]] = float(np.mean(own)) if after[i] else 0.0
-        return [found[item] for item in asked]
+                likelihoods[different[i]] = float(np.mean(own)) if after[i] else 0.0
+        return [likelihoods[item] for item in asked]
 
     def likely(self, pairs: Sequence[Pair]) -> list[Likely]:
         """Return how likely the right side of each pair is after the left side."""
@@ -137,7 +131,7 @@ class LanguageModel:
         prompts = [*map(_conversation, pairs), *[REPLY] * len(pairs)]
         both = self.log_probabilities(prompts, texts * 2)
         after, alone = both[: len(pairs)], both[len(pairs) :]
-        return [Likely(one, one - other) for one, other in zip(after, alone, strict=True)]
+        return [Likely(value, value - prior) for value, prior in zip(after, alone, strict=True)]
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability that the right side answers the left, 0 to 1.
@@ -152,10 +146,10 @@ class LanguageModel:
         likely = np.array(self.likely([pairs[i] for i in judged]), np.float32).reshape(-1, 2)
         weights = np.array([self._settings.weight_after, self._settings.weight_gain], np.float32)
         odds = likely @ weights + np.float32(self._settings.weight_shift)
-        found = [BALANCED] * len(pairs)
+        probabilities = [BALANCED] * len(pairs)
         for i, probability in zip(judged, sigmoid(odds), strict=True):
-            found[i] = float(probability)
-        return found
+            probabilities[i] = float(probability)
+        return probabilities
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
@@ -164,8 +158,8 @@ class LanguageModel:
         return [len(tokens) > room for tokens in self._tokens(cut)]
 
     def _tokens(self, texts: Iterable[str]) -> list[list[str]]:
-        clean = [_SURROGATE.sub("\ufffd", text) for text in texts]
-        encodings = self._tokenizer.encode_batch(clean, add_special_tokens=False)
+        readable = list(map(tokenizable, texts))
+        encodings = self._tokenizer.encode_batch(readable, add_special_tokens=False)
         return [encoding.tokens for encoding in encodings]
 
 
