@@ -17,6 +17,8 @@ from grice.runtime.conversion.saturation import desaturate
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
+
     from grice.runtime.conversion.checkpoint import Checkpoint, Shape, Tensor
 
 __all__ = ["convert"]
@@ -88,7 +90,7 @@ def _specification(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     return spec
 
 
-def _layer(checkpoint: Checkpoint, layer: object, name: str) -> None:
+def _layer(checkpoint: Checkpoint, layer: TransformerDecoderLayerSpec, name: str) -> None:
     attention, feed = layer.self_attention, layer.ffn
     _norm(checkpoint, attention.layer_norm, f"{name}.input_layernorm")
     _norm(checkpoint, feed.layer_norm, f"{name}.post_attention_layernorm")

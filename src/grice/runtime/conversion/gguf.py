@@ -28,7 +28,7 @@ __all__ = ["read_gguf"]
 Value: TypeAlias = "bool | int | float | str | list[Value]"
 Bytes: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.uint8]]"
 
-SCALARS = "BbHhIif?" "sa" "Qqd"  # by the number of the type; s is a string, a an array
+SCALARS = "BbHhIif?saQqd"  # by the number of the type; s is a string, a an array
 LONGEST = 2**24
 """Most bytes of a string and most items of an array: a damaged count is not believed."""
 ALIGNMENT = 32
@@ -60,10 +60,15 @@ def read_gguf(path: Path) -> Checkpoint:
             weights or its vocabulary in a way that is not read here.
     """
     try:
-        with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+        with (
+            path.open("rb") as stream,
+            mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as raw,
+        ):
             content = memoryview(bytes(raw))
     except (OSError, ValueError) as error:
-        raise BundleError(f"{path}: {os_reason(error) if isinstance(error, OSError) else error}") from error
+        raise BundleError(
+            f"{path}: {os_reason(error) if isinstance(error, OSError) else error}"
+        ) from error
     try:
         return _checkpoint(content)
     except (struct.error, IndexError, KeyError, UnicodeDecodeError, TypeError, ValueError) as error:

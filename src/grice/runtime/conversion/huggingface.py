@@ -42,7 +42,9 @@ def read_folder(folder: Path) -> Checkpoint:
         begin, end = (_token(config.get(name), tokens) for name in ("bos_token_id", "eos_token_id"))
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         problem = f"{type(error).__name__}: {error}"
-        raise BundleError(f"{folder}: config.json or tokenizer.json cannot be used ({problem})") from error
+        raise BundleError(
+            f"{folder}: config.json or tokenizer.json cannot be used ({problem})"
+        ) from error
     except BundleError as error:
         raise BundleError(f"{folder}: {error}") from None
 
@@ -89,7 +91,9 @@ def _shape(config: dict[str, Any]) -> Shape:
 def _tokens(tokenizer: dict[str, Any], count: int) -> list[str]:
     """Return the vocabulary by number; rows of the embedding without a token get a made-up one."""
     vocabulary: dict[str, int] = dict(tokenizer["model"]["vocab"])
-    vocabulary.update({added["content"]: added["id"] for added in tokenizer.get("added_tokens", ())})
+    vocabulary.update(
+        {added["content"]: added["id"] for added in tokenizer.get("added_tokens", ())}
+    )
     by_number = {number: token for token, number in vocabulary.items()}
     return [by_number.get(i, f"<unused {i}>") for i in range(count)]
 

@@ -36,7 +36,7 @@ class Variable(NamedTuple):
     size: int
 
 
-def variables(content: bytes) -> dict[str, Variable]:
+def variables(content: bytes | bytearray) -> dict[str, Variable]:
     """Return the arrays of a ``model.bin`` by name."""
     place = 0
 

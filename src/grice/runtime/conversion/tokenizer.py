@@ -37,7 +37,7 @@ def byte_level_tokenizer(
     Raises:
         BundleError: If texts are cut in a way that is not known here.
     """
-    pairs = [tuple(pair.split(" ", 1)) for pair in merges]
+    pairs = [(left, right) for left, right in (pair.split(" ", 1) for pair in merges)]
     tokenizer = Tokenizer(
         models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=pairs)
     )
