@@ -45,6 +45,12 @@ class Shape(NamedTuple):
     epsilon: float
     positions: int
 
+    def check(self) -> None:
+        """Raise ValueError if a size is not positive, or heads do not go into one another."""
+        sizes = (self.layers, self.heads, self.key_heads, self.head_size, self.hidden)
+        if min(*sizes, self.vocabulary, self.positions) < 1 or self.heads % self.key_heads:
+            raise ValueError(f"sizes that cannot be: {self}")
+
 
 class Checkpoint(NamedTuple):
     """A published decoder.

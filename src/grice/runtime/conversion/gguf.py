@@ -87,6 +87,7 @@ def _checkpoint(content: memoryview) -> Checkpoint:
     if family not in FAMILIES:
         raise BundleError(f"models of architecture {', '.join(FAMILIES)} are read, not {family!r}")
     shape = _shape(metadata, family)
+    shape.check()
     # Looked up at once, so that a cut file is refused before anything is written.
     for name, stored in weights.items():
         _block(content, name, stored)

@@ -38,6 +38,7 @@ def read_folder(folder: Path) -> Checkpoint:
         raise BundleError(f"{folder}: *.safetensors is missing")
     try:
         shape = _shape(config)
+        shape.check()
         tokens = _tokens(tokenizer, shape.vocabulary)
         begin, end = (_token(config.get(name), tokens) for name in ("bos_token_id", "eos_token_id"))
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
