@@ -62,6 +62,7 @@ KIND_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 
 KINDS = {
     "bare-pair-head": "grice.metrics.relevance.pairs:bare_pair_head",
+    "causal-lm": "grice.runtime.causal:causal_lm",
     "context-tagger": "grice.situated.models:context_tagger",
     "contrast-head": "grice.situated.models:contrast_head",
     "encoder": "grice.runtime.embedded:encoder",
