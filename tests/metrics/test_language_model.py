@@ -127,12 +127,31 @@ def test_offsets_are_those_of_the_segment(model):
 
 def test_a_passage_of_any_length_is_read_in_windows(model):
     words = ["i", "eat", "bread", "sleep", "happy"] * 40
-    (tokens,) = model.token_scores([passage(" ".join(words))])[0]
+    tokens = [token for (token,) in model.token_scores([passage(*words)])[0][1:]]
     assert len(tokens) == len(words) - 1
-    assert tokens[38].log_probability != 0
-    # Of the last token the last half window at least was read.
-    (end,) = model.token_scores([passage(" ".join(words[-40:]))])[0]
-    assert end[-1].log_probability == pytest.approx(tokens[-1].log_probability, abs=0.5)
+    # Windows overlap by half: before the last token stands at least half a window.
+    end = model.token_scores([passage(*words[-40:])])[0][-1][0]
+    assert tokens[-1].log_probability == pytest.approx(end.log_probability, abs=0.5)
+
+
+def test_of_a_scored_segment_the_beginning_is_read_and_of_another_the_end(model):
+    long = "bread " * 30
+    assert len(model.token_scores([passage("i", long)])[0][1]) == 20
+    cut = [Segment("eat " * 30 + "i sleep"), Segment("bread", scored=True)]
+    short = [Segment("eat " * 18 + "i sleep"), Segment("bread", scored=True)]
+    assert model.token_scores([cut]) == model.token_scores([short])
+
+
+def test_what_was_read_is_not_read_again(folder, tmp_path):
+    readings = [passage("i", " eat", " bread")]
+    first = Models(mode="exact", workers=1, cache=tmp_path)
+    scores = first.open(f"file:{folder}").token_scores(readings)
+    first.close()
+    second = Models(mode="exact", workers=1, cache=tmp_path)
+    model = second.open(f"file:{folder}")
+    model._engine = None  # nothing is left to compute with
+    assert model.token_scores(readings) == scores
+    second.close()
 
 
 def test_a_passage_without_tokens_has_no_scores(model):

@@ -15,16 +15,20 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.runtime.batching import groups, run_batches
+from grice.runtime.batching import run_batches
+from grice.runtime.memo import remember
 from grice.runtime.protocols import CausalLM, Segment, TokenScore
 from grice.runtime.registry import Settings, model_kind
-from grice.runtime.tokenization import CHARACTERS, open_tokenizer, tokenizable
+from grice.runtime.tokenization import beginning, ending, open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokenizers import Encoding
+
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
+    from grice.runtime.memo import Memo
     from grice.runtime.protocols import Passage
     from grice.runtime.registry import Opener
 
@@ -55,16 +59,18 @@ class EmbeddedCausalLM:
     Args:
         bundle: The opened bundle, with ``model.bin`` and ``tokenizer.json``.
         settings: What its card states.
+        memo: What was read before.
         mode: ``exact`` or ``fast``.
         threads: How many passages are read at the same time, each on one core.
     """
 
     def __init__(
-        self, bundle: Bundle, settings: CausalSettings, *, mode: Mode, threads: int
+        self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
     ) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
         self._max_tokens = settings.max_tokens
         self._tokenizer = open_tokenizer(bundle)
+        self._memo = memo
         self._threads = threads
         self._engine = ctranslate2.Generator(
             str(bundle.folder),
@@ -78,24 +84,22 @@ class EmbeddedCausalLM:
         """Return for each passage the tokens of each of its scored segments, in order.
 
         A passage is read once. One that is longer than the model reads is read in windows that
-        overlap by half, so that a token has at least half a window before it. The first token of
-        a passage has nothing before it and is left out.
+        overlap by half, so that a token has at least half a window before it. Of a scored segment
+        the first half window is read, of another one the last. The first token of a passage has
+        nothing before it and is left out.
 
         Args:
             passages: Each a sequence of segments, which are joined without anything between.
         """
         read = [self._tokens(passage) for passage in passages]
-        values: list[list[float]] = [[] for _ in passages]
-
-        def compute(batch: list[int]) -> None:
-            for i in batch:
-                values[i] = self._log_probabilities(read[i].tokens)
-
-        different = groups([tuple(row.tokens) for row in read])
-        run_batches(compute, [group[:1] for group in different], self._threads)
-        for group in different:
-            for i in group[1:]:
-                values[i] = values[group[0]]
+        values = remember(
+            self._memo,
+            self.identity,
+            [tuple(row.tokens) for row in read],
+            self._computed,
+            lambda row: np.array(row, np.float32).tobytes(),
+            lambda kept: np.frombuffer(kept, np.float32).tolist(),
+        )
         return [
             _by_segment(passage, row, row_values)
             for passage, row, row_values in zip(passages, read, values, strict=True)
@@ -115,10 +119,9 @@ class EmbeddedCausalLM:
         """
         if len(prompts) != len(texts):
             raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
-        room = self._max_tokens // 2 * CHARACTERS
         scored = self.token_scores(
             [
-                (Segment(prompt[-room:] or "\n"), Segment(f" {text.lstrip()}"[:room], scored=True))
+                (Segment(prompt or "\n"), Segment(f" {text.lstrip()}", scored=True))
                 for prompt, text in zip(prompts, texts, strict=True)
             ]
         )
@@ -130,28 +133,42 @@ class EmbeddedCausalLM:
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
         room = self._max_tokens // 2
-        return [
-            len(self._tokenizer.encode(tokenizable(text[: (room + 1) * CHARACTERS])).tokens) > room
-            for text in texts
-        ]
+        return [len(self._encoded(beginning(text, room + 1)).tokens) > room for text in texts]
+
+    def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
+        values: list[list[float]] = [[] for _ in rows]
+
+        def compute(batch: list[int]) -> None:
+            for i in batch:
+                values[i] = self._log_probabilities(rows[i])
+
+        run_batches(compute, [[i] for i in range(len(rows))], self._threads)
+        return values
 
     def _tokens(self, passage: Passage) -> Read:
+        room = self._max_tokens // 2
         tokens: list[str] = []
         scored: list[int] = []
         offsets: list[tuple[int, int]] = []
         for number, segment in enumerate(passage):
-            encoding = self._tokenizer.encode(tokenizable(segment.text), add_special_tokens=False)
-            tokens += encoding.tokens
-            scored += [number if segment.scored else -1] * len(encoding.tokens)
-            offsets += encoding.offsets
+            if segment.scored:
+                encoding, kept = self._encoded(beginning(segment.text, room)), slice(room)
+            else:
+                encoding, kept = self._encoded(ending(segment.text, room)), slice(-room, None)
+            tokens += encoding.tokens[kept]
+            scored += [number if segment.scored else -1] * len(encoding.tokens[kept])
+            offsets += encoding.offsets[kept]
         return Read(tokens, scored, offsets)
 
-    def _log_probabilities(self, tokens: list[str]) -> list[float]:
+    def _encoded(self, text: str) -> Encoding:
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def _log_probabilities(self, tokens: Sequence[str]) -> list[float]:
         """Return the log probability of each token but the first."""
         values: list[float] = []
         start = 0
         while len(values) < len(tokens) - 1:
-            window = tokens[start : start + self._max_tokens]
+            window = list(tokens[start : start + self._max_tokens])
             (result,) = self._engine.score_batch([window])
             values += map(float, result.log_probs[len(values) - start :])
             start += self._max_tokens // 2
@@ -171,4 +188,4 @@ def _by_segment(passage: Passage, read: Read, values: list[float]) -> list[list[
 @model_kind("causal-lm", answers="likelihood", protocol=CausalLM, settings=CausalSettings)
 def causal_lm(bundle: Bundle, settings: CausalSettings, opener: Opener) -> EmbeddedCausalLM:
     """Open a decoder."""
-    return EmbeddedCausalLM(bundle, settings, mode=opener.mode, threads=opener.workers)
+    return EmbeddedCausalLM(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
 
-__all__ = ["CHARACTERS", "beginning", "open_tokenizer", "tokenizable"]
+__all__ = ["CHARACTERS", "beginning", "ending", "open_tokenizer", "tokenizable"]
 
 CHARACTERS = 16
 """Characters read per allowed token; the rest of a longer text is not even tokenised."""
@@ -34,3 +34,8 @@ def tokenizable(text: str) -> str:
 def beginning(text: str, max_tokens: int | None) -> str:
     """Return as much of the beginning of a text as can fill a number of tokens; None is all."""
     return tokenizable(text if max_tokens is None else text[: max_tokens * CHARACTERS])
+
+
+def ending(text: str, max_tokens: int) -> str:
+    """Return as much of the end of a text as can fill a number of tokens."""
+    return tokenizable(text[-max_tokens * CHARACTERS :])
