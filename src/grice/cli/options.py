@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from grice.folders import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,6 @@ __all__ = [
     "add_format",
     "add_json",
     "add_metric_options",
-    "cache_folder",
     "destination",
     "load_grader",
     "positive",
@@ -144,14 +144,6 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
     )
-
-
-def cache_folder() -> Path:
-    """Return where answers are kept: ``GRICE_CACHE``, or the user's cache folder."""
-    if stated := os.environ.get("GRICE_CACHE"):
-        return Path(stated)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "grice"
 
 
 def _early(words: Sequence[str]) -> argparse.Namespace:

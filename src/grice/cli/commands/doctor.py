@@ -40,9 +40,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the diagnosis; the exit status is 1 if the promise does not hold, else 0."""
-    from grice.cli.options import cache_folder
     from grice.cli.output import print_json
     from grice.cli.terminal import warn
+    from grice.folders import cache_folder
     from grice.formats import find_formats
     from grice.metrics.registry import find_metrics
     from grice.runtime.registry import plugin_problems
