@@ -13,6 +13,7 @@ from grice.errors import InputError, RecordError
 from grice.files import check_not_input, destination, streaming
 from grice.formats import read
 from grice.scoring.api import load
+from grice.scoring.presets import SMALL
 from grice.scoring.run import run
 from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
 
@@ -47,6 +48,7 @@ def score_files(
     workers: int | None = None,
     cache: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
+    models: str = SMALL,
     listeners: Sequence[Listener] = (),
 ) -> Summary:
     r"""Score files of conversations, as ``grice score`` does, and return the summary.
@@ -73,6 +75,7 @@ def score_files(
         workers: Batches computed at the same time; by default one per core.
         cache: Folder that keeps what models answered; by default nothing is kept.
         plugins: Python files that declare further metrics.
+        models: Preset of models and weights, as in :func:`grice.load`.
         listeners: Told of every scored conversation, in input order.
 
     Raises:
@@ -106,6 +109,7 @@ def score_files(
                 workers=workers,
                 cache=cache,
                 plugins=plugins,
+                models=models,
             )
         )
         return score_readings(
@@ -206,6 +210,7 @@ def _identity(readings: Sequence[Reading], scorer: Scorer, asked_format: str | N
             *(f"speaker={speaker}" for speaker in sorted(scorer.speakers)),
             *(f"file={reading.source}" for reading in readings),
             f"format={asked_format}",
+            *([] if scorer.preset == SMALL else [f"models={scorer.preset}"]),
         ]
     )
 

@@ -70,6 +70,12 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
         help="a Python file that declares further metrics; may be repeated",
     )
     group.add_argument(
+        "--models",
+        metavar="PRESET",
+        help="models and weights of all metrics at once: small (what ships), medium, large, a "
+        "preset or FILE.toml of your own; default: what grice models use has chosen, else small",
+    )
+    group.add_argument(
         "--mode",
         choices=("fast", "exact"),
         default="fast",
@@ -135,6 +141,7 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         }
         if given:
             settings[metric.name] = given
+    preset = _announced(arguments)
     return load_from(
         arguments.registry,
         _names(arguments.metrics),
@@ -143,7 +150,25 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         mode=arguments.mode,
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+        preset=preset,
     )
+
+
+def _announced(arguments: argparse.Namespace) -> str:
+    """Return the preset of a run, and say once which it is where it is not what ships."""
+    from grice.scoring.presets import SMALL, default_preset
+
+    if arguments.models is None:
+        arguments.models = default_preset()
+        chosen = " (chosen by grice models use)"
+    else:
+        chosen = ""
+    if arguments.models != SMALL and not getattr(arguments, "announced", False):
+        from grice.cli.terminal import warn
+
+        warn(f"models: {arguments.models}{chosen}")
+        arguments.announced = True
+    return str(arguments.models)
 
 
 def _early(words: Sequence[str]) -> argparse.Namespace:

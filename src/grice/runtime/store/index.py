@@ -11,7 +11,6 @@ from typing import TypeAlias
 import msgspec
 
 from grice.errors import ModelError, did_you_mean
-from grice.records import Json
 from grice.runtime.bundle import Quality
 
 __all__ = [
@@ -122,7 +121,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     parameters: int | None = None
     disk: int | None = None
     memory: int | None = None
-    settings: dict[str, Json] = {}
+    settings: dict[str, str | int | float | list[float]] = {}
     measured: tuple[Quality, ...] = ()
     name: str = ""
 
@@ -130,6 +129,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def fetchable(self) -> bool:
         """Whether the source is known to the byte."""
         return isinstance(self.source, PackageSource) or self.source.complete
+
+    @property
+    def command(self) -> str:
+        """The command that fetches it; ``COMMIT`` stands for what the index does not know."""
+        if self.fetchable:
+            return f"grice models get {self.name}"
+        source = f"{self.source.reference} --name {self.name} --licence {self.licence}"
+        return f"grice models add {source}"
 
     @property
     def download(self) -> int | None:
@@ -163,8 +170,7 @@ def named_model(name: str) -> Entry:
     if not entry.fetchable:
         raise ModelError(
             f"{name}: the index knows no commit and no sha256 of {entry.source.reference} yet; "
-            "look up the commit you trust on the page of the repository, then\n"
-            f"  grice models add {entry.source.reference} --name {name} --licence {entry.licence}"
+            f"look up the commit you trust on the page of the repository, then\n  {entry.command}"
         )
     return entry
 
