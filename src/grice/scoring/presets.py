@@ -30,7 +30,15 @@ from grice.folders import config_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["SMALL", "Preset", "default_preset", "find_presets", "named_preset", "set_default"]
+__all__ = [
+    "SMALL",
+    "Preset",
+    "check_not_chosen",
+    "default_preset",
+    "find_presets",
+    "named_preset",
+    "set_default",
+]
 
 SMALL = "small"
 """The preset of what ships."""
@@ -124,15 +132,30 @@ def set_default(name: str) -> Path:
 
     Raises:
         InputError: If there is none of that name.
+        ModelError: If a model that it needs is not here.
         OutputError: If the file cannot be written.
     """
-    named_preset(name)
     if name.endswith(".toml"):
         raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
+    named_preset(name).check_models()
     path = config_folder() / CONFIG
     make_folder(path.parent)
     write_text(path, f"models = {msgspec.json.encode(name).decode()}\n")
     return path
+
+
+def check_not_chosen(model: str) -> None:
+    """Refuse to remove a model that every run needs.
+
+    Raises:
+        InputError: If the preset that the user has chosen needs it.
+    """
+    preset = default_preset()
+    if model in named_preset(preset).models:
+        raise InputError(
+            f"{model}: the preset of all runs, {preset}, needs it; choose another one before: "
+            f"grice models use {SMALL}"
+        )
 
 
 def _read(path: Path, kind: type[T]) -> T:

@@ -20,10 +20,9 @@ from grice.runtime.store.places import (
     CARD,
     check_name,
     find_stored,
-    locked,
-    model_folders,
     publish,
     stored,
+    writing_model,
 )
 
 if TYPE_CHECKING:
@@ -74,8 +73,7 @@ def import_model(path: Path, listener: Listener, *, accept_licence: bool = False
     try:
         with tarfile.open(path, "r:") as archive:
             name, members = _members(archive, path)
-            store = model_folders()[0]
-            with locked(store, name, lambda: listener.say(f"{name}: waiting for another process")):
+            with writing_model(name, listener.say) as store:
                 if here := find_stored(name):
                     raise InputError(f"{name}: is in {here.folder}; grice models rm {name} first")
                 return publish(

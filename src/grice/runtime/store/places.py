@@ -13,6 +13,7 @@ import shutil
 from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from grice.errors import BundleError, InputError, ModelError, did_you_mean
@@ -31,12 +32,13 @@ __all__ = [
     "check_name",
     "downloads_folder",
     "find_stored",
-    "locked",
     "model_folders",
     "publish",
     "remove",
     "stored",
     "stored_models",
+    "workspace",
+    "writing_model",
 ]
 
 GROUP = "grice.bundles"
@@ -140,7 +142,7 @@ def downloads_folder(store: Path) -> Path:
 
 
 @contextmanager
-def locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[None]:
+def _locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[None]:
     """Let one process at a time write a model.
 
     Args:
@@ -174,6 +176,29 @@ def _lock(file: BinaryIO, waiting: Callable[[], None]) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
     except OSError:  # a file system without them
         return
+
+
+@contextmanager
+def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
+    """Yield the folder of models that is written, where no other process writes that model.
+
+    Args:
+        name: The model.
+        say: Told if another process is writing it, which is waited for.
+
+    Raises:
+        OutputError: If the folder cannot be written.
+    """
+    store = model_folders()[0]
+    with _locked(store, name, lambda: say(f"{name}: waiting for another process that writes it")):
+        yield store
+
+
+@contextmanager
+def workspace(store: Path) -> Iterator[Path]:
+    """Yield an empty folder beside the models, which is removed at the end."""
+    with TemporaryDirectory(dir=downloads_folder(store)) as folder:
+        yield Path(folder)
 
 
 def publish(store: Path, name: str, write: Callable[[Path], None]) -> Stored:
