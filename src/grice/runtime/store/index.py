@@ -1,16 +1,19 @@
 """The models that grice knows by name: ``data/models/index.toml``.
 
-What nobody has looked up, such as the commit of a repository, or measured, is absent.
+What nobody has looked up, such as the commit of a repository, or measured, is absent. A file
+``models.toml`` of the same form, in the user's folder of settings, adds models by their own names.
 """
 
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
-from grice.errors import ModelError, did_you_mean
+from grice.errors import InputError, ModelError, did_you_mean, os_reason
+from grice.folders import config_folder
 from grice.runtime.bundle import Quality
 
 __all__ = [
@@ -24,6 +27,8 @@ __all__ = [
     "known_models",
     "named_model",
 ]
+
+OWN = "models.toml"
 
 PERMISSIVE = frozenset(
     ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT",
@@ -148,9 +153,25 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def known_models() -> dict[str, Entry]:
-    """Return the models of the index by name."""
-    text = (resources.files("grice") / "data" / "models" / "index.toml").read_bytes()
-    entries = msgspec.toml.decode(text, type=dict[str, Entry])
+    """Return the models of the index by name: the package's, then those of the user's own file.
+
+    Raises:
+        InputError: If the user's file cannot be read.
+    """
+    shipped = _read(Path(str(resources.files("grice"))) / "data" / "models" / "index.toml")
+    own = config_folder() / OWN
+    return {**shipped, **{k: v for k, v in _read(own).items() if k not in shipped}}
+
+
+def _read(path: Path) -> dict[str, Entry]:
+    if not path.exists():
+        return {}
+    try:
+        entries = msgspec.toml.decode(path.read_bytes(), type=dict[str, Entry])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no index of models: {error}") from error
     return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
 
 

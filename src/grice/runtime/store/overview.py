@@ -55,8 +55,14 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     memory: int | None = None
     measured: tuple[Quality, ...] = ()
 
-    def rows(self) -> Iterator[tuple[str, str]]:
-        """Yield what a person reads of it: label and value."""
+    def row(self) -> tuple[str, ...]:
+        """Return what a person reads of it beside others: name, whether it is here, and sizes."""
+        sizes = (_short(size) for size in (self.download, self.disk, self.memory))
+        return (self.name, "yes" if self.folder else "no", self.licence, *sizes)
+
+    def details(self) -> Iterator[tuple[str, str]]:
+        """Yield all that a person reads of it: label and value."""
+        yield "what", f"{self.summary} ({self.kind})"
         yield "here" if self.folder else "fetch it", self.folder or self.command
         if self.package:
             yield "package", self.package
@@ -76,15 +82,30 @@ def _figure(one: Quality) -> str:
     return f"{figure} ({one.command})" if one.command else figure
 
 
+def _short(size: int | None) -> str:
+    return "–" if size is None else f"{size / 1e6:,.0f} MB"
+
+
 def _megabytes(size: int | None) -> str:
     return UNMEASURED if size is None else f"{size / 1e6:,.1f} MB"
 
 
-def known_and_stored() -> list[Known]:
-    """Return the models of the index in its order, then the others that are here."""
+def known_and_stored(names: Sequence[str] = ()) -> list[Known]:
+    """Return the models of the index in its order, then the others that are here.
+
+    Args:
+        names: Those that are wanted; none means all.
+
+    Raises:
+        ModelError: If one is neither in the index nor here.
+    """
     here, known = stored_models(), known_models()
-    models = [_known(entry, here.get(name)) for name, entry in known.items()]
-    return models + [_described(model) for name, model in here.items() if name not in known]
+    models = {name: _known(entry, here.get(name)) for name, entry in known.items()}
+    models |= {name: _described(model) for name, model in here.items() if name not in known}
+    for name in names:
+        if name not in models:
+            stored(name)
+    return [models[name] for name in names or models]
 
 
 def _known(entry: Entry, here: Stored | None) -> Known:

