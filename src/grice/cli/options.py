@@ -18,6 +18,8 @@ __all__ = [
     "add_format",
     "add_json",
     "add_metric_options",
+    "add_preset",
+    "chosen_preset",
     "destination",
     "load_grader",
     "positive",
@@ -32,6 +34,16 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add what asks for lines that machines read."""
     parser.add_argument("--json", action="store_true", help="print JSON lines")
+
+
+def add_preset(parser: argparse._ActionsContainer) -> None:
+    """Add what chooses models and weights all at once."""
+    parser.add_argument(
+        "--models",
+        metavar="PRESET",
+        help="models and weights all at once: small (what ships), medium, large, a preset or "
+        "FILE.toml of your own; default: what grice models use has chosen, else small",
+    )
 
 
 def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -69,12 +81,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
         metavar="FILE.py",
         help="a Python file that declares further metrics; may be repeated",
     )
-    group.add_argument(
-        "--models",
-        metavar="PRESET",
-        help="models and weights of all metrics at once: small (what ships), medium, large, a "
-        "preset or FILE.toml of your own; default: what grice models use has chosen, else small",
-    )
+    add_preset(group)
     group.add_argument(
         "--mode",
         choices=("fast", "exact"),
@@ -141,7 +148,7 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         }
         if given:
             settings[metric.name] = given
-    preset = _announced(arguments)
+    preset = chosen_preset(arguments)
     return load_from(
         arguments.registry,
         _names(arguments.metrics),
@@ -154,7 +161,7 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
     )
 
 
-def _announced(arguments: argparse.Namespace) -> str:
+def chosen_preset(arguments: argparse.Namespace) -> str:
     """Return the preset of a run, and say once which it is where it is not what ships."""
     from grice.scoring.presets import SMALL, default_preset
 

@@ -8,6 +8,9 @@ A preset is a TOML file:
     [options.relevance]               # a metric, and its options by their names
     model = "model:medium"
 
+    [commands]                        # a command that opens a model of its own
+    triplets = "bundle:triplets"
+
 ``small`` is what ships; it sets nothing. The package has others, and a file ``NAME.toml`` in the
 folder ``presets`` of the user's settings is one, too. An option that is given by itself counts more
 than a preset. Every value stands in the signature of its metric, so that scores of two presets are
@@ -48,6 +51,12 @@ CONFIG = "config.toml"
 T = TypeVar("T")
 
 
+class CommandModels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """References of the models that commands open beside those of metrics; empty is what ships."""
+
+    triplets: str = ""
+
+
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of metrics, by a name.
 
@@ -55,12 +64,14 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         summary: What it is for.
         models: Names of models that it needs.
         options: Options and model references by name of the metric.
+        commands: Models of commands.
         name: Its name.
     """
 
     summary: str
     models: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}
+    commands: CommandModels = CommandModels()
     name: str = ""
 
     def check_models(self) -> None:
