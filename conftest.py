@@ -40,11 +40,13 @@ def golden(data_folder: Path) -> Callable[[str], Any]:
 
 
 @pytest.fixture(autouse=True)
-def no_shared_cache(
+def nothing_of_the_user(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keep tests away from the cache of whoever runs them."""
+    """Keep tests away from the cache, the models and the choices of whoever runs them."""
     monkeypatch.setenv("GRICE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("GRICE_CONFIG", str(tmp_path_factory.getbasetemp() / "config"))
+    monkeypatch.delenv("GRICE_MODELS", raising=False)
 
 
 @pytest.fixture

@@ -31,7 +31,12 @@ FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```", re.DOTALL | re.MULTILIN
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*\n", re.MULTILINE)
 PUBLISHED = {"deco_train.jsonl": "accent_deco/deco_train.jsonl"}
-STATED = {"COLUMNS": "80", "GRICE_CACHE": "cache", "SOURCE_DATE_EPOCH": "1767225600"}
+STATED = {
+    "COLUMNS": "80",
+    "GRICE_CACHE": "cache",
+    "GRICE_CONFIG": "config",
+    "SOURCE_DATE_EPOCH": "1767225600",
+}
 FAILED = 2
 
 TOLERANCE = 0.02

@@ -11,6 +11,7 @@ from grice.errors import InputError, RecordError
 from grice.files import check_not_input, destination, streaming
 from grice.formats import read, records_of
 from grice.scoring.api import load
+from grice.scoring.presets import SMALL
 from grice.scoring.run import run
 from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
 
@@ -45,6 +46,7 @@ def score_files(
     workers: int | None = None,
     cache: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
+    models: str = SMALL,
     listeners: Sequence[Listener] = (),
 ) -> Summary:
     r"""Score files of conversations, as ``grice score`` does, and return the summary.
@@ -71,6 +73,7 @@ def score_files(
         workers: Batches computed at the same time; by default one per core.
         cache: Folder that keeps what models answered; by default nothing is kept.
         plugins: Python files that declare further metrics.
+        models: Preset of models and weights, as in :func:`grice.load`.
         listeners: Told of every scored conversation, in input order.
 
     Raises:
@@ -104,6 +107,7 @@ def score_files(
                 workers=workers,
                 cache=cache,
                 plugins=plugins,
+                models=models,
             )
         )
         return score_readings(
@@ -199,6 +203,7 @@ def _identity(readings: Sequence[Reading], scorer: Scorer, asked_format: str | N
             *(f"speaker={speaker}" for speaker in sorted(scorer.speakers)),
             *(f"file={reading.source}" for reading in readings),
             f"format={asked_format}",
+            *([] if scorer.preset == SMALL else [f"models={scorer.preset}"]),
         ]
     )
 

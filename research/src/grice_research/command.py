@@ -13,7 +13,8 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_metric_options, cache_folder, load_grader
+from grice.cli.options import add_metric_options, load_grader
+from grice.folders import cache_folder
 from grice_research.places import weights_folder
 
 if TYPE_CHECKING:

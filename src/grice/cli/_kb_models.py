@@ -27,7 +27,9 @@ MANY = 1000
 
 def reference(kb: str) -> str:
     """Return a knowledge base as a model reference."""
-    return kb if kb.startswith(("bundle:", "file:")) else f"file:{kb}"
+    from grice.runtime.registry import SCHEMES
+
+    return kb if kb.partition(":")[0] in SCHEMES else f"file:{kb}"
 
 
 def opened_models() -> Models:

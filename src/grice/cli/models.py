@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.options import cache_folder
+from grice.folders import cache_folder
 
 if TYPE_CHECKING:
     from grice.runtime.models import Models

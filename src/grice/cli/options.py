@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from grice.folders import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +21,10 @@ __all__ = [
     "add_metrics",
     "add_output",
     "add_plugins",
+    "add_preset",
     "add_seed",
     "add_speaker",
-    "cache_folder",
+    "chosen_preset",
     "destination",
     "load_grader",
     "names",
@@ -77,6 +79,16 @@ def add_output(
     parser.add_argument("-o", "--output", type=Path, metavar=metavar, help=about, required=required)
 
 
+def add_preset(parser: argparse._ActionsContainer) -> None:
+    """Add what chooses models and weights all at once."""
+    parser.add_argument(
+        "--models",
+        metavar="PRESET",
+        help="models and weights all at once: small (what ships), medium, large, a preset or "
+        "FILE.toml of your own; default: what grice models use has chosen, else small",
+    )
+
+
 def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Add what selects, configures and runs metrics; each metric brings its own options.
 
@@ -101,6 +113,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
     about = f"comma-separated; default {','.join(registry.defaults())} (see grice list)"
     group.add_argument("-m", "--metrics", metavar="NAMES", help=about)
     add_plugins(group)
+    add_preset(group)
     group.add_argument(
         "--mode",
         choices=("fast", "exact"),
@@ -171,6 +184,7 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         }
         if given:
             settings[metric.name] = given
+    preset = chosen_preset(arguments)
     return load_from(
         arguments.registry,
         names(arguments.metrics),
@@ -179,15 +193,25 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
         mode=arguments.mode,
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+        preset=preset,
     )
 
 
-def cache_folder() -> Path:
-    """Return where answers are kept: ``GRICE_CACHE``, or the user's cache folder."""
-    if stated := os.environ.get("GRICE_CACHE"):
-        return Path(stated)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "grice"
+def chosen_preset(arguments: argparse.Namespace) -> str:
+    """Return the preset of a run, and say once which it is where it is not what ships."""
+    from grice.scoring.presets import SMALL, default_preset
+
+    if arguments.models is None:
+        arguments.models = default_preset()
+        chosen = " (chosen by grice models use)"
+    else:
+        chosen = ""
+    if arguments.models != SMALL and not getattr(arguments, "announced", False):
+        from grice.cli.terminal import warn
+
+        warn(f"models: {arguments.models}{chosen}")
+        arguments.announced = True
+    return str(arguments.models)
 
 
 def _early(words: Sequence[str]) -> argparse.Namespace:

@@ -35,6 +35,7 @@ __all__ = [
     "Training",
     "file_sha256",
     "open_bundle",
+    "read_card",
     "shipped_bundles",
     "shipped_model",
     "write_card",
@@ -94,7 +95,7 @@ class Quality(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Card(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What ``card.toml`` states."""
+    """What ``card.toml`` states; ``source`` is where a model that was fetched is published."""
 
     name: str
     kind: str
@@ -108,6 +109,7 @@ class Card(msgspec.Struct, frozen=True, omit_defaults=True):
     training: Training = Training()
     settings: dict[str, Json] = {}
     quality: tuple[Quality, ...] = ()
+    source: str = ""
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -175,7 +177,7 @@ def open_bundle(place: str | Path) -> Bundle:
         if place not in shipped:
             raise BundleError(f"no bundle {place!r} is shipped{did_you_mean(place, shipped)}")
         folder = shipped[place]
-    card = _read_card(folder)
+    card = read_card(folder)
     for name, expected in card.files.items():
         _check_file(folder, name, expected, card.name)
     return Bundle(folder, card, _digest(card))
@@ -190,7 +192,12 @@ def shipped_model(name: str) -> Bundle:
     return open_bundle(RENAMED.get(name, name))
 
 
-def _read_card(folder: Path) -> Card:
+def read_card(folder: Path) -> Card:
+    """Return the card of a bundle, whose files are not looked at.
+
+    Raises:
+        BundleError: If there is none, or it cannot be read.
+    """
     path = folder / "card.toml"
     unreadable = f"{path}: the card cannot be read: "
     try:

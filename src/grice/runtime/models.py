@@ -36,8 +36,9 @@ class Models:
     """Opened models by reference.
 
     A reference is one string: ``bundle:NAME`` for a model that came with the package,
-    ``file:FOLDER`` for a bundle of your own, ``file:MY.kb`` for your own knowledge (``grice kb``),
-    and what other people's packages add (:mod:`grice.runtime.registry`).
+    ``model:NAME`` for one that was fetched (``grice models``) and ``hf:REPO@COMMIT`` for the same
+    by its source, ``file:FOLDER`` for a bundle of your own, ``file:MY.kb`` for your own knowledge
+    (``grice kb``), and what other people's packages add (:mod:`grice.runtime.registry`).
 
     Args:
         mode: ``exact`` or ``fast``; see :mod:`grice.runtime.embedded`.

@@ -92,6 +92,8 @@ KINDS = {
 SCHEMES = {
     "bundle": "grice.runtime.bundle:shipped_model",
     "file": "grice.knowledge.file_model:own_model",
+    "hf": "grice.runtime.store.schemes:hub_model",
+    "model": "grice.runtime.store.schemes:stored_model",
 }
 """Where each scheme is declared."""
 
@@ -226,8 +228,9 @@ def find_bundle(reference: str) -> Bundle:
         entries = _entries(SCHEMES, SCHEME_GROUP)
         further = [f"{scheme}:PLACE" for scheme in entries if scheme not in SCHEMES]
         raise ModelError(
-            f"model reference {reference!r}: write bundle:NAME for a model of the package or "
-            f"file:PATH for a bundle or knowledge of your own"
+            f"model reference {reference!r}: write bundle:NAME for a model of the package, "
+            "model:NAME for one that was fetched (grice models list), or file:PATH for a bundle or "
+            "knowledge of your own"
             + (f"; installed packages add {', '.join(further)}" if further else "")
         )
     try:

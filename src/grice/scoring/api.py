@@ -11,6 +11,7 @@ from grice.records import Conversation, Score, Turn
 from grice.runtime.models import Models, default_workers
 from grice.runtime.protocols import Encoder
 from grice.scoring.loaded import load_metric
+from grice.scoring.presets import SMALL, named_preset
 from grice.scoring.run import WINDOW_RECORDS, Scorer
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def load(
     workers: int | None = None,
     cache: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
+    models: str = SMALL,
 ) -> Grader:
     """Load metrics.
 
@@ -104,8 +106,11 @@ def load(
         workers: Batches computed at the same time; by default one per core.
         cache: Folder that keeps what models answered; by default nothing is kept.
         plugins: Python files that declare further metrics.
+        models: Preset of models and weights: ``small`` is what ships, whatever the user has chosen
+            for the command line; see ``docs/models.md``.
 
     Raises:
+        InputError: For an unknown preset.
         MetricError: For an unknown metric or option.
         ModelError: For another mode, or fewer workers than one.
         BundleError: For a model that is missing or changed.
@@ -118,6 +123,7 @@ def load(
         mode=mode,
         workers=workers,
         cache=cache,
+        preset=models,
     )
 
 
@@ -130,9 +136,12 @@ def load_from(
     mode: Mode = "fast",
     workers: int | None = None,
     cache: str | Path | None = None,
+    preset: str = SMALL,
 ) -> Grader:
     """Load metrics out of those that were found already; see :func:`load`."""
-    settings = options or {}
+    chosen = named_preset(preset)
+    chosen.check_models()
+    settings = chosen.with_options(options or {})
     wanted = tuple(dict.fromkeys(names or registry.defaults()))
     for name in (*wanted, *settings):
         registry.named(name)
@@ -148,7 +157,7 @@ def load_from(
     except BaseException:
         models.close()
         raise
-    return Grader(Scorer(loaded, frozenset(speakers)), models)
+    return Grader(Scorer(loaded, frozenset(speakers), chosen.name), models)
 
 
 def score(talk: Talk | Iterable[Conversation], *names: str) -> list[Score]:

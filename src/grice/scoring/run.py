@@ -11,6 +11,7 @@ import msgspec
 from grice.errors import InputError, RecordError
 from grice.records import Conversation, Score
 from grice.scoring.items import responses
+from grice.scoring.presets import SMALL
 from grice.scoring.sink import State
 from grice.scoring.summary import Summary, SummaryBuilder
 
@@ -41,10 +42,12 @@ class Scorer(NamedTuple):
     Attributes:
         metrics: The metrics in the order of their scores.
         speakers: Speakers or roles whose turns are judged; empty means all.
+        preset: Name of the preset that chose models and weights.
     """
 
     metrics: Sequence[LoadedMetric]
     speakers: Collection[str] = ()
+    preset: str = SMALL
 
     def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
         """Return the scores of each conversation: turn by turn, then those of the whole."""
@@ -89,7 +92,7 @@ def run(
         InputError: If the input is no longer the one that the interrupted run has read.
         OutputError: If the sink cannot be written.
     """
-    summary = SummaryBuilder(scorer.metrics)
+    summary = SummaryBuilder(scorer.metrics, scorer.preset)
     try:
         for window, scores in _score_windows(records, scorer, sink):
             _tell(window, scores, summary, listeners)

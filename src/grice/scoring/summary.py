@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.records import Conversation, Score, Status
+from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Summary(msgspec.Struct, frozen=True):
     Attributes:
         metrics: One entry per metric, in the order asked for.
         problems: The first of them, as one line each.
+        models: The preset that chose models and weights.
     """
 
     conversations: int
@@ -68,6 +70,7 @@ class Summary(msgspec.Struct, frozen=True):
     metrics: tuple[MetricSummary, ...]
     skipped: int
     problems: tuple[str, ...]
+    models: str = SMALL
 
     @property
     def failed(self) -> int:
@@ -83,8 +86,9 @@ class Summary(msgspec.Struct, frozen=True):
 class SummaryBuilder:
     """Collects scores and gives a :class:`Summary` at any time."""
 
-    def __init__(self, metrics: Sequence[LoadedMetric]) -> None:
+    def __init__(self, metrics: Sequence[LoadedMetric], preset: str = SMALL) -> None:
         self._metrics = metrics
+        self._preset = preset
         self._means = {
             loaded.metric.name: ClusteredMean((loaded.metric.low, loaded.metric.high))
             for loaded in metrics
@@ -130,6 +134,7 @@ class SummaryBuilder:
             tuple(self._metric(loaded) for loaded in self._metrics),
             self._skipped,
             tuple(self._problems),
+            self._preset,
         )
 
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import cache_folder
+from grice.folders import cache_folder
 
 if TYPE_CHECKING:
     import argparse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json, add_metrics, add_plugins, cache_folder, names
+from grice.cli.options import add_json, add_metrics, add_plugins, names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, number
 
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def run(arguments: argparse.Namespace) -> int:
     """Print the diagnosis; the exit status is 1 if the promise does not hold, else 0."""
     from grice.cli.terminal import warn
+    from grice.folders import cache_folder
     from grice.formats import find_formats
     from grice.metrics.registry import find_metrics
     from grice.runtime.registry import plugin_problems

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _triplets_annotated
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_format, add_output, positive
+from grice.cli.options import add_format, add_output, add_preset, chosen_preset, positive
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "--html", type=Path, metavar="FILE", help="a self-contained page with arcs, too"
     )
     add_output(parser, "FILE.jsonl")
-    parser.add_argument(
-        "--model", default=MODEL, metavar="MODEL", help=f"heads to use (default {MODEL})"
-    )
+    parser.add_argument("--model", metavar="MODEL", help=f"heads to use (default {MODEL})")
+    add_preset(parser)
 
 
 def _fraction(text: str) -> float:
@@ -119,6 +118,7 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
     from grice.cli._reading import conversations
     from grice.cli.models import opened_models
     from grice.errors import ModelError
+    from grice.scoring.presets import named_preset
     from grice.triplets.conversations import links_of_records, wanted_links
     from grice.triplets.models import TripletModels
 
@@ -128,9 +128,12 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         most=arguments.most,
         implicit=not arguments.explicit,
     )
+    preset = named_preset(chosen_preset(arguments))
+    preset.check_models()
+    reference = arguments.model or preset.commands.triplets or MODEL
     with opened_models() as models:
-        heads = models.open(arguments.model)
+        heads = models.open(reference)
         if not isinstance(heads, TripletModels):
-            raise ModelError(f"{arguments.model} finds no links: name a bundle such as {MODEL}")
+            raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
         records = conversations(arguments.files, arguments.format)
         yield from links_of_records(records, heads, wanted)

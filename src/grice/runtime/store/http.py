@@ -1,0 +1,153 @@
+"""Files and pages of servers: addresses, passwords, redirects, and what went wrong."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import netrc
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from urllib.error import HTTPError, URLError
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from grice.errors import ModelError
+
+if TYPE_CHECKING:
+    from http.client import HTTPMessage, HTTPResponse
+
+__all__ = ["MissingError", "Page", "Remote", "broken", "open_remote", "page", "shown"]
+
+SECONDS = 60
+"""How long a server may be silent."""
+LONGEST_PAGE = 1 << 26
+SCHEMES = ("https", "http", "file")
+FAILURES = (URLError, http.client.HTTPException, OSError)
+NO_RANGE = 416
+ABSENT = (404, 410)
+
+
+class MissingError(ModelError):
+    """A server says that it has no such file."""
+
+
+class Remote(NamedTuple):
+    """A file to be fetched.
+
+    Attributes:
+        url: Where it is: https, http or file; user and password in it are sent, and never shown.
+        name: What it is called in messages and progress.
+        sha256: Of its content; empty if that is not known.
+        bytes: Its length; None if that is not known.
+        token: Sent to this server alone, as ``Bearer``; empty means none.
+    """
+
+    url: str
+    name: str
+    sha256: str = ""
+    bytes: int | None = None
+    token: str = ""
+
+
+class Page(NamedTuple):
+    """A page: its text, its media type, and where it lay in the end."""
+
+    text: str
+    type: str
+    url: str
+
+
+def open_remote(remote: Remote, *, start: int = 0, accept: str = "*/*") -> HTTPResponse:
+    """Open a file to be read, from a byte on if the server can do that.
+
+    A server that cannot, or has nothing behind that byte, sends everything: its answer has no
+    status 206.
+
+    Raises:
+        MissingError: If it is not there.
+        ModelError: If it cannot be had.
+    """
+    scheme, host = urlsplit(remote.url)[:2]
+    if scheme not in SCHEMES:
+        raise ModelError(f"{shown(remote.url)}: expected one of {', '.join(SCHEMES)}")
+    # Packed on its way, the rest of a file could not be asked for.
+    headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "grice"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    if authorization := _authorization(remote, host):
+        headers["Authorization"] = authorization
+    request = Request(shown(remote.url), headers=headers)
+    try:
+        return cast("HTTPResponse", build_opener(_Redirects).open(request, timeout=SECONDS))
+    except FAILURES as error:
+        if isinstance(error, HTTPError) and error.code == NO_RANGE and start:
+            return open_remote(remote, accept=accept)
+        raise _unreachable(remote.url, error) from error
+
+
+def page(url: str, accept: str) -> Page:
+    """Return a page of a package index.
+
+    Raises:
+        MissingError: If there is no such page.
+        ModelError: If it cannot be had.
+    """
+    with open_remote(Remote(url, url), accept=accept) as answer:
+        try:
+            content = answer.read(LONGEST_PAGE)
+        except FAILURES as error:
+            raise _unreachable(url, error) from error
+        return Page(
+            content.decode("utf-8", "replace"), answer.headers.get_content_type(), answer.url
+        )
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows to other servers without what was meant for the first, and never out of https."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        new, old = urlsplit(newurl), urlsplit(req.full_url)
+        if old.scheme == "https" and new.scheme != "https":
+            raise HTTPError(newurl, code, "redirected out of https", headers, fp)
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if request is not None and new.netloc != old.netloc:
+            request.remove_header("Authorization")
+        return request
+
+
+def _authorization(remote: Remote, host: str) -> str:
+    if remote.token:
+        return f"Bearer {remote.token}"
+    user, at, _ = host.rpartition("@")
+    if not at:
+        with suppress(OSError, netrc.NetrcParseError):
+            if found := netrc.netrc().authenticators(host.partition(":")[0]):
+                user = f"{found[0]}:{found[2]}"
+    return f"Basic {base64.b64encode(unquote(user).encode()).decode()}" if user else ""
+
+
+def shown(url: str) -> str:
+    """Return a URL without the user and the password it may hold."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def broken(error: Exception) -> str:
+    """Return why a connection gave nothing."""
+    if isinstance(error, HTTPError):
+        return f"HTTP {error.code} {error.reason}"
+    return str(getattr(error, "reason", error)) or type(error).__name__
+
+
+def _unreachable(url: str, error: Exception) -> ModelError:
+    absent = isinstance(error, HTTPError) and error.code in ABSENT
+    if absent or isinstance(getattr(error, "reason", None), FileNotFoundError):
+        return MissingError(f"{shown(url)}: is not there")
+    return ModelError(
+        f"{shown(url)}: cannot be fetched: {broken(error)}\n"
+        "  Without a connection, fetch the file elsewhere: grice models get NAME --from FILE, or "
+        "grice models add FOLDER;\n"
+        "  or bring the model from another machine: grice models export, grice models import"
+    )

@@ -1,0 +1,58 @@
+"""A source that is whole becomes a bundle: the run-time format, and a card."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.runtime.bundle import write_card
+from grice.runtime.store.index import PackageSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from grice.runtime.bundle import CardValue
+    from grice.runtime.store.index import Entry, Source
+
+__all__ = ["Description", "described", "make_bundle"]
+
+
+class Description(NamedTuple):
+    """What a card says beside the files."""
+
+    facts: Mapping[str, CardValue]
+    training: Mapping[str, CardValue]
+    settings: Mapping[str, CardValue]
+
+
+def described(entry: Entry, source: Source) -> Description:
+    """Return what a card says of a model of the index."""
+    version = source.version if isinstance(source, PackageSource) else source.commit[:12]
+    facts: dict[str, CardValue] = {
+        "name": entry.title,
+        "kind": entry.kind,
+        "version": version,
+        "summary": entry.summary,
+        "licence": entry.licence,
+        "source": source.reference,
+    }
+    return Description(facts, {"data": [entry.training]}, entry.settings)
+
+
+def make_bundle(source: Path, target: Path, description: Description) -> None:
+    """Write a bundle of a source.
+
+    Args:
+        source: A GGUF file, or a folder in the layout of Hugging Face.
+        target: An empty folder.
+        description: What its card says.
+
+    Raises:
+        BundleError: If the source cannot be converted.
+    """
+    # Here, not above: naming or listing models needs no engine.
+    convert = import_module("grice.runtime.conversion").convert
+    convert(source, target)
+    files = sorted(path.name for path in target.iterdir())
+    write_card(target, description.facts, description.training, description.settings, files=files)

@@ -1,0 +1,178 @@
+"""Presets: the models and weights of all metrics at once, by a name.
+
+A preset is a TOML file:
+
+    summary = "What it is for."
+    models = ["medium"]               # what has to be fetched: grice models get medium
+
+    [options.relevance]               # a metric, and its options by their names
+    model = "model:medium"
+
+    [commands]                        # a command that opens a model of its own
+    triplets = "bundle:triplets"
+
+``small`` is what ships; it sets nothing. The package has others, and a file ``NAME.toml`` in the
+folder ``presets`` of the user's settings is one, too. An option that is given by itself counts more
+than a preset. Every value stands in the signature of its metric, so that scores of two presets are
+told apart wherever they differ.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from grice.errors import InputError, did_you_mean, os_reason
+from grice.files import make_folder, write_text
+from grice.folders import config_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "SMALL",
+    "Preset",
+    "check_not_chosen",
+    "default_preset",
+    "find_presets",
+    "named_preset",
+    "set_default",
+]
+
+SMALL = "small"
+"""The preset of what ships."""
+
+CONFIG = "config.toml"
+
+T = TypeVar("T")
+
+
+class CommandModels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """References of the models that commands open beside those of metrics; empty is what ships."""
+
+    triplets: str = ""
+
+
+class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of metrics, by a name.
+
+    Attributes:
+        summary: What it is for.
+        models: Names of models that it needs.
+        options: Options and model references by name of the metric.
+        commands: Models of commands.
+        name: Its name.
+    """
+
+    summary: str
+    models: tuple[str, ...] = ()
+    options: dict[str, dict[str, str | int | float]] = {}
+    commands: CommandModels = CommandModels()
+    name: str = ""
+
+    def check_models(self) -> None:
+        """Check that the models it needs are here.
+
+        Raises:
+            ModelError: If one is not; the message names the command that fetches it.
+        """
+        if self.models:
+            from grice.runtime.store.places import stored
+
+            for name in self.models:
+                stored(name)
+
+    def with_options(
+        self, given: Mapping[str, Mapping[str, object]]
+    ) -> dict[str, dict[str, object]]:
+        """Return its options by metric, those that are given by themselves in their place."""
+        metrics = {*self.options, *given}
+        return {name: {**self.options.get(name, {}), **given.get(name, {})} for name in metrics}
+
+
+class Config(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a user has chosen for all runs: the name of a preset."""
+
+    models: str = SMALL
+
+
+def find_presets() -> dict[str, Path]:
+    """Return the files of all presets by name; of two of one name the one of the package."""
+    shipped = Path(str(resources.files("grice"))) / "data" / "presets"
+    files = [*sorted(_own().glob("*.toml")), *sorted(shipped.glob("*.toml"))]
+    return {path.stem: path for path in files}
+
+
+def named_preset(name: str) -> Preset:
+    """Return a preset by name, or by the path of a file ``NAME.toml``.
+
+    Raises:
+        InputError: If there is none of that name, or its file is no preset.
+    """
+    files = find_presets()
+    if name.endswith(".toml"):
+        return msgspec.structs.replace(_read(Path(name), Preset), name=Path(name).stem)
+    if name not in files:
+        raise InputError(
+            f"no preset {name!r}{did_you_mean(name, files)}\n"
+            f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
+        )
+    return msgspec.structs.replace(_read(files[name], Preset), name=name)
+
+
+def _own() -> Path:
+    return config_folder() / "presets"
+
+
+def default_preset() -> str:
+    """Return the name of the preset that the user has chosen, ``small`` if none.
+
+    Raises:
+        InputError: If the file of choices cannot be read.
+    """
+    path = config_folder() / CONFIG
+    return _read(path, Config).models if path.exists() else SMALL
+
+
+def set_default(name: str) -> Path:
+    """Choose the preset of all runs that name none, and return the file that says so.
+
+    Raises:
+        InputError: If there is none of that name.
+        ModelError: If a model that it needs is not here.
+        OutputError: If the file cannot be written.
+    """
+    if name.endswith(".toml"):
+        raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
+    named_preset(name).check_models()
+    path = config_folder() / CONFIG
+    make_folder(path.parent)
+    write_text(path, f"models = {msgspec.json.encode(name).decode()}\n")
+    return path
+
+
+def check_not_chosen(model: str) -> None:
+    """Refuse to remove a model that every run needs.
+
+    Raises:
+        InputError: If the preset that the user has chosen needs it.
+    """
+    preset = default_preset()
+    if model in named_preset(preset).models:
+        raise InputError(
+            f"{model}: the preset of all runs, {preset}, needs it; choose another one before: "
+            f"grice models use {SMALL}"
+        )
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(f"{path}: {error}") from error

