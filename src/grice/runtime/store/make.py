@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["Description", "described", "make_bundle"]
 
 
+WINDOW = 768
+"""Most tokens that a model reads at once: for each it computes a number per piece of its
+vocabulary, 200 KB of SmolLM2's."""
+
+
 class Description(NamedTuple):
     """What a card says beside the files."""
 
@@ -53,6 +58,7 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
     """
     # Here, not above: naming or listing models needs no engine.
     convert = import_module("grice.runtime.conversion").convert
-    convert(source, target)
+    shape = convert(source, target)
+    settings = {"max_tokens": min(WINDOW, shape.positions), **description.settings}
     files = sorted(path.name for path in target.iterdir())
-    write_card(target, description.facts, description.training, description.settings, files=files)
+    write_card(target, description.facts, description.training, settings, files=files)
