@@ -35,33 +35,35 @@ def talks(path: str | None) -> list[Conversation]:
     """Return conversations in which every turn is another text."""
     if path is None:
         pool = texts(TALKS * TURNS)
-        found = [pool[start : start + TURNS] for start in range(0, len(pool), TURNS)]
+        groups = [pool[start : start + TURNS] for start in range(0, len(pool), TURNS)]
     else:
-        found = _cut([one for one in read(path) if isinstance(one, Conversation)])
-    return [Conversation(str(i), tuple(Turn("AB"[j % 2], text) for j, text in enumerate(said)))
-            for i, said in enumerate(found)]  # fmt: skip
+        groups = _cut(
+            [conversation for conversation in read(path) if isinstance(conversation, Conversation)]
+        )
+    return [Conversation(str(i), tuple(Turn("AB"[j % 2], text) for j, text in enumerate(texts)))
+            for i, texts in enumerate(groups)]  # fmt: skip
 
 
 def _cut(whole: Sequence[Conversation]) -> list[list[str]]:
     seen: set[str] = set()
-    found = []
-    for one in whole:
-        said = [turn.text for turn in one.turns if turn.text not in seen][:TURNS]
-        if len(set(said)) == TURNS and len(found) < TALKS:
-            found.append(said)
-            seen.update(said)
-    if len(found) < TALKS:
-        sys.exit(f"{len(found)} conversations of {TURNS} different turns; {TALKS} are needed")
-    return found
+    groups = []
+    for conversation in whole:
+        texts = [turn.text for turn in conversation.turns if turn.text not in seen][:TURNS]
+        if len(set(texts)) == TURNS and len(groups) < TALKS:
+            groups.append(texts)
+            seen.update(texts)
+    if len(groups) < TALKS:
+        sys.exit(f"{len(groups)} conversations of {TURNS} different turns; {TALKS} are needed")
+    return groups
 
 
-def raw(said: Sequence[Conversation]) -> Callable[[], float]:
+def raw(conversations: Sequence[Conversation]) -> Callable[[], float]:
     """Return what times the bare engine on the distinct turns, batched by length."""
     bundle = open_bundle("encoder")
     tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
     tokenizer.no_padding()
     engine = ctranslate2.Encoder(str(bundle.folder), compute_type="int8", intra_threads=1)
-    distinct = list(dict.fromkeys(turn.text for talk in said for turn in talk.turns))
+    distinct = list(dict.fromkeys(turn.text for talk in conversations for turn in talk.turns))
 
     def run() -> float:
         start = time.process_time()
@@ -73,27 +75,29 @@ def raw(said: Sequence[Conversation]) -> Callable[[], float]:
     return run
 
 
-def ours(metrics: Sequence[str], said: Sequence[Conversation]) -> Callable[[], float]:
+def ours(metrics: Sequence[str], conversations: Sequence[Conversation]) -> Callable[[], float]:
     """Return what times some metrics on the conversations."""
 
     def run() -> float:
         # A grader remembers texts: a fresh one, whose models are opened, encodes them again.
         with load(*metrics, workers=1, cache=None) as grader:
-            grader.score(said[:1])
+            grader.score(conversations[:1])
             start = time.process_time()
-            grader.score(said[1:])
+            grader.score(conversations[1:])
             return time.process_time() - start
 
     return run
 
 
 def main() -> None:
-    said = talks(sys.argv[1] if len(sys.argv) > 1 else None)
-    without = [tuple(one for one in ASPECTS if one != left) for left in ASPECTS]
+    conversations = talks(sys.argv[1] if len(sys.argv) > 1 else None)
+    without = [tuple(names for names in ASPECTS if names != left) for left in ASPECTS]
     bare, whole, *rest = best(
-        raw(said[1:]), ours(ASPECTS, said), *(ours(one, said) for one in without)
+        raw(conversations[1:]),
+        ours(ASPECTS, conversations),
+        *(ours(names, conversations) for names in without),
     )
-    turns = (len(said) - 1) * TURNS
+    turns = (len(conversations) - 1) * TURNS
     print(f"raw engine          {turns / bare:7.0f} turns/s of processor time   ({machine()})")
     print(f"all aspects         {turns / whole:7.0f} turns/s, {bare / whole:.2f} of the raw engine")
     for left, took in zip(ASPECTS, rest, strict=True):

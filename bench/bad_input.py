@@ -71,13 +71,13 @@ def run(words: list[str]) -> str | None:
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    said = done.stderr.decode("utf-8", "replace")
-    if done.returncode not in (0, 2, 4) or "a fault of grice" in said:
-        return f"exit status {done.returncode}: {said[-300:]!r}"
-    if " failed, the first: " in said:
-        return f"failed scores: {said[-300:]!r}"
-    if len(said) > LONGEST:
-        return f"{len(said):,} characters of messages"
+    messages = done.stderr.decode("utf-8", "replace")
+    if done.returncode not in (0, 2, 4) or "a fault of grice" in messages:
+        return f"exit status {done.returncode}: {messages[-300:]!r}"
+    if " failed, the first: " in messages:
+        return f"failed scores: {messages[-300:]!r}"
+    if len(messages) > LONGEST:
+        return f"{len(messages):,} characters of messages"
     return f"{seconds:.0f} s" if seconds > SLOWEST else None
 
 

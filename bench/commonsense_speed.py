@@ -86,8 +86,10 @@ def ours(count: int, scorer: str, knowledge: str, mode: Mode) -> Measured:
     began, spent = time.perf_counter(), time.process_time()
     scores = [score for group in loaded.score(talk[50:]) for score in group]
     seconds, processor = time.perf_counter() - began, time.process_time() - spent
-    found = [one for score in scores for one in score.evidence if isinstance(one, TripleEvidence)]
-    return Measured(len(scores), seconds, processor, peak(), len(found) / len(scores))
+    triples = [
+        piece for score in scores for piece in score.evidence if isinstance(piece, TripleEvidence)
+    ]
+    return Measured(len(scores), seconds, processor, peak(), len(triples) / len(scores))
 
 
 def replies(count: int) -> list[tuple[str, str]]:
@@ -196,8 +198,8 @@ def main() -> None:
                 flush=True,
             )
     if arguments.json:
-        for one in shown:
-            print(json.dumps(msgspec.structs.asdict(one)))
+        for figure in shown:
+            print(json.dumps(msgspec.structs.asdict(figure)))
 
 
 if __name__ == "__main__":

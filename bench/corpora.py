@@ -45,24 +45,26 @@ def conversations(root: Path, *, statements: bool = False) -> Iterator[Conversat
     seen: set[bytes] = set()
     for path in sorted(path for path in root.rglob("*") if path.is_file() and path.suffix != ".md"):
         name = path.relative_to(root).as_posix()
-        found = _read(path)
-        if found is None:
-            found = _joined(_cells(path)) if statements else ()
-        for one in found:
-            fresh = tuple(i for i, turn in enumerate(one.turns) if _is_new(turn.text, seen))
+        conversations_here = _read(path)
+        if conversations_here is None:
+            conversations_here = _joined(_cells(path)) if statements else ()
+        for conversation in conversations_here:
+            fresh = tuple(
+                i for i, turn in enumerate(conversation.turns) if _is_new(turn.text, seen)
+            )
             if fresh:
-                yield replace(one, id=f"{name}#{one.id}", targets=fresh, meta={})
+                yield replace(conversation, id=f"{name}#{conversation.id}", targets=fresh, meta={})
 
 
-def shuffled(one: Conversation, seed: int) -> Conversation:
+def shuffled(conversation: Conversation, seed: int) -> Conversation:
     """Return the conversation with the words of each turn in random order."""
-    rng = random.Random(f"{seed} {one.id}")
+    rng = random.Random(f"{seed} {conversation.id}")
     turns = []
-    for turn in one.turns:
+    for turn in conversation.turns:
         words = turn.text.split()
         rng.shuffle(words)
         turns.append(replace(turn, text=" ".join(words)))
-    return replace(one, turns=tuple(turns))
+    return replace(conversation, turns=tuple(turns))
 
 
 def _is_new(text: str, seen: set[bytes]) -> bool:
@@ -81,7 +83,7 @@ def _read(path: Path) -> Iterable[Conversation] | None:
         return None
     if first is None:
         return None
-    return (one for one in read(path) if isinstance(one, Conversation))
+    return (record for record in read(path) if isinstance(record, Conversation))
 
 
 def _cells(path: Path) -> Iterator[str]:
@@ -106,13 +108,13 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _joined(texts: Iterable[str]) -> Iterator[Conversation]:
-    said: list[Turn] = []
+    turns: list[Turn] = []
     number = 0
     for text in texts:
-        said.append(Turn("AB"[len(said) % 2], text))
-        if len(said) == TOGETHER:
-            yield Conversation(str(number), tuple(said))
+        turns.append(Turn("AB"[len(turns) % 2], text))
+        if len(turns) == TOGETHER:
+            yield Conversation(str(number), tuple(turns))
             number += 1
-            said = []
-    if said:
-        yield Conversation(str(number), tuple(said))
+            turns = []
+    if turns:
+        yield Conversation(str(number), tuple(turns))

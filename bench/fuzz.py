@@ -33,9 +33,9 @@ MOST_SECONDS = 5.0
 
 def samples() -> list[tuple[str, bytes]]:
     """Return name and bytes of an example of each format, and of the shipped example files."""
-    found = [(f"{form.name}.txt", form.example.encode()) for form in FORMATS.values()]
+    seeds = [(f"{form.name}.txt", form.example.encode()) for form in FORMATS.values()]
     files = sorted((ROOT / "examples").glob("*.*"))
-    return found + [(path.name, path.read_bytes()[:20_000]) for path in files]
+    return seeds + [(path.name, path.read_bytes()[:20_000]) for path in files]
 
 
 def damaged(data: bytes, other: bytes, rng: random.Random) -> bytes:
@@ -77,9 +77,9 @@ def main() -> int:
             path.write_bytes(damaged(data, rng.choice(known)[1], rng))
             start = time.monotonic()
             try:
-                for one in read(path):
+                for record in read(path):
                     outcomes[
-                        "broken records" if isinstance(one, RecordError) else "conversations"
+                        "broken records" if isinstance(record, RecordError) else "conversations"
                     ] += 1
             except GriceError:
                 outcomes["files refused"] += 1

@@ -86,8 +86,8 @@ class Reader:
         exchange = Exchange((before,), text)
         self._patterns.extract([exchange])
         self._check(before, text, self._cues.extract([exchange], least=0.0)[0].triples)
-        [(found, _)] = mentions_in([exchange], self._tagger, KINDS)
-        for number, pair in enumerate(candidates(found, KINDS)):
+        [(mentions, _)] = mentions_in([exchange], self._tagger, KINDS)
+        for number, pair in enumerate(candidates(mentions, KINDS)):
             relation = RELATIONS[number % len(RELATIONS)]
             head, tail = worded(pair, relation)
             plain_event(head), as_fragment(tail, SCHEMA[relation])
@@ -101,8 +101,8 @@ class Reader:
 
 def texts(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield each text with the one before it."""
-    for one in corpora.conversations(corpora.folder(arguments.data), statements=True):
-        talk = corpora.shuffled(one, arguments.seed) if arguments.shuffle else one
+    for conversation in corpora.conversations(corpora.folder(arguments.data), statements=True):
+        talk = corpora.shuffled(conversation, arguments.seed) if arguments.shuffle else conversation
         for place in talk.targets or ():
             yield talk.turns[place - 1].text if place else "", talk.turns[place].text
 

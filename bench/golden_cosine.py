@@ -126,15 +126,15 @@ def columns(rated: Rated, encoder: Encoder) -> Iterator[tuple[str, list[float | 
     """Yield the golden name of each cosine of a set, and its value of each item."""
     talks = [item.conversation for item in rated.items]
     if rated.set.level == "turn":
-        found = cosine_last_turn.function([_reply(one) for one in talks], encoder=encoder)
-        yield "cosine_last_turn", _values(found)
-        yield "max_cosine_reference", [_to_references(one, encoder) for one in talks]
+        judgements = cosine_last_turn.function([_reply(talk) for talk in talks], encoder=encoder)
+        yield "cosine_last_turn", _values(judgements)
+        yield "max_cosine_reference", [_to_references(talk, encoder) for talk in talks]
         return
-    found = mean_adjacent_cosine.function(talks, encoder=encoder)
-    yield "mean_adjacent_cosine", _values(found)
-    found = mean_cosine_to_user.function(talks, encoder=encoder)
-    yield "mean_cosine_system_to_previous_user", _values(found)
-    yield "mean_max_cosine_to_earlier_system_turn", [_to_earlier(one, encoder) for one in talks]
+    judgements = mean_adjacent_cosine.function(talks, encoder=encoder)
+    yield "mean_adjacent_cosine", _values(judgements)
+    judgements = mean_cosine_to_user.function(talks, encoder=encoder)
+    yield "mean_cosine_system_to_previous_user", _values(judgements)
+    yield "mean_max_cosine_to_earlier_system_turn", [_to_earlier(talk, encoder) for talk in talks]
 
 
 def _to_references(talk: Conversation, encoder: Encoder) -> float | None:
@@ -147,12 +147,12 @@ def _to_references(talk: Conversation, encoder: Encoder) -> float | None:
 
 def _to_earlier(talk: Conversation, encoder: Encoder) -> float | None:
     """Return how much the system repeats itself; None if it speaks less than twice."""
-    said = [turn.text for turn in talk.turns if turn.speaker == "system"]
-    if len(said) < 2:
+    texts = [turn.text for turn in talk.turns if turn.speaker == "system"]
+    if len(texts) < 2:
         return None
-    vectors = encoder.encode(said)
+    vectors = encoder.encode(texts)
     cosines = vectors @ vectors.T
-    return float(np.mean([cosines[i, :i].max() for i in range(1, len(said))]))
+    return float(np.mean([cosines[i, :i].max() for i in range(1, len(texts))]))
 
 
 def _reply(talk: Conversation) -> Response:
@@ -161,8 +161,10 @@ def _reply(talk: Conversation) -> Response:
     return Response(talk.id, len(before), reply.text, reply.speaker, tuple(before), seen)
 
 
-def _values(found: Sequence[Judgement]) -> list[float | None]:
-    return [None if one.status == "abstained" else one.value for one in found]
+def _values(judgements: Sequence[Judgement]) -> list[float | None]:
+    return [
+        None if judgement.status == "abstained" else judgement.value for judgement in judgements
+    ]
 
 
 def figures(rated: Rated, golden: Golden, encoder: Encoder) -> Iterator[Figure]:
@@ -174,8 +176,8 @@ def figures(rated: Rated, golden: Golden, encoder: Encoder) -> Iterator[Figure]:
                 if expected is not None:
                     human = rated.human(aspect)
                     ours = _coefficient(values, human, kind)
-                    found = Figure(aspect, feature, kind, expected, ours, ours, ours)
-                    yield found if found.same else _explained(found, values, human)
+                    figure = Figure(aspect, feature, kind, expected, ours, ours, ours)
+                    yield figure if figure.same else _explained(figure, values, human)
 
 
 def _coefficient(
@@ -189,12 +191,12 @@ def _explained(
 ) -> Figure:
     """Return the figure with the least and greatest coefficient that rounding of cosines gives."""
     draws = np.random.default_rng(0)
-    found = []
+    coefficients = []
     for _ in range(DRAWS):
         noise = draws.uniform(-NOISE, NOISE, len(values))
         moved = [None if a is None else a + b for a, b in zip(values, noise, strict=True)]
-        found.append(_coefficient(moved, human, figure.kind))
-    return figure._replace(low=min(found), high=max(found))
+        coefficients.append(_coefficient(moved, human, figure.kind))
+    return figure._replace(low=min(coefficients), high=max(coefficients))
 
 
 def main() -> int:
@@ -214,8 +216,8 @@ def main() -> int:
             for figure in figures(rated, golden[name], encoder):
                 done.append(figure)
                 print(f"{name} {figure}", flush=True)
-    same = sum(one.same for one in done)
-    unexplained = sum(not one.explained for one in done)
+    same = sum(figure.same for figure in done)
+    unexplained = sum(not figure.explained for figure in done)
     print(f"{len(done)} figures: {same} same to four decimals, {len(done) - same - unexplained} "
           f"differ as rounding does, {unexplained} unexplained")  # fmt: skip
     return 1 if unexplained else 0

@@ -140,8 +140,11 @@ def write_inputs(folder: Path) -> None:
     shutil.copytree(ROOT / "examples", folder / "examples")
     graphs = (ROOT / "docs" / "conversations.amr").read_text("utf-8")
     (folder / "graphs.amr").write_text(graphs, "utf-8")
-    said = re.findall(r"^# ::snt (.*)", graphs, re.MULTILINE)
-    lines("graphs.jsonl", [{"id": "amr", "turns": said[:8]}, {"id": "amr2", "turns": said[8:]}])
+    sentences = re.findall(r"^# ::snt (.*)", graphs, re.MULTILINE)
+    lines(
+        "graphs.jsonl",
+        [{"id": "amr", "turns": sentences[:8]}, {"id": "amr2", "turns": sentences[8:]}],
+    )
     lines("talks.jsonl", TALKS)
     lines("few.jsonl", [TALKS[0], TALKS[1], TALKS[6]])
     lines("samples.jsonl", GRAPHS)  # type: ignore[arg-type]

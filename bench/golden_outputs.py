@@ -130,14 +130,14 @@ def run_group(out: Path, name: str, some: list[Case]) -> str:
         if name.startswith(PUBLISHED):
             (folder / "data").symlink_to(Path(os.environ["GRICE_DATA"]).resolve())
         given = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-        for one in some:
-            done = run(one.words, folder, one.stdin)
-            if one.stdout:
-                (folder / one.stdout).write_text(done.stdout, "utf-8")
-            said = {"command": shlex.join(one.words), "status": str(done.returncode),
+        for case in some:
+            done = run(case.words, folder, case.stdin)
+            if case.stdout:
+                (folder / case.stdout).write_text(done.stdout, "utf-8")
+            parts = {"command": shlex.join(case.words), "status": str(done.returncode),
                     "stdout": done.stdout, "stderr": done.stderr}  # fmt: skip
-            for part, text in said.items():
-                keep(out / name / one.name / part, text.encode("utf-8", "surrogateescape"), place)
+            for part, text in parts.items():
+                keep(out / name / case.name / part, text.encode("utf-8", "surrogateescape"), place)
         for path in sorted(folder.rglob("*")):
             inside = path.relative_to(folder)
             made = path.is_file() and given.get(path) != path.stat().st_mtime_ns
@@ -169,7 +169,7 @@ def renamed(content: bytes, renames: Mapping[str, str]) -> bytes:
     except UnicodeDecodeError:
         return content
     words = "|".join(as_word(before) for before in renames)
-    return re.sub(words, lambda found: renames[found[0]], text).encode("utf-8")
+    return re.sub(words, lambda match: renames[match[0]], text).encode("utf-8")
 
 
 def as_word(name: str) -> str:

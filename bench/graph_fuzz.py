@@ -62,9 +62,9 @@ def hold(text: str, sample: Sample, *, repair: bool) -> list[str]:
         if rules == "paper" and reading.problems:
             assert "form" in verdict.broken
     if repair:
-        found = repair_graph(text, sample.belief, sample.argument)
-        if found.graph is not None:
-            assert check_graph(found.graph, sample.belief, sample.argument).ok
+        repaired = repair_graph(text, sample.belief, sample.argument)
+        if repaired.graph is not None:
+            assert check_graph(repaired.graph, sample.belief, sample.argument).ok
     return [problem.kind for problem in reading.problems]
 
 
@@ -85,11 +85,11 @@ def main() -> None:
         sample = draws.choice(samples)
         text = mutated(sample.graphs[0], draws)
         try:
-            found = hold(text, sample, repair=number % REPAIRED == 0)
+            problems = hold(text, sample, repair=number % REPAIRED == 0)
         except Exception as error:
             error.add_note(f"mutation {number} of seed {arguments.seed}: {text!r}")
             raise
-        kinds.update(set(found) or {"none"})
+        kinds.update(set(problems) or {"none"})
     took = time.process_time() - start
     print(f"{arguments.mutations:,} mutated graphs, no exception, in {took:.0f} s")
     print("graphs with a problem of each kind:", dict(kinds.most_common()))

@@ -30,9 +30,9 @@ def rows(path: Path) -> Iterator[dict[str, list[str]]]:
 
 
 def cases(folder: Path) -> dict[str, list[Case]]:
-    train = {one.id: one for one in read_samples(folder / "train.jsonl.gz")}
-    dev = {one.id: one for one in read_samples(folder / "dev.jsonl.gz")}
-    found: dict[str, list[Case]] = {
+    train = {sample.id: sample for sample in read_samples(folder / "train.jsonl.gz")}
+    dev = {sample.id: sample for sample in read_samples(folder / "dev.jsonl.gz")}
+    cases: dict[str, list[Case]] = {
         "refused graph versions": [
             (train[str(row["id"])], graph)
             for row in rows(folder / "train_rounds.jsonl.gz")
@@ -48,8 +48,8 @@ def cases(folder: Path) -> dict[str, list[Case]]:
     }
     for name in ("pred_maxmargin_dev", "pred_codex_dev"):
         predictions = read_predictions(folder / f"{name}.jsonl.gz")
-        found[name] = [(dev[one.id], one.graph) for one in predictions]
-    return found
+        cases[name] = [(dev[prediction.id], prediction.graph) for prediction in predictions]
+    return cases
 
 
 def report(name: str, graphs: list[Case], rules: RuleSet, most: int) -> None:
@@ -60,9 +60,9 @@ def report(name: str, graphs: list[Case], rules: RuleSet, most: int) -> None:
     ]
     tried = broken[:: max(1, len(broken) // most)][:most]
     start = time.process_time()
-    found = [repair_graph(g, one.belief, one.argument, rules=rules) for one, g in tried]
+    repairs = [repair_graph(g, sample.belief, sample.argument, rules=rules) for sample, g in tried]
     took = time.process_time() - start
-    edits = [len(one.edits) for one in found if one.graph is not None]
+    edits = [len(repair.edits) for repair in repairs if repair.graph is not None]
     shown = f"{statistics.mean(edits):.2f} edits each" if edits else "none"
     print(f"{name}, {rules} rules: {len(broken):,} of {len(graphs):,} broken, {len(tried)} tried, "
           f"{len(edits):,} made valid, {shown}, {1000 * took / max(1, len(tried)):.1f} ms each",

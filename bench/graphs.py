@@ -40,7 +40,7 @@ def cpu(work: Callable[[], object]) -> float:
 def ours(samples: dict[str, Sample], predictions: list[Prediction]) -> list[Values]:
     for cached in (overlap._bleu_tokens, overlap._bleu_ngrams, overlap._rouge_bigrams, stems, stem):
         cached.cache_clear()
-    return [score_sample(samples[one.id], one).values for one in predictions]
+    return [score_sample(samples[prediction.id], prediction).values for prediction in predictions]
 
 
 def digraph(text: str) -> networkx.DiGraph:
@@ -53,8 +53,8 @@ def digraph(text: str) -> networkx.DiGraph:
     return made
 
 
-def same(one: dict[str, str], other: dict[str, str]) -> bool:
-    return one["label"] == other["label"]
+def same(first: dict[str, str], second: dict[str, str]) -> bool:
+    return first["label"] == second["label"]
 
 
 def matched(likeness: list[list[float]]) -> float:
@@ -68,20 +68,20 @@ def matched(likeness: list[list[float]]) -> float:
 def reference(samples: dict[str, Sample], predictions: list[Prediction]) -> list[Values]:
     rouge = RougeScorer(["rouge2", "rougeL"], use_stemmer=True)
     smooth = SmoothingFunction().method0
-    found = []
-    for one in predictions:
-        sample = samples[one.id]
+    rows = []
+    for prediction in predictions:
+        sample = samples[prediction.id]
         # The gate costs either side the same, so that the ratio is of the metrics.
-        correct = check_graph(one.graph, sample.belief, sample.argument).ok
+        correct = check_graph(prediction.graph, sample.belief, sample.argument).ok
         values = {"ged": 1.0, "g_bleu": 0.0, "g_rouge_2": 0.0, "g_rouge_l": 0.0,
                   "g_rouge_2_released": 0.0}  # fmt: skip
-        found.append(values)
-        if one.stance != sample.stance or not correct:
+        rows.append(values)
+        if prediction.stance != sample.stance or not correct:
             continue
-        mine, gold = digraph(one.graph.lower()), digraph(sample.graphs[0].lower())
+        mine, gold = digraph(prediction.graph.lower()), digraph(sample.graphs[0].lower())
         edits = networkx.graph_edit_distance(mine, gold, node_match=same, edge_match=same)
         values["ged"] = edits / (len(gold) + gold.number_of_edges() + 17)
-        facts = [text.lower()[1:-1].split(")(") for text in (one.graph, sample.graphs[0])]
+        facts = [text.lower()[1:-1].split(")(") for text in (prediction.graph, sample.graphs[0])]
         tokens = [[fact.replace(";", " ;").split() for fact in side] for side in facts]
         values["g_bleu"] = matched([
             [sentence_bleu([other], fact, smoothing_function=smooth) for other in tokens[1]]
@@ -91,7 +91,7 @@ def reference(samples: dict[str, Sample], predictions: list[Prediction]) -> list
         for name, key, part in (("g_rouge_2", "rouge2", 2), ("g_rouge_l", "rougeL", 2),
                                 ("g_rouge_2_released", "rouge2", 0)):  # fmt: skip
             values[name] = matched([[pair[key][part] for pair in row] for row in scored])
-    return found
+    return rows
 
 
 def main() -> None:
@@ -100,21 +100,23 @@ def main() -> None:
     folder = data_folder(parser.parse_args().data)
     if folder is None:
         parser.error("name the folder of data sets by --data or GRICE_DATA")
-    samples = {one.id: one for one in read_samples(folder / "explagraphs" / "dev.jsonl.gz")}
+    samples = {
+        sample.id: sample for sample in read_samples(folder / "explagraphs" / "dev.jsonl.gz")
+    }
     predictions = read_predictions(folder / "explagraphs" / "pred_maxmargin_dev.jsonl.gz")
     mine = ours(samples, predictions)
     fast = min(cpu(lambda: ours(samples, predictions)) for _ in range(ROUNDS))
     peers: list[Values] = []
     slow = cpu(lambda: peers.extend(reference(samples, predictions)))
-    worst = max(abs(one[name] - other[name])
-                for one, other in zip(mine, peers, strict=True) for name in other)  # fmt: skip
+    worst = max(abs(own[name] - other[name])
+                for own, other in zip(mine, peers, strict=True) for name in other)  # fmt: skip
     print(f"{len(predictions)} graphs, all metrics: {fast:.3f} s; reference libraries {slow:.2f} s;"
           f" ratio {slow / fast:.0f}; largest difference {worst:.1e}")  # fmt: skip
     for rules in ("released", "paper"):
 
         def check(rules: str = rules) -> None:
-            for one in samples.values():
-                check_graph(one.graphs[0], one.belief, one.argument, rules=rules)  # type: ignore[arg-type]
+            for sample in samples.values():
+                check_graph(sample.graphs[0], sample.belief, sample.argument, rules=rules)  # type: ignore[arg-type]
 
         each = min(cpu(check) for _ in range(ROUNDS)) / len(samples)
         print(f"check of one graph, {rules} rules: {each * 1e6:.0f} µs")

@@ -90,9 +90,9 @@ def measure_scores(folder: Path) -> None:
     for name in ("the first time", "again", "after one triple was added"):
         if name.startswith("after"):
             run(["kb", "add", "PersonX eats", "xWant", "to sleep", "--to", "my.kb"], folder)
-        seconds, _, said = run([*words, f"{name.split()[0]}.jsonl"], folder)
+        seconds, _, output = run([*words, f"{name.split()[0]}.jsonl"], folder)
         show(f"score the examples {name}", seconds, "s of processor time")
-        show(f"score the examples {name}", int(said.split()[-1]), "texts read by the encoder")
+        show(f"score the examples {name}", int(output.split()[-1]), "texts read by the encoder")
 
 
 def main() -> None:

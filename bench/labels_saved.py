@@ -65,26 +65,26 @@ def trial(
     truth = float(ratings.mean())
     for _ in range(draws):
         rated = np.isin(np.arange(len(ratings)), rng.permutation(len(ratings))[:labels])
-        found = prediction_powered_mean(
+        estimate = prediction_powered_mean(
             ratings[rated],
             values[rated],
             values[~rated],
             groups=[*map(int, groups[rated])],
             unlabelled_groups=[*map(int, groups[~rated])],
         )
-        saved.append(found.worth - labels)
-        wide = found.labels_only.high - found.labels_only.low
-        shorter.append(1 - (found.mean.high - found.mean.low) / wide)
-        powered.append(found.mean.low <= truth <= found.mean.high)
-        alone.append(found.labels_only.low <= truth <= found.labels_only.high)
-    found = correlation(values, ratings, kind="pearson", groups=[*map(int, groups)])
+        saved.append(estimate.worth - labels)
+        wide = estimate.labels_only.high - estimate.labels_only.low
+        shorter.append(1 - (estimate.mean.high - estimate.mean.low) / wide)
+        powered.append(estimate.mean.low <= truth <= estimate.mean.high)
+        alone.append(estimate.labels_only.low <= truth <= estimate.labels_only.high)
+    pearson = correlation(values, ratings, kind="pearson", groups=[*map(int, groups)])
     average = mean(saved)
     tenths = quantiles(saved, n=10)
     return {
         "n": len(ratings),
         "contexts": int(groups.max()) + 1,
         "labels": labels,
-        "pearson": [round(one, 3) for one in (found.value, found.low, found.high)],
+        "pearson": [round(bound, 3) for bound in (pearson.value, pearson.low, pearson.high)],
         "labels_saved": round(average.value, 1),
         "middle_80_percent_of_draws": [round(tenths[0], 1), round(tenths[-1], 1)],
         "interval_shorter_by": round(fmean(shorter), 3),

@@ -35,7 +35,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     models = Models(mode="exact", workers=1, cache=None)
-    talks = [[turn.text for turn in one.turns] for one in grice.read(EXAMPLES / "chatbots.jsonl")]
+    talks = [[turn.text for turn in talk.turns] for talk in grice.read(EXAMPLES / "chatbots.jsonl")]
     pairs = [Pair(tuple(talk[max(0, i - 4) : i]), talk[i])
              for talk in talks for i in range(1, len(talk))][:REPLIES]  # fmt: skip
     shipped = rate(models.open("bundle:context-relevance"), pairs)  # type: ignore[arg-type]

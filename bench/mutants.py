@@ -64,8 +64,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     modules = [name.removeprefix("src/").removeprefix("grice/") for name in arguments.modules]
-    drawn = [one for module in modules or known_modules()
-             for one in sample(module, arguments.each, arguments.seed)]  # fmt: skip
+    drawn = [mutant for module in modules or known_modules()
+             for mutant in sample(module, arguments.each, arguments.seed)]  # fmt: skip
     # In another order, so that a run that is cut short has looked at every room.
     random.Random(arguments.seed).shuffle(drawn)
     end = time.monotonic() + 60 * arguments.minutes
@@ -73,13 +73,15 @@ def main() -> None:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(arguments.jobs):
             copies.put(copied(Path(folder, str(number))))
-        check_unchanged({one.module for one in drawn}, copies)
+        check_unchanged({mutant.module for mutant in drawn}, copies)
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            found = list(pool.map(lambda one: judged(one, copies, end), drawn))
-    verdicts = {name: [one for one, said in zip(drawn, found, strict=True) if said == name]
-                for name in ("killed", "survived", "not run")}  # fmt: skip
-    for one in sorted(verdicts["survived"]):
-        print(f"\ngrice/{one.module}:{one.line}\n  - {one.before}\n  + {one.after}")
+            outcomes = list(pool.map(lambda mutant: judged(mutant, copies, end), drawn))
+    verdicts = {
+        name: [mutant for mutant, outcome in zip(drawn, outcomes, strict=True) if outcome == name]
+        for name in ("killed", "survived", "not run")
+    }
+    for mutant in sorted(verdicts["survived"]):
+        print(f"\ngrice/{mutant.module}:{mutant.line}\n  - {mutant.before}\n  + {mutant.after}")
     print("\n" + ", ".join(f"{len(ones)} {name}" for name, ones in verdicts.items()))
 
 
@@ -147,7 +149,7 @@ def sample(module: str, count: int, seed: int) -> list[Mutant]:
     source = (PACKAGE / module).read_text("utf-8")
     every = places(source)
     drawn = random.Random(f"{seed} {module}").sample(every, min(count, len(every)))
-    return [changed(module, source, *one) for one in drawn]
+    return [changed(module, source, *place) for place in drawn]
 
 
 def places(source: str) -> list[tuple[int, int]]:
@@ -191,28 +193,30 @@ def _children(node: ast.AST) -> list[ast.AST]:
     skipped = {"annotation", "returns", "type_params"}
     if isinstance(node, ast.keyword) and node.arg == "strict":
         return []
-    found = []
+    children = []
     for name, value in ast.iter_fields(node):
         values = value if isinstance(value, list) else [value]
-        found += [one for one in values if isinstance(one, ast.AST) and name not in skipped]
-    return found
+        children += [
+            child for child in values if isinstance(child, ast.AST) and name not in skipped
+        ]
+    return children
 
 
 def _changes(node: ast.AST) -> list[Callable[[ast.AST], None]]:
     """Return what can be done to a node, in place."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
-            return [lambda one: one.ops.__setitem__(0, COMPARISONS[type(op)]())]
+            return [lambda target: target.ops.__setitem__(0, COMPARISONS[type(op)]())]
         case ast.Compare(ops=[_, _, *_]):
             return [_at(i, COMPARISONS[type(op)]) for i, op in enumerate(node.ops)]
         case ast.BinOp(op=op) if type(op) in OPERATORS:
-            return [lambda one: setattr(one, "op", OPERATORS[type(op)]())]
+            return [lambda target: setattr(target, "op", OPERATORS[type(op)]())]
         case ast.BoolOp(op=op):
             other = ast.Or if isinstance(op, ast.And) else ast.And
-            return [lambda one: setattr(one, "op", other())]
+            return [lambda target: setattr(target, "op", other())]
         case ast.Constant(value=bool() | int() | float() as value):
             new = not value if isinstance(value, bool) else value + 1
-            return [lambda one: setattr(one, "value", new)]
+            return [lambda target: setattr(target, "value", new)]
         case ast.If() | ast.While() | ast.IfExp():
             return [_turn_round]
         case (
@@ -227,7 +231,7 @@ def _changes(node: ast.AST) -> list[Callable[[ast.AST], None]]:
 
 
 def _at(place: int, kind: type[ast.cmpop]) -> Callable[[ast.AST], None]:
-    return lambda one: one.ops.__setitem__(place, kind())
+    return lambda target: target.ops.__setitem__(place, kind())
 
 
 def _turn_round(node: ast.AST) -> None:

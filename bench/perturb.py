@@ -20,16 +20,20 @@ from grice.records import Conversation
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    whole = [one for one in read(sys.argv[1]) if isinstance(one, Conversation)]
+    whole = [
+        conversation for conversation in read(sys.argv[1]) if isinstance(conversation, Conversation)
+    ]
     material = Material(whole)
-    turns = sum(len(one.turns) for one in whole) / len(whole)
+    turns = sum(len(conversation.turns) for conversation in whole) / len(whole)
     print(f"{len(whole)} conversations of {turns:.1f} turns")
     for kind in find_perturbations().values():
         if kind.level == "amr":
             continue
         perturb(whole[0], kind, material=material)  # tables are loaded
         began = time.process_time()
-        made = sum(perturb(one, kind, material=material) is not None for one in whole)
+        made = sum(
+            perturb(conversation, kind, material=material) is not None for conversation in whole
+        )
         took = time.process_time() - began
         print(f"{kind.level:9}{kind.name:22}{len(whole) / took:10,.0f} a CPU second, {made} broken")
 

@@ -71,23 +71,23 @@ print(json.dumps(sorted(name for name in sys.modules if name.partition(".")[0] =
 def imports() -> dict[str, set[str]]:
     """Return what each module imports, or lets be imported."""
     graph = grimp.build_graph("grice", exclude_type_checking_imports=True, cache_dir=None)
-    found = {
+    edges_of = {
         name: set(graph.find_modules_directly_imported_by(name)) for name in sorted(graph.modules)
     }
-    check_registries(found)
+    check_registries(edges_of)
     for registry, pattern in REGISTRIES.items():
-        found[registry] |= {name for name in found if re.fullmatch(pattern, name)}
-    for name in found:
-        found[name] |= handed_on(name, found)
+        edges_of[registry] |= {name for name in edges_of if re.fullmatch(pattern, name)}
+    for name in edges_of:
+        edges_of[name] |= handed_on(name, edges_of)
         # To import a module is to run the packages that it lies in.
         parent = name.rpartition(".")[0]
         if parent and parent != "grice":
-            found[name].add(parent)
+            edges_of[name].add(parent)
     # The commands are roots of their own.
-    found["grice.cli"] -= {name for name in found if name.startswith(f"{COMMANDS}.")}
+    edges_of["grice.cli"] -= {name for name in edges_of if name.startswith(f"{COMMANDS}.")}
     # Every model is opened by the same class; which kinds a run opens is a question of its command.
-    found["grice.runtime.registry"] |= {module_of(SCHEMES[name]) for name in SCHEMES}
-    return found
+    edges_of["grice.runtime.registry"] |= {module_of(SCHEMES[name]) for name in SCHEMES}
+    return edges_of
 
 
 def module_of(place: str) -> str:
@@ -98,13 +98,13 @@ def module_of(place: str) -> str:
 def scored_kinds() -> set[str]:
     """Return the modules of the kinds that metrics open by default or by a documented option."""
     metrics = find_metrics().metrics.values()
-    references = {one for metric in metrics for one in metric.models.values()}
+    references = {reference for metric in metrics for reference in metric.models.values()}
     flags = [metric.flag(name) for metric in metrics for name in metric.models]
     named = re.compile(rf"(?:{'|'.join(map(re.escape, flags))})[ =](bundle:[\w-]+)")
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         references.update(named.findall(page.read_text("utf-8")))
     with Models(mode="fast", workers=1, cache=None) as models:
-        parts = {part for one in references for part in models.dependencies(one)}
+        parts = {part for reference in references for part in models.dependencies(reference)}
         return {module_of(KINDS[models.bundle(part).card.kind]) for part in parts}
 
 
@@ -125,7 +125,7 @@ def handed_on(name: str, modules: Mapping[str, object]) -> set[str]:
         table = getattr(import_module(node.module), "_HOMES", {})
         for alias in node.names:
             home = str(table.get(alias.name, ""))
-            homes |= {one for one in (home, f"{node.module}.{home}") if one in modules}
+            homes |= {name for name in (home, f"{node.module}.{home}") if name in modules}
     return homes
 
 
@@ -163,10 +163,10 @@ def classes(edges: Mapping[str, set[str]]) -> dict[str, str]:
         "commands": {*commands, *OTHER_DOORS, *map(module_of, KINDS.values())},
         "research": used_by_research(edges),
     }
-    found = dict.fromkeys(edges, "nothing")
+    way_to = dict.fromkeys(edges, "nothing")
     for way in reversed(ways):
-        found |= dict.fromkeys(reached(ways[way], edges), way)
-    return found
+        way_to |= dict.fromkeys(reached(ways[way], edges), way)
+    return way_to
 
 
 def used_by_research(modules: Iterable[str]) -> set[str]:
@@ -220,10 +220,10 @@ def texts_outside() -> Iterator[tuple[str, list[str]]]:
         yield part, [file.read_text("utf-8") for file in files if file != Path(__file__)]
 
 
-def table(found: Mapping[str, str], memory: set[str]) -> list[dict[str, str | int]]:
+def table(ways: Mapping[str, str], memory: set[str]) -> list[dict[str, str | int]]:
     """Return a row per room and one of all."""
     sums: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(COLUMNS, 0))
-    for name, way in found.items():
+    for name, way in ways.items():
         for room in (room_of(name), "all"):
             size = lines_of(name)
             sums[room]["files"] += 1
@@ -242,12 +242,12 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
     parser.add_argument("--list", action="store_true", help="the modules of each class as well")
     arguments = parser.parse_args()
-    found, memory, outside = classes(imports()), loaded(), dict(texts_outside())
-    rows = table(found, memory)
+    ways, memory, outside = classes(imports()), loaded(), dict(texts_outside())
+    rows = table(ways, memory)
     modules = [
         {"module": name, "class": way, "lines": lines_of(name), "loaded": name in memory,
          **({"named in": users_of(name, outside)} if way == "nothing" else {})}
-        for name, way in sorted(found.items())
+        for name, way in sorted(ways.items())
     ]  # fmt: skip
     if arguments.json:
         print(json.dumps({"rooms": rows, "modules": modules}, indent=1))
@@ -256,12 +256,12 @@ def main() -> None:
     for row in rows:
         print(f"{row['room']:12}" + "".join(f"{row[column]:>10,}" for column in COLUMNS))
     for way in CLASSES:
-        some = [one for one in modules if one["class"] == way and one["lines"]]
+        some = [row for row in modules if row["class"] == way and row["lines"]]
         if way in ("research", "nothing") or arguments.list:
-            print(f"\n{way} ({sum(one['lines'] for one in some):,} lines)")
-            for one in some:
-                named = f"  named in {', '.join(one['named in'])}" if one.get("named in") else ""
-                print(f"  {one['lines']:>5} {one['module']}{named}")
+            print(f"\n{way} ({sum(row['lines'] for row in some):,} lines)")
+            for row in some:
+                named = f"  named in {', '.join(row['named in'])}" if row.get("named in") else ""
+                print(f"  {row['lines']:>5} {row['module']}{named}")
 
 
 if __name__ == "__main__":

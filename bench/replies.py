@@ -28,8 +28,8 @@ def talks() -> list[Conversation]:
 
 
 def main() -> None:
-    said = talks()
-    bare, both = best(raw(said[1:]), ours(METRICS, said))
+    conversations = talks()
+    bare, both = best(raw(conversations[1:]), ours(METRICS, conversations))
     replies = (TALKS - 1) * (TURNS - 1)
     turns = (TALKS - 1) * TURNS
     print(f"raw engine         {turns / bare:7.0f} turns/s of processor time")

@@ -68,8 +68,8 @@ def conversations(turns: int, distinct: int, seed: int = 0) -> Iterator[str]:
     pool = texts(distinct, seed)
     rng = random.Random(seed)
     for i in range(turns // 20):
-        said = [{"speaker": "AB"[j % 2], "text": rng.choice(pool)} for j in range(20)]
-        yield json.dumps({"id": str(i), "turns": said})
+        drawn = [{"speaker": "AB"[j % 2], "text": rng.choice(pool)} for j in range(20)]
+        yield json.dumps({"id": str(i), "turns": drawn})
 
 
 def best(*runs: Callable[[], float]) -> list[float]:
@@ -201,14 +201,14 @@ def peers(model: Path) -> Iterator[Figure]:
         mask = read["attention_mask"].unsqueeze(-1)
         return torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1))
 
-    one, batched, our = best(
+    single, batched, our = best(
         lambda: timed(lambda: [embed([text]) for text in sample]),
         lambda: timed(lambda: [embed(sample[i : i + 32]) for i in range(0, len(sample), 32)]),
         lambda: timed(lambda: ours.encode(sample)),
     )
     count = len(sample)
     yield figure(
-        "encoding against transformers, one at a time", count / our, "texts/cpu-s", count / one
+        "encoding against transformers, one at a time", count / our, "texts/cpu-s", count / single
     )
     yield figure(
         "encoding against transformers, batches of 32", count / our, "texts/cpu-s", count / batched
@@ -223,9 +223,9 @@ def main() -> None:
     figures = [*encoding(), *start_up(), *memory(arguments.turns)]
     if arguments.peer:
         figures += peers(arguments.peer)
-    for one in figures:
-        ratio = f"  ratio {one.ratio:.2f}" if one.ratio else ""
-        print(f"{one.name:55} {one.value:10.3f} {one.unit}{ratio}")
+    for figure in figures:
+        ratio = f"  ratio {figure.ratio:.2f}" if figure.ratio else ""
+        print(f"{figure.name:55} {figure.value:10.3f} {figure.unit}{ratio}")
     (HERE / "results.json").write_bytes(msgspec.json.format(msgspec.json.encode(figures)) + b"\n")
 
 

@@ -77,12 +77,12 @@ def main() -> None:
     chosen = set(map(int, some))
     for probes in arguments.probes:
         start, cpu = time.perf_counter(), time.process_time()
-        found = {(i, j) for i, j, _ in alike_nearby(rows, probes=probes)}
+        near = {(i, j) for i, j, _ in alike_nearby(rows, probes=probes)}
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-        mine = {pair for pair in found if pair[0] in chosen or pair[1] in chosen}
+        mine = {pair for pair in near if pair[0] in chosen or pair[1] in chosen}
         recall = len(mine & truth) / max(1, len(truth))
         print(f"probes {probes}: {seconds:.1f} s ({cpu:.1f} s of processor time, {every / cpu:.1f} "
-              f"times less than all pairs), {len(found):,} pairs, recall {recall:.4f}, peak memory "
+              f"times less than all pairs), {len(near):,} pairs, recall {recall:.4f}, peak memory "
               f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB",
               flush=True)  # fmt: skip
     small = rows[:10_000]

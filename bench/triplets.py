@@ -34,19 +34,25 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     source = options.data / "topical_chat" / "test_freq.jsonl.gz"
-    records = (one for one in read(str(source)) if isinstance(one, Conversation))
-    talk = [one for _, one in zip(range(options.conversations + WARM), records, strict=False)]
+    records = (
+        conversation for conversation in read(str(source)) if isinstance(conversation, Conversation)
+    )
+    talk = [
+        conversation
+        for _, conversation in zip(range(options.conversations + WARM), records, strict=False)
+    ]
     workers = default_workers()
     models = Models(mode="exact", workers=workers, cache=None)
     heads = cast("TripletModels", models.open("bundle:triplets"))
-    for one in talk[:WARM]:
-        find_links(one, heads)
+    for conversation in talk[:WARM]:
+        find_links(conversation, heads)
     began, spent = time.perf_counter(), time.process_time()
-    links = sum(len(find_links(one, heads)) for one in talk[WARM:])
+    links = sum(len(find_links(conversation, heads)) for conversation in talk[WARM:])
     seconds, spent = time.perf_counter() - began, time.process_time() - spent
     n = len(talk) - WARM
     figures = {
-        "conversations": n, "turns": sum(len(one.turns) for one in talk[WARM:]) / n,
+        "conversations": n,
+        "turns": sum(len(conversation.turns) for conversation in talk[WARM:]) / n,
         "links": links / n, "conversations_per_second": n / seconds,
         "conversations_per_processor_second": n / spent, "workers": workers,
     }  # fmt: skip
