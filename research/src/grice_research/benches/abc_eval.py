@@ -17,7 +17,7 @@ import numpy as np
 from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn, TurnEvidence
-from grice.stats.roc import roc_areas
+from grice_research.roc import roc_areas
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
