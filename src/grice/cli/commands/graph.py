@@ -200,7 +200,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     from grice.cli.output import print_or_write
     from grice.cli.terminal import warn
     from grice.graphs.files import samples_to_explain
-    from grice.graphs.generate import generate_graphs
+    from grice.graphs.generator import generate_graphs
     from grice.records import to_json
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
