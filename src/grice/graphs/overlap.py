@@ -13,14 +13,13 @@ from grice.text.overlap import (
     Counts,
     common_length,
     count_ngrams,
-    rouge_2,
     shared,
     stem_bigrams,
     stems,
 )
 from grice.text.tokens import BLEU_TOKENS
 
-__all__ = ["bleu", "rouge_2", "rouge_2_precision", "rouge_l"]
+__all__ = ["bleu", "rouge_2_precision", "rouge_l"]
 
 ORDERS = 4
 
