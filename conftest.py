@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import made_sets
+from grice.evaluation.datasets import Rated, known_sets, load_rated
 from grice.records import Conversation, Turn
+from grice.runtime.bundle import shipped_bundles
 
 settings.register_profile("grice", derandomize=True, deadline=None)
 settings.load_profile("grice")
@@ -37,6 +41,30 @@ def golden(data_folder: Path) -> Callable[[str], Any]:
         return json.loads(path.read_text("utf-8"))
 
     return read
+
+
+@pytest.fixture(scope="session")
+def cider_folder(data_folder: Path) -> Path:
+    """The released files of CIDER."""
+    folder = data_folder / "cider"
+    if not folder.is_dir():
+        pytest.skip("GRICE_DATA holds no cider")
+    return folder
+
+
+@pytest.fixture
+def rated_turns(tmp_path: Path) -> Rated:
+    """A small made set of rated turns, which lies in the test's folder."""
+    made_sets.fed_turn(tmp_path)
+    return load_rated(known_sets()["fed_turn"], tmp_path)
+
+
+@pytest.fixture
+def own_relevance(tmp_path: Path) -> Path:
+    """A relevance bundle of one's own, whose training texts a test records."""
+    folder = tmp_path / "made"
+    shutil.copytree(shipped_bundles()["relevance"], folder)
+    return folder
 
 
 @pytest.fixture(autouse=True)

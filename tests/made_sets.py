@@ -6,6 +6,10 @@ import gzip
 import json
 import random
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grice.evaluation.datasets import Rated
 
 WORDS = [
     "tea",
@@ -82,3 +86,9 @@ def write(path: Path, lines: list[dict]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
     return path
+
+
+def long_replies(rated: Rated) -> list[str]:
+    """Return the replies of a set that are long enough to be compared with training texts."""
+    replies = [item.conversation.turns[-1].text for item in rated.items]
+    return list(dict.fromkeys(reply for reply in replies if len(reply.split()) >= 5))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from grice.triplets.files import read_items
+from grice.triplets.files import read_dialogues
+from grice_research.triplets.task_files import read_items
 
 
 @pytest.fixture(scope="session")
-def cider_folder(data_folder):
-    folder = data_folder / "cider"
-    if not folder.is_dir():
-        pytest.skip("GRICE_DATA holds no cider")
-    return folder
+def dialogues(cider_folder):
+    return read_dialogues(cider_folder / "dialogues.jsonl.gz").dialogues
 
 
 @pytest.fixture(scope="session")

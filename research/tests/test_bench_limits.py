@@ -14,12 +14,12 @@ from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
 from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
-from grice.stats.roc import roc_areas
 from grice_research.benches import abc_eval, trivial_baselines
 from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.limits import limits_of
 from grice_research.published import load_bench
+from grice_research.roc import roc_areas
 from grice_research.rows import find_task
 from grice_research.runs import Run
 

@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-
-import pytest
-
 import made_sets
-from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.trained import record_texts
-from grice.runtime.bundle import shipped_bundles
 from grice.scoring import load
 from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.published import Bench, Table
 
 
-@pytest.fixture
-def rated(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    return load_rated(known_sets()["fed_turn"], tmp_path)
-
-
-@pytest.fixture
-def made(tmp_path):
-    """A relevance bundle of one's own, whose training texts a test records."""
-    folder = tmp_path / "made"
-    shutil.copytree(shipped_bundles()["relevance"], folder)
-    return folder
-
-
-def long_replies(rated):
-    replies = [item.conversation.turns[-1].text for item in rated.items]
-    return list(dict.fromkeys(reply for reply in replies if len(reply.split()) >= 5))
-
-
-def test_a_bench_says_so_beside_its_figure(rated, made, tmp_path, monkeypatch):
-    record_texts(made, long_replies(rated))
-    monkeypatch.setattr("grice.evaluation.trained.shipped_bundles", lambda: {"relevance": made})
+def test_a_bench_says_so_beside_its_figure(rated_turns, own_relevance, tmp_path, monkeypatch):
+    record_texts(own_relevance, made_sets.long_replies(rated_turns))
+    monkeypatch.setattr(
+        "grice.evaluation.trained.shipped_bundles", lambda: {"relevance": own_relevance}
+    )
 
     def loaded(names):
         grader = load(*names)

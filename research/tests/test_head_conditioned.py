@@ -8,17 +8,17 @@ from grice.errors import BundleError, InputError
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
 from grice.runtime.embedded import Hidden
-from grice.triplets.files import Negative
 from grice.triplets.heads import LinkHead, LinkHeads, Sides
 from grice.triplets.models import TripletModels
 from grice.triplets.reading import read_texts
-from grice.triplets.records import Dialogue, Item
+from grice.triplets.records import Dialogue
 from grice.triplets.structure import STRUCTURE, layout_of, locate, structure
 from grice_research.triplets.answers import BINS, LONGEST, distance_bins, question
 from grice_research.triplets.cider import Cider
 from grice_research.triplets.ensemble import HeadConditionedEnsemble
 from grice_research.triplets.head_conditioned import NO_OVERLAP, HeadConditionedLayer
 from grice_research.triplets.models import TaskModels
+from grice_research.triplets.task_files import Item, Negative
 from grice_research.triplets.tasks import answer_tasks, rerank_spans
 
 SIZE, WIDE, WIDTH, HIDDEN, READER, RANK = 24, 48, 6, 10, 8, 4

@@ -11,7 +11,12 @@ from grice.runtime.protocols import Generated
 from grice.situated.examples import training_pairs
 from grice.situated.records import Entity, Sample
 from grice.situated.scores import score_outputs
-from grice_research.situated.writing import choose_checkpoint, mean_rouge_2, write_pairs
+from grice_research.situated.writing import (
+    choose_checkpoint,
+    mean_rouge_2,
+    shown_prompt,
+    write_pairs,
+)
 
 
 @pytest.fixture
@@ -24,6 +29,12 @@ def july():
         "July is summer in China. July is winter in Australia.",
         ("a", "b"),
     )
+
+
+def test_a_few_shot_prompt_ends_with_the_keywords(july):
+    shown = shown_prompt(["snow", "Chile"], [july])
+    assert shown.endswith("Keywords: snow, Chile\nSentences:")
+    assert july.reference in shown
 
 
 class Echo:

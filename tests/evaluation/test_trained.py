@@ -4,52 +4,32 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 
 import pytest
 
 import made_sets
 from grice.cli import main
 from grice.errors import BundleError
-from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.datasets import load_rated
 from grice.evaluation.trained import Guard, Model, models_named, record_selection, record_texts
-from grice.runtime.bundle import open_bundle, shipped_bundles
+from grice.runtime.bundle import open_bundle
 
 ELSEWHERE = [f"We counted {i} birds over the lake today." for i in range(300)]
 
 
-@pytest.fixture
-def rated(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    return load_rated(known_sets()["fed_turn"], tmp_path)
-
-
-@pytest.fixture
-def made(tmp_path):
-    """A relevance bundle of one's own, whose training texts a test records."""
-    folder = tmp_path / "made"
-    shutil.copytree(shipped_bundles()["relevance"], folder)
-    return folder
-
-
-def long_replies(rated):
-    replies = [item.conversation.turns[-1].text for item in rated.items]
-    return list(dict.fromkeys(reply for reply in replies if len(reply.split()) >= 5))
-
-
-def judged(tmp_path, made, capsys, *more):
+def judged(tmp_path, own_relevance, capsys, *more):
     words = ["meta-eval", "relevance", "--on", "fed_turn", "--data", str(tmp_path), "--no-cache"]
-    assert main([*words, "--relevance-model", f"file:{made}", *more]) == 0
+    assert main([*words, "--relevance-model", f"file:{own_relevance}", *more]) == 0
     return capsys.readouterr().out
 
 
 def test_a_bundle_trained_on_a_third_of_the_replies_is_marked_with_that_share(
-    rated, made, tmp_path, capsys
+    rated_turns, own_relevance, tmp_path, capsys
 ):
-    replies = long_replies(rated)
-    record_texts(made, [text.upper() for text in replies[::3]] + ELSEWHERE)
+    replies = made_sets.long_replies(rated_turns)
+    record_texts(own_relevance, [text.upper() for text in replies[::3]] + ELSEWHERE)
     table = tmp_path / "table.csv"
-    (block,) = json.loads(judged(tmp_path, made, capsys, "--json", "--csv", str(table)))
+    (block,) = json.loads(judged(tmp_path, own_relevance, capsys, "--json", "--csv", str(table)))
     rows = {row["metric"]: row for row in block["rows"]}
     ours = {one["model"]: one for one in rows["relevance"]["trained"]}
     found = ours["relevance"]["overlap"]
@@ -69,11 +49,13 @@ def test_a_bundle_trained_on_a_third_of_the_replies_is_marked_with_that_share(
     assert lines["log_length"] == ""
 
 
-def test_the_tables_show_the_mark_and_say_what_it_means(rated, made, tmp_path, capsys, monkeypatch):
+def test_the_tables_show_the_mark_and_say_what_it_means(
+    rated_turns, own_relevance, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setenv("COLUMNS", "80")
-    record_texts(made, long_replies(rated))
+    record_texts(own_relevance, made_sets.long_replies(rated_turns))
     page, paper = tmp_path / "page.html", tmp_path / "table.tex"
-    out = judged(tmp_path, made, capsys, "--html", str(page), "--latex", str(paper))
+    out = judged(tmp_path, own_relevance, capsys, "--html", str(page), "--latex", str(paper))
     assert "relevance !" in out
     assert "log_length !" not in out
     assert "! relevance: relevance was trained on about 100 %" in " ".join(out.split())
@@ -84,22 +66,24 @@ def test_the_tables_show_the_mark_and_say_what_it_means(rated, made, tmp_path, c
     assert "was trained on about 100 \\%" in paper.read_text()
 
 
-def test_a_bundle_trained_on_other_texts_is_not_marked(rated, made, tmp_path, capsys):
-    record_texts(made, ELSEWHERE)
-    out = judged(tmp_path, made, capsys)
+def test_a_bundle_trained_on_other_texts_is_not_marked(
+    rated_turns, own_relevance, tmp_path, capsys
+):
+    record_texts(own_relevance, ELSEWHERE)
+    out = judged(tmp_path, own_relevance, capsys)
     assert "!" not in out
-    (found,) = Guard(rated).look([Model("relevance", open_bundle(made))])
+    (found,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
     assert not found.mark
     assert found.overlap.found == 0
     assert found.says.startswith("none of")
 
 
-def test_contexts_count_like_replies(tmp_path, made):
+def test_contexts_count_like_replies(tmp_path, own_relevance):
     context = "What did you think of the long train ride?"
     lines = [{"context": [context], "response": "Fine.", "ratings": i} for i in range(1, 9)]
     rated = load_rated(made_sets.write(tmp_path / "own.jsonl", lines), None)
-    record_texts(made, [context])
-    (found,) = Guard(rated).look([Model("relevance", open_bundle(made))])
+    record_texts(own_relevance, [context])
+    (found,) = Guard(rated).look([Model("relevance", open_bundle(own_relevance))])
     assert (found.overlap.texts, found.overlap.found) == (1, 1)
     assert found.overlap.share.low is None
     assert found.mark == "!"
@@ -122,48 +106,50 @@ def test_what_made_scores_of_a_file_is_known_by_their_signature(tmp_path, capsys
     assert models_named("m:1|model:relevance@00000000") == (("relevance", None),)
 
 
-def test_recording_texts_changes_neither_digest_nor_anything_else(made):
-    before = open_bundle(made)
-    record_texts(made, ELSEWHERE)
-    record_texts(made, ELSEWHERE[:100])
-    after = open_bundle(made)
+def test_recording_texts_changes_neither_digest_nor_anything_else(own_relevance):
+    before = open_bundle(own_relevance)
+    record_texts(own_relevance, ELSEWHERE)
+    record_texts(own_relevance, ELSEWHERE[:100])
+    after = open_bundle(own_relevance)
     assert after.digest == before.digest
     assert after.card.files == before.card.files
     assert after.card.quality == before.card.quality
-    assert after.training_texts() == made / "texts.fp"
-    assert (made / "card.toml").read_text().count("texts_sha256") == 1
+    assert after.training_texts() == own_relevance / "texts.fp"
+    assert (own_relevance / "card.toml").read_text().count("texts_sha256") == 1
 
 
-def test_a_changed_fingerprint_is_refused_by_name(rated, made, tmp_path, capsys):
-    record_texts(made, ELSEWHERE)
-    path = made / "texts.fp"
+def test_a_changed_fingerprint_is_refused_by_name(rated_turns, own_relevance, tmp_path, capsys):
+    record_texts(own_relevance, ELSEWHERE)
+    path = own_relevance / "texts.fp"
     path.write_bytes(path.read_bytes()[:-5] + bytes(5))
-    models = [Model("relevance", open_bundle(made))]
+    models = [Model("relevance", open_bundle(own_relevance))]
     with pytest.raises(BundleError, match=r"texts\.fp is not the file its card describes"):
-        Guard(rated).look(models)
+        Guard(rated_turns).look(models)
     path.unlink()
     with pytest.raises(BundleError, match=r"texts\.fp is missing"):
-        Guard(rated).look(models)
+        Guard(rated_turns).look(models)
     words = ["meta-eval", "relevance", "--on", "fed_turn", "--data", str(tmp_path), "--no-cache"]
-    assert main([*words, "--relevance-model", f"file:{made}"]) != 0
+    assert main([*words, "--relevance-model", f"file:{own_relevance}"]) != 0
     assert "texts.fp is missing" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["atomic", "events", "plausibility", "relevance"])
-def test_what_was_trained_here_has_its_texts_recorded(rated, name):
-    (found,) = Guard(rated).look([Model(name, open_bundle(name))])
+def test_what_was_trained_here_has_its_texts_recorded(rated_turns, name):
+    (found,) = Guard(rated_turns).look([Model(name, open_bundle(name))])
     assert found.overlap is not None
     assert found.overlap.seen > 0.1
     assert not found.mark
 
 
-def test_texts_that_only_chose_settings_are_marked_apart(rated, made, tmp_path, capsys):
-    record_texts(made, ELSEWHERE)
-    before = open_bundle(made).digest
-    record_selection(made, long_replies(rated)[::2])
-    assert open_bundle(made).digest == before
+def test_texts_that_only_chose_settings_are_marked_apart(
+    rated_turns, own_relevance, tmp_path, capsys
+):
+    record_texts(own_relevance, ELSEWHERE)
+    before = open_bundle(own_relevance).digest
+    record_selection(own_relevance, made_sets.long_replies(rated_turns)[::2])
+    assert open_bundle(own_relevance).digest == before
     page, paper, table = (tmp_path / name for name in ("page.html", "table.tex", "table.csv"))
-    out = judged(tmp_path, made, capsys, "--html", str(page), "--latex", str(paper),
+    out = judged(tmp_path, own_relevance, capsys, "--html", str(page), "--latex", str(paper),
                  "--csv", str(table))  # fmt: skip
     words = " ".join(out.split())
     assert "relevance ~" in words
@@ -178,10 +164,10 @@ def test_texts_that_only_chose_settings_are_marked_apart(rated, made, tmp_path, 
     assert lines["relevance"]["trained_on"].startswith("relevance 0.000000")
 
 
-def test_texts_that_trained_and_chose_are_said_to_have_done_both(rated, made):
-    record_texts(made, long_replies(rated))
-    record_selection(made, long_replies(rated))
-    (one,) = Guard(rated).look([Model("relevance", open_bundle(made))])
+def test_texts_that_trained_and_chose_are_said_to_have_done_both(rated_turns, own_relevance):
+    record_texts(own_relevance, made_sets.long_replies(rated_turns))
+    record_selection(own_relevance, made_sets.long_replies(rated_turns))
+    (one,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
     assert one.mark == "!"
     assert one.chosen.found
     assert "was trained on about 100 %" in one.says
@@ -195,8 +181,8 @@ def test_shipped_cards_state_what_chose_their_settings():
         assert path.name == "selection.fp"
 
 
-def test_a_changed_selection_file_is_refused(made):
-    record_selection(made, ELSEWHERE)
-    (made / "selection.fp").write_bytes(b"other")
+def test_a_changed_selection_file_is_refused(own_relevance):
+    record_selection(own_relevance, ELSEWHERE)
+    (own_relevance / "selection.fp").write_bytes(b"other")
     with pytest.raises(BundleError, match="not the file its card describes"):
-        open_bundle(made).selection_texts()
+        open_bundle(own_relevance).selection_texts()

@@ -11,7 +11,7 @@ from grice.graphs.baselines import nonsense_graph
 from grice.graphs.check import check_graph
 from grice.graphs.classified import classifier_measures
 from grice.graphs.features import Reading
-from grice.graphs.generate import generate_graphs
+from grice.graphs.generator import generate_graphs
 from grice.graphs.graph import Graph
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, Sample

@@ -12,11 +12,12 @@ from grice.graphs.check import check_graph
 from grice.graphs.distance import edit_distance
 from grice.graphs.graph import Graph
 from grice.graphs.matching import Match, best_gold, match_facts
-from grice.graphs.overlap import bleu, rouge_2, rouge_2_precision, rouge_l
+from grice.graphs.overlap import bleu, rouge_2_precision, rouge_l
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice.graphs.scores import score_sample, score_table
 from grice.records import Triple
+from grice.text.overlap import rouge_2
 
 OVERLAPS = {
     "g_bleu": (bleu, "G-BLEU"),

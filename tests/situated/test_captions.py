@@ -8,11 +8,11 @@ from grice.situated.captions import (
     bleu_4,
     bleu_counts,
     caption_tokens,
-    rouge_2,
     rouge_l,
 )
 from grice.situated.meteor import meteor, meteor_counts
 from grice.situated.synonyms import meanings
+from grice.text.overlap import rouge_2
 
 
 @pytest.fixture(scope="module")

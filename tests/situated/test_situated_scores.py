@@ -11,7 +11,6 @@ from grice.situated.examples import (
     describe,
     finished,
     prompt,
-    shown_prompt,
     source_table,
     training_pairs,
 )
@@ -116,9 +115,6 @@ def test_prompts_of_the_paper(july):
     assert [pair.target for pair in pairs] == [
         july.reference, "July is winter in Australia. July is summer in China.",
     ]  # fmt: skip
-    shown = shown_prompt(["snow", "Chile"], [july])
-    assert shown.endswith("Keywords: snow, Chile\nSentences:")
-    assert july.reference in shown
 
 
 def test_statements_are_finished_as_published():

@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 
     Values = Sequence[float | None]
 
-__all__ = ["ASPECT", "SETS", "baseline_rows", "blended", "our_rows", "printed_rows", "test_row"]
+__all__ = [
+    "ASPECT",
+    "SETS",
+    "baseline_rows",
+    "blended",
+    "not_measured",
+    "our_rows",
+    "printed_rows",
+    "test_row",
+]
 
 ASPECT = "overall"
 SETS = {"generated": "replies_generated", "human-written": "replies_human", "all": "replies_600"}
@@ -109,6 +118,18 @@ def our_rows(
         why="what is left with the logarithm of the reply's characters held constant",
         signature=f"{signature}|on:{rated.fingerprint}",
     )
+
+
+def not_measured(name: str, reason: Skipped) -> Iterator[Row]:
+    """Yield for each set a row without a figure, which says why there is none."""
+    for label in SETS:
+        yield Row(
+            row=f"{name} {label}",
+            measure="spearman",
+            found=None,
+            kind="ours",
+            why=f"not measured: {reason}",
+        )
 
 
 def test_row(

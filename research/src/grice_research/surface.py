@@ -18,8 +18,7 @@ from grice.metrics.engagement.replies import WIDTH
 from grice.perturb.irrelevancy import base, exchanged, placeholder
 from grice.situated.contrast import sample_contexts
 from grice.stats.correlations import complete
-from grice.triplets.files import Negative
-from grice.triplets.statistics import TABLE_9
+from grice.triplets.statistics import published
 from grice.triplets.structure import EDGES
 
 if TYPE_CHECKING:
@@ -29,17 +28,16 @@ __all__ = [
     "EDGES",
     "LOWEST",
     "STOP_WORDS",
-    "TABLE_9",
     "TURNS",
     "WIDTH",
     "Encode",
-    "Negative",
     "Scale",
     "base",
     "complete",
     "exchanged",
     "placeholder",
     "projections",
+    "published",
     "random_features",
     "sample_contexts",
 ]

@@ -14,6 +14,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from grice.errors import InputError
+from grice.knowledge.extraction.protocol import RELATIONS
 from grice.metrics.commonsense.scorers import (
     Sources,
     as_knowledge_base,
@@ -22,7 +23,7 @@ from grice.metrics.commonsense.scorers import (
     scorer_names,
 )
 from grice.records import Triple
-from grice.stats.roc import roc_areas
+from grice_research.roc import roc_areas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,22 +52,7 @@ SOURCE = (
 MOST_WORDS = 10
 """Longer heads and tails are dropped, as the script of ACCENT does."""
 
-OF_ACCENT = frozenset(
-    (
-        "xNeed",
-        "xAttr",
-        "xReact",
-        "xEffect",
-        "xWant",
-        "xIntent",
-        "oEffect",
-        "oReact",
-        "oWant",
-        "isAfter",
-        "HasSubEvent",
-        "HinderedBy",
-    )
-)
+OF_ACCENT = frozenset(RELATIONS)
 
 
 class TripleRows(NamedTuple):

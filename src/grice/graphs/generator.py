@@ -1,8 +1,9 @@
-"""Graphs proposed by filling templates instead of writing.
+"""A generator of explanation graphs that fills templates instead of writing.
 
 Templates are graphs that people wrote about similar texts (:mod:`grice.graphs.templates`); phrases
 of belief and argument and a few words of a fixed vocabulary fill them, weighed by a form that
-scores facts.
+scores facts. A classifier picks one of the best; nothing here was taught on the topics that
+``informativeness`` was taught on, and neither asks the other: see the recipe ``graphs``.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import numpy as np
 
 from grice.graphs.candidates import Candidate, candidates, origin
 from grice.graphs.check import check_graph
+from grice.graphs.features import Reading
 from grice.graphs.graph import Graph
 from grice.graphs.informativeness import with_one
 from grice.graphs.order import depth_first
 from grice.graphs.reader import write_graph
+from grice.graphs.repair import repair_graph
+from grice.graphs.samples import Prediction
 from grice.graphs.templates import Templates, fill
-from grice.graphs.wording import relation_names
+from grice.graphs.wording import phrases, relation_names
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import unit_vector
 from grice.records import Triple
@@ -29,14 +33,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from grice.graphs.classifiers import GraphClassifiers
     from grice.graphs.features import Features
-    from grice.graphs.samples import Stance
+    from grice.graphs.samples import Sample, Stance
     from grice.graphs.templates import Filled
     from grice.runtime.bundle import Bundle
 
     Array: TypeAlias = NDArray[np.float32]
 
-__all__ = ["GraphGenerator"]
+__all__ = ["GraphGenerator", "generate_graphs"]
 
 TEMPLATES = 60
 """Templates that are filled for a sample."""
@@ -135,3 +140,47 @@ def _graph(filled: Filled, concepts: Sequence[Candidate]) -> Graph:
             for head, r, tail in filled.facts
         )
     )
+
+
+def generate_graphs(
+    samples: Sequence[Sample],
+    classifiers: GraphClassifiers,
+    *,
+    stances: Sequence[Stance] | None = None,
+) -> list[Prediction]:
+    """Return a stance and a graph for each sample; neither gold is looked at.
+
+    Args:
+        samples: Beliefs and arguments.
+        classifiers: The shipped models.
+        stances: The stances to explain; by default the classifiers predict them.
+    """
+    texts = [(sample.belief, sample.argument) for sample in samples]
+    if stances is None:
+        stances = [stance for stance, _ in classifiers.stances(texts)]
+    classifiers.encode(word for word, _ in classifiers.generator.outside)
+    classifiers.encode(
+        text for pair in texts for text in (*pair, *phrases(pair[0]), *phrases(pair[1]))
+    )
+    proposed = [
+        classifiers.generator.proposals(*pair, stance)
+        for pair, stance in zip(texts, stances, strict=True)
+    ]
+    # All at once: encoding a few facts for each sample is several times slower.
+    readings = [
+        Reading(*pair, graph)
+        for pair, graphs in zip(texts, proposed, strict=True)
+        for graph in graphs
+    ]
+    meanings = iter(classifiers.choices(readings))
+    predictions = []
+    for sample, stance, graphs in zip(samples, stances, proposed, strict=True):
+        scores = [getattr(next(meanings), stance) for _ in graphs]
+        best = write_graph(graphs[int(np.argmax(scores))]) if graphs else _anything(sample)
+        predictions.append(Prediction(sample.id, stance, best))
+    return predictions
+
+
+def _anything(sample: Sample) -> str:
+    """Return a valid graph for texts that fill no template, by way of a repair."""
+    return repair_graph("", sample.belief, sample.argument).graph or ""

@@ -9,10 +9,17 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from grice.text.overlap import Counts, common_length, count_ngrams, shared, stems
+from grice.text.overlap import (
+    Counts,
+    common_length,
+    count_ngrams,
+    shared,
+    stem_bigrams,
+    stems,
+)
 from grice.text.tokens import BLEU_TOKENS
 
-__all__ = ["bleu", "rouge_2", "rouge_2_precision", "rouge_l"]
+__all__ = ["bleu", "rouge_2_precision", "rouge_l"]
 
 ORDERS = 4
 
@@ -36,19 +43,14 @@ def bleu(predicted: str, gold: str) -> float:
     return math.exp(short + total / ORDERS)
 
 
-def rouge_2(predicted: str, gold: str) -> float:
-    """Return the F-measure of shared pairs of neighbouring stems, 0 to 1."""
-    both, mine, other = _bigrams(predicted, gold)
-    return 2 * both / (mine + other) if both else 0.0
-
-
 def rouge_2_precision(predicted: str, gold: str) -> float:
     """Return the share of the predicted fact's pairs of stems that the gold fact has.
 
     The released script takes this for ROUGE-2.
     """
-    both, mine, _ = _bigrams(predicted, gold)
-    return both / mine if both else 0.0
+    mine = stem_bigrams(predicted)
+    both = shared(mine, stem_bigrams(gold))
+    return both / sum(mine.values()) if both else 0.0
 
 
 def rouge_l(predicted: str, gold: str) -> float:
@@ -66,13 +68,3 @@ def _bleu_tokens(fact: str) -> tuple[str, ...]:
 @lru_cache(maxsize=50_000)
 def _bleu_ngrams(fact: str, order: int) -> Counts:
     return count_ngrams(_bleu_tokens(fact), order)
-
-
-def _bigrams(predicted: str, gold: str) -> tuple[int, int, int]:
-    mine, other = _rouge_bigrams(predicted), _rouge_bigrams(gold)
-    return shared(mine, other), sum(mine.values()), sum(other.values())
-
-
-@lru_cache(maxsize=50_000)
-def _rouge_bigrams(fact: str) -> Counts:
-    return count_ngrams(stems(fact), 2)

@@ -18,10 +18,11 @@ from grice.graphs.check import RuleSet, Verdict, check_graph, released_edges
 from grice.graphs.distance import edit_distance
 from grice.graphs.graph import Graph
 from grice.graphs.matching import Match, best_gold, match_facts
-from grice.graphs.overlap import bleu, rouge_2, rouge_2_precision, rouge_l
+from grice.graphs.overlap import bleu, rouge_2_precision, rouge_l
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, Sample
 from grice.records import Triple
+from grice.text.overlap import rouge_2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -54,10 +54,7 @@ def remove(path: Path, triple: Triple, by: Stamp, *, below: Below | None = None)
         BundleError: If the file is not whole.
         OutputError: If it cannot be written; it is then as it was.
     """
-    if not path.exists() and below is not None:
-        _found_below(triple, below)
-        build(path, (), below.store.schema, by, below=below)
-    with _writing(path) as (file, connection):
+    with _changing(path, triple, by, below) as (file, connection):
         removed = _take_out(connection, _checked(file.schema, triple), below)
         change = log_change(
             connection, Change(by.at, by.who, "remove", *parts_of(removed), removed.source)
@@ -73,10 +70,7 @@ def edit(path: Path, triple: Triple, tail: str, by: Stamp, *, below: Below | Non
         BundleError: If the file is not whole.
         OutputError: If it cannot be written; it is then as it was.
     """
-    if not path.exists() and below is not None:
-        _found_below(triple, below)
-        build(path, (), below.store.schema, by, below=below)
-    with _writing(path) as (file, connection):
+    with _changing(path, triple, by, below) as (file, connection):
         old = _checked(file.schema, triple)
         new = _checked(file.schema, msgspec.structs.replace(triple, tail=tail))
         old_triple = _take_out(connection, old, below)
@@ -84,6 +78,18 @@ def edit(path: Path, triple: Triple, tail: str, by: Stamp, *, below: Below | Non
         fresh = msgspec.structs.replace(new, source=source)
         if not _insert(connection, [fresh], by, "edit", before=old_triple.tail):
             raise InputError(f"{_said(new)} is there already; remove the old one instead")
+
+
+@contextmanager
+def _changing(
+    path: Path, triple: Triple, by: Stamp, below: Below | None
+) -> Iterator[tuple[KnowledgeFile, sqlite3.Connection]]:
+    """Yield what :func:`_writing` does; a file that is not there is made for a triple below it."""
+    if not path.exists() and below is not None:
+        _found_below(triple, below)
+        build(path, (), below.store.schema, by, below=below)
+    with _writing(path) as opened:
+        yield opened
 
 
 @contextmanager
@@ -142,11 +148,7 @@ def _insert(
             (head, relation, tail, source, change),
         )
         written.append(int(cursor.lastrowid or 0))
-    index_words(connection, last["texts"])
-    remark(
-        connection,
-        {table: range(since + 1, _last(connection, table) + 1) for table, since in last.items()},
-    )
+    _index_since(connection, last)
     return written
 
 
@@ -178,11 +180,7 @@ def _take_out(connection: sqlite3.Connection, triple: Triple, below: Below | Non
         connection.execute("INSERT INTO hidden (head, relation, tail) VALUES (?, ?, ?)", numbers)
     except sqlite3.IntegrityError:
         raise InputError(f"{_said(triple)} was taken out before") from None
-    index_words(connection, last["texts"])
-    remark(
-        connection,
-        {table: range(since + 1, _last(connection, table) + 1) for table, since in last.items()},
-    )
+    _index_since(connection, last)
     return base_triple
 
 
@@ -198,6 +196,13 @@ def _number(connection: sqlite3.Connection, table: str, text: str) -> int:
     connection.execute(f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)", (text,))
     (number,) = connection.execute(f"SELECT id FROM {table} WHERE {column} = ?", (text,)).fetchone()
     return int(number)
+
+
+def _index_since(connection: sqlite3.Connection, last: dict[str, int]) -> None:
+    """Index and mark the rows behind the last ones that there were of each table."""
+    index_words(connection, last["texts"])
+    added = {table: range(since + 1, _last(connection, table) + 1) for table, since in last.items()}
+    remark(connection, added)
 
 
 def _last(connection: sqlite3.Connection, table: str) -> int:

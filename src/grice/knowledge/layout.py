@@ -18,7 +18,7 @@ import msgspec
 from grice.errors import BundleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 __all__ = [
@@ -204,7 +204,7 @@ def check(connection: sqlite3.Connection, sealed: str, *, rows: bool = True) -> 
                 yield f"rows {first} to {first + BLOCK - 1} of the table {table}"
 
 
-def remark(connection: sqlite3.Connection, touched: dict[str, Iterable[int]]) -> None:
+def remark(connection: sqlite3.Connection, touched: Mapping[str, Iterable[int]]) -> None:
     """Compute the marks of the blocks that hold the touched rows, and the seal, again."""
     for table, rows in touched.items():
         for block in sorted({row // BLOCK for row in rows}):

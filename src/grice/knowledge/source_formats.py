@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as Fields
 
-    Cells: TypeAlias = Iterable[tuple[int, list[str]]]
-
 __all__ = ["SCHEMAS", "SOURCES", "Row", "Source"]
 
 SCHEMAS = ("atomic2020", "conceptnet", "cider", "explagraphs")
@@ -40,6 +38,15 @@ class Row(NamedTuple):
     renamed: str = ""
 
 
+if TYPE_CHECKING:
+    Reader: TypeAlias = Callable[
+        [Iterator[Line | RecordError], str, str], Iterator[Row | RecordError]
+    ]
+    """Yields the rows of the lines of a file, given its name and what triples say they are from."""
+    Parse: TypeAlias = Callable[[str, int, str], Iterable[Row | Bad]]
+    """Yields the rows of a line, given its number and what they say they are from."""
+
+
 class Source(NamedTuple):
     """One format of triples.
 
@@ -48,158 +55,135 @@ class Source(NamedTuple):
         summary: Where such files come from.
         schema: The inventory its relations are of; empty if any.
         sniff: Whether a file with this first line is of this format.
-        read: Yields the rows of its lines; raises :class:`Bad` for one through ``complain``.
+        read: Yields the rows of its lines, and what is wrong with a line in their place.
     """
 
     name: str
     summary: str
     schema: str
     sniff: Callable[[str], bool]
-    read: Callable[[Iterator[Line | RecordError], str, str], Iterator[Row | RecordError]]
+    read: Reader
 
 
-def _texts(
-    lines: Iterable[Line | RecordError], name: str
-) -> Iterator[tuple[int, str] | RecordError]:
-    for line in lines:
-        if isinstance(line, RecordError):
-            yield line
-            continue
-        try:
-            text = line.text()
-        except Bad as bad:
-            yield bad.at(name, line.number)
-            continue
-        if text.strip():
-            yield line.number, text
+def _line_by_line(make: Callable[[], Parse]) -> Reader:
+    """Return the reader of a format whose rows each stand in one line.
+
+    Args:
+        make: Makes the parser of one file, which may remember its first line.
+    """
+
+    def read(
+        lines: Iterator[Line | RecordError], name: str, label: str
+    ) -> Iterator[Row | RecordError]:
+        parse = make()
+        for line in lines:
+            if isinstance(line, RecordError):
+                yield line
+                continue
+            try:
+                text = line.text()
+                rows = parse(text, line.number, label) if text.strip() else ()
+                yield from (
+                    row.at(name, line.number) if isinstance(row, Bad) else row for row in rows
+                )
+            except Bad as bad:
+                yield bad.at(name, line.number)
+
+    return read
 
 
-def _short(name: str, line: int, cells: list[str], needed: str) -> RecordError:
-    problem = f"{plural(len(cells), 'column')}, {needed} are needed"
-    return RecordError(problem, file=name, line=line)
+def _too_short(cells: list[str], needed: str) -> Bad:
+    return Bad(None, f"{plural(len(cells), 'column')}, {needed} are needed")
 
 
-def _read_plain(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
+def _triple_of(text: str, order: str) -> tuple[str, str, str]:
+    """Return the first three columns, parted by tabs, that are in the order ``order`` says."""
+    cells = text.split("\t")
+    if len(cells) < 3:
+        raise _too_short(cells, f"{order}, parted by tabs,")
+    return cells[0], cells[1], cells[2]
+
+
+def _atomic2020(text: str, number: int, label: str) -> Iterable[Row]:
     """``head TAB relation TAB tail``, as ATOMIC-2020 is published."""
-    for row in _cells(lines, name, "head, relation and tail, parted by tabs,"):
-        if isinstance(row, RecordError):
-            yield row
-        else:
-            number, (head, relation, tail) = row
-            yield Row(number, Triple(head, relation, tail, source=label))
+    head, relation, tail = _triple_of(text, "head, relation and tail")
+    return [Row(number, Triple(head, relation, tail, source=label))]
 
 
-def _cells(
-    lines: Iterator[Line | RecordError], name: str, needed: str
-) -> Iterator[tuple[int, list[str]] | RecordError]:
-    """Yield the number of each line with its first three columns."""
-    for numbered in _texts(lines, name):
-        if isinstance(numbered, RecordError):
-            yield numbered
-            continue
-        number, text = numbered
-        cells = text.split("\t")
-        yield (number, cells[:3]) if len(cells) >= 3 else _short(name, number, cells, needed)
+def _conceptnet_100k(text: str, number: int, label: str) -> Iterable[Row]:
+    """``relation TAB head TAB tail [TAB weight]``, as Li et al. (2016) publish ConceptNet."""
+    relation, head, tail = _triple_of(text, "relation, head and tail")
+    return [Row(number, Triple(head, relation, tail, source=label))]
 
 
-def _read_table(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
+def _table() -> Parse:
     """A header that names head, relation and tail, in any order, and perhaps source."""
     columns: dict[str, int] = {}
     comma = False
-    for numbered in _texts(lines, name):
-        if isinstance(numbered, RecordError):
-            yield numbered
-            continue
-        number, text = numbered
+
+    def parse(text: str, number: int, label: str) -> Iterable[Row]:
+        nonlocal comma
         if not columns:
             comma = "\t" not in text
-            columns = {cell.strip().lower(): i for i, cell in enumerate(_split(text, comma=comma))}
-            continue
+            names = _split(text, comma=comma)
+            columns.update({cell.strip().lower(): i for i, cell in enumerate(names)})
+            return ()
         cells = _split(text, comma=comma)
         if len(cells) <= max(columns["head"], columns["relation"], columns["tail"]):
-            yield _short(name, number, cells, f"{len(columns)} as in the first line")
-            continue
+            raise _too_short(cells, f"{len(columns)} as in the first line")
         place = columns.get("source", -1)
         source = cells[place].strip() if 0 <= place < len(cells) else ""
         head, relation, tail = (cells[columns[side]] for side in ("head", "relation", "tail"))
-        yield Row(number, Triple(head, relation, tail, source=source or label))
+        return [Row(number, Triple(head, relation, tail, source=source or label))]
+
+    return parse
 
 
 def _split(text: str, *, comma: bool) -> list[str]:
     return next(csv.reader([text])) if comma else text.split("\t")
 
 
-def _read_atomic(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
+def _atomic() -> Parse:
     """ATOMIC (2018): one event a line, a JSON list of tails in the column of each relation."""
     header: list[str] = []
-    for numbered in _texts(lines, name):
-        if isinstance(numbered, RecordError):
-            yield numbered
-            continue
-        number, text = numbered
+
+    def parse(text: str, number: int, label: str) -> Iterator[Row | Bad]:
         cells = _split(text, comma=True)
         if not header:
-            header = cells
-            continue
+            header.extend(cells)
+            return
         if len(cells) != len(header):
-            yield _short(name, number, cells, f"{len(header)} as in the first line")
-            continue
+            raise _too_short(cells, f"{len(header)} as in the first line")
         for relation, cell in zip(header[1:], cells[1:], strict=True):
             if relation in ("prefix", "split") or not cell.strip():
                 continue
             try:
                 tails = decode(cell.encode())
             except Bad as bad:
-                yield RecordError(bad.problem, file=name, line=number, field=relation)
+                yield Bad(relation, bad.problem)
                 continue
             if not isinstance(tails, list):
-                yield RecordError(
-                    "a JSON list of tails is needed", file=name, line=number, field=relation
-                )
+                yield Bad(relation, "a JSON list of tails is needed")
                 continue
             for tail in tails:
                 yield Row(number, Triple(cells[0], relation, str(tail), source=label))
 
+    return parse
 
-def _read_conceptnet(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
+
+def _conceptnet(text: str, number: int, label: str) -> Iterable[Row]:
     """ConceptNet 5's assertions: its own name, relation, start, end, and details as JSON."""
-    for numbered in _texts(lines, name):
-        if isinstance(numbered, RecordError):
-            yield numbered
-            continue
-        number, text = numbered
-        cells = text.split("\t")
-        if len(cells) < 4 or not cells[1].startswith("/r/"):
-            yield _short(name, number, cells, "name, relation (/r/…), start and end")
-            continue
-        ends = [cell.split("/") for cell in cells[2:4]]
-        relation = cells[1].removeprefix("/r/")
-        english = all(len(end) > 3 and end[1:3] == ["c", "en"] for end in ends)
-        head, tail = (end[3].replace("_", " ") if len(end) > 3 else "" for end in ends)
-        # dbpedia/… and ExternalURL link to other data bases and say nothing about the world.
-        linked = "/" in relation or relation == "ExternalURL"
-        skipped = "links to another data base" if linked else "" if english else "not English"
-        yield Row(number, Triple(head, relation, tail, source=label), skipped)
-
-
-def _read_conceptnet_100k(
-    lines: Iterator[Line | RecordError], name: str, label: str
-) -> Iterator[Row | RecordError]:
-    """``relation TAB head TAB tail [TAB weight]``, as Li et al. (2016) publish ConceptNet."""
-    for row in _cells(lines, name, "relation, head and tail, parted by tabs,"):
-        if isinstance(row, RecordError):
-            yield row
-        else:
-            number, (relation, head, tail) = row
-            yield Row(number, Triple(head, relation, tail, source=label))
+    cells = text.split("\t")
+    if len(cells) < 4 or not cells[1].startswith("/r/"):
+        raise _too_short(cells, "name, relation (/r/…), start and end")
+    ends = [cell.split("/") for cell in cells[2:4]]
+    relation = cells[1].removeprefix("/r/")
+    english = all(len(end) > 3 and end[1:3] == ["c", "en"] for end in ends)
+    head, tail = (end[3].replace("_", " ") if len(end) > 3 else "" for end in ends)
+    # dbpedia/… and ExternalURL link to other data bases and say nothing about the world.
+    linked = "/" in relation or relation == "ExternalURL"
+    skipped = "links to another data base" if linked else "" if english else "not English"
+    return [Row(number, Triple(head, relation, tail, source=label), skipped)]
 
 
 def _read_kogito(
@@ -254,14 +238,14 @@ SOURCES = (
         "the CSV of ATOMIC 2018: event, oEffect, …",
         "atomic2020",
         lambda line: line.startswith("event,"),
-        _read_atomic,
+        _line_by_line(_atomic),
     ),
     Source(
         "conceptnet",
         "the assertions of ConceptNet 5: /a/[…], /r/IsA, /c/en/…",
         "conceptnet",
         lambda line: line.startswith("/a/["),
-        _read_conceptnet,
+        _line_by_line(lambda: _conceptnet),
     ),
     Source("links", "JSON lines of grice triplets", "cider", _is_link, _read_kogito),
     Source(
@@ -276,21 +260,21 @@ SOURCES = (
         "tabs or commas, the first line names head, relation, tail, perhaps source",
         "",
         _has_header,
-        _read_table,
+        _line_by_line(_table),
     ),
     Source(
         "atomic2020",
         "head, relation, tail, parted by tabs, no first line",
         "",
         lambda line: any(_column_is(line, 1, schema) for schema in SCHEMAS),
-        _read_plain,
+        _line_by_line(lambda: _atomic2020),
     ),
     Source(
         "conceptnet-100k",
         "relation, head, tail, parted by tabs, no first line",
         "conceptnet",
         lambda line: _column_is(line, 0, "conceptnet"),
-        _read_conceptnet_100k,
+        _line_by_line(lambda: _conceptnet_100k),
     ),
 )
 """The known formats, the surest to recognise first."""

@@ -56,6 +56,11 @@ QUERIES = 64
 SPARE = 8
 """Heads looked at beyond those wanted, so that rounding cannot keep a nearest one out."""
 
+TRIPLES = (
+    "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
+    " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
+    " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
+)
 TABLES = """
 CREATE TABLE relations (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE sources (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -204,55 +209,41 @@ class BundledStore:
         condition = " AND ".join(
             "(' ' || heads.text || ' ' || tails.text LIKE ? ESCAPE '\\')" for _ in words
         )
-        rows = self._connection.execute(
-            "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
-            " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
-            " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
-            f" WHERE {condition} LIMIT ?",
-            (*(like(word) for word in words), count),
-        )
-        return [Triple(head, name, tail, source=source) for head, name, tail, source in rows]
+        given = (*(like(word) for word in words), count)
+        return list(self._rows_of(f" WHERE {condition} LIMIT ?", given))
 
     def triples(self, relations: Sequence[str]) -> Iterator[Triple]:
         """Yield every triple of some relations, in the order of the store."""
         marks = ", ".join("?" * len(relations))
-        rows = self._connection.execute(
-            "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
-            " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
-            " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
-            f" WHERE relations.name IN ({marks}) ORDER BY head, relation, tail",
-            tuple(relations),
+        yield from self._rows_of(
+            f" WHERE relations.name IN ({marks}) ORDER BY head, relation, tail", tuple(relations)
         )
-        for head, name, tail, source in rows:
-            yield Triple(head, name, tail, source=source)
 
     def exact(self, text: str, count: int) -> list[Triple]:
         """Return triples whose head or tail is exactly this text, in any case."""
-        rows = self._connection.execute(
-            "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
-            " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
-            " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
+        same = (
             " WHERE head IN (SELECT id FROM heads WHERE text = ?1 COLLATE NOCASE)"
-            " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE) LIMIT ?2",
-            (text.strip(), count),
+            " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE) LIMIT ?2"
         )
-        return [Triple(head, name, tail, source=source) for head, name, tail, source in rows]
+        return list(self._rows_of(same, (text.strip(), count)))
 
     def counts(self) -> dict[str, int]:
         """Return how many triples each relation has."""
-        return dict(
-            self._connection.execute(
-                "SELECT relations.name, count(*) FROM triples"
-                " JOIN relations ON relations.id = relation GROUP BY relation ORDER BY relation"
-            )
-        )
+        return self._counted("relation")
 
     def origins(self) -> dict[str, int]:
         """Return how many triples come from each source."""
+        return self._counted("source")
+
+    def _rows_of(self, rest: str, given: tuple[object, ...]) -> Iterator[Triple]:
+        for head, name, tail, source in self._connection.execute(TRIPLES + rest, given):
+            yield Triple(head, name, tail, source=source)
+
+    def _counted(self, column: str) -> dict[str, int]:
         return dict(
             self._connection.execute(
-                "SELECT sources.name, count(*) FROM triples"
-                " JOIN sources ON sources.id = source GROUP BY source ORDER BY source"
+                f"SELECT {column}s.name, count(*) FROM triples"
+                f" JOIN {column}s ON {column}s.id = {column} GROUP BY {column} ORDER BY {column}"
             )
         )
 

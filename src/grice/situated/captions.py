@@ -1,7 +1,6 @@
-"""BLEU-4, ROUGE-2, ROUGE-L and CIDEr-D of outputs against one reference each.
+"""BLEU-4, ROUGE-L and CIDEr-D of outputs against one reference each, as pycocoevalcap has them.
 
-The first four follow pycocoevalcap (BLEU, ROUGE-L, CIDEr, which there is CIDEr-D) and rouge-score
-(ROUGE-2, F1 of stems); METEOR is :mod:`grice.situated.meteor`.
+ROUGE-2 is :func:`grice.text.overlap.rouge_2`, METEOR :mod:`grice.situated.meteor`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.situated.words import sentences, words
-from grice.text.overlap import common_length, count_ngrams, shared, stems
+from grice.text.overlap import common_length, count_ngrams, shared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,6 @@ __all__ = [
     "bleu_4",
     "bleu_counts",
     "caption_tokens",
-    "rouge_2",
     "rouge_l",
 ]
 
@@ -102,13 +100,6 @@ def bleu_4(sums: Floats) -> Floats:
     short = np.where(lengths < 1, 1 - 1 / np.maximum(lengths, TINY), 0.0)
     values: Floats = np.exp(np.log(ratios).mean(axis=1) + np.maximum(short, -700.0))
     return values
-
-
-def rouge_2(output: str, reference: str) -> float:
-    """Return the F1 of shared pairs of neighbouring stems, 0 to 1."""
-    mine, other = _ngrams(stems(output), 2), _ngrams(stems(reference), 2)
-    both = shared(mine, other)
-    return 2 * both / (sum(mine.values()) + sum(other.values())) if both else 0.0
 
 
 def rouge_l(output: str, *references: str) -> float:

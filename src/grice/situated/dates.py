@@ -2,119 +2,23 @@
 
 The forms follow OntoNotes, as its taggers read it: an amount of time takes its "about" and its
 "ago" with it, the year before an event is a date of its own, a range after "between" is one date.
+They stand in ``dates.toml``.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
 
 from grice.runtime.protocols import TaggedSpan
-from grice.situated.events import NAMED
 
 __all__ = ["merge_spans", "spelt_spans"]
 
-MONTH = (
-    r"(?:january|february|march(?= \d|,| the \d)|(?:(?<=late )|(?<=early )|(?<=in )|(?<=of ))"
-    r"(?-i:March|May)|april|may(?= \d)|june|july|august|september|october|november|december)"
-)
-DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-UNIT = r"(?:days?|weeks?|months?|years?|decades?|centur(?:y|ies)|millenni(?:um|a))"
-UNITS = r"(?:days|weeks|months|years|decades|centuries|millennia)"
-CLOCK = r"(?:hours?|minutes?|seconds?)"
-ORDINAL = (
-    r"(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|"
-    r"eleventh|twelfth|\w+teenth|twent\w+)"
-)
-NUMBER = (
-    r"(?:\d[\d,.]*(?: ?(?:-|–|to|or) ?\d[\d,.]*)?|one|two|three|four|five|six|seven|eight|nine|ten|"
-    r"eleven|twelve|fifteen|sixteen|twenty(?:[- ]four)?|thirty|forty|fifty|sixty|half an?|"
-    r"a couple(?: of)?|a few|several|many|"
-    r"(?:hundreds|thousands|millions|billions)(?: of)?|(?:a )?(?:hundred|thousand|million)|billion)"
-)
-ABOUT = (
-    r"(?:about|approximately|around|over(?= (?:\d|an?\b|one|two|three|four|five|ten))|nearly|"
-    r"almost|roughly|more than|less than|fewer than|at least|up to|just under|only|"
-    r"the (?:past|last|next|first)|(?:past|last|next|first))"
-)
-AMOUNT = rf"(?:{ABOUT} )?(?:{NUMBER}[ -])+"
-KIND = r"(?:light|consecutive|long|calendar|full|whole|plus|more|school|earth|lunar)"
-AFTER = r"(?: (?:ago|later|earlier|in a row|apart))?"
-DECADE = r"(?:early |late |mid[- ]?)?(?:(?:1[0-9]|20)\d0|['’]?[2-9]0)['’]?s"
-YEAR = r"(?:1\d|20)\d\d"
-SPAN = rf"(?:{MONTH}|{YEAR}|the {ORDINAL}[- ]century|(?:the )?{DECADE})"
-CENTURY = rf"(?:the )?(?:early |late |mid[- ])?{ORDINAL}[- ]centur(?:y|ies)(?: ?b\.?c\.?e?\.?)?"
-AGES = (
-    r"(?:the )?(?:early |late |high )?(?:(?:middle|dark) ages|"
-    r"(?:bronze|stone|iron|ice|viking|gilded) age|"
-    r"(?:permian|silurian|cretaceous|jurassic|triassic|cambrian|devonian|edo|heian|meiji) period|"
-    r"(?:mesozoic|paleozoic|cenozoic|romantic|victorian|common|christian) era|"
-    r"(?-i:[A-Z])\w+ dynasty)"
-)
-SPELT: tuple[tuple[str, str], ...] = (
-    (
-        "DATE",
-        rf"(?:the )?(?:early |late |mid[- ])?(?:{DAY},? )?(?:the months? of )?{MONTH}"
-        rf"(?: (?:the )?\d{{1,2}}(?: ?(?:st|nd|rd|th)\b)?)?(?:,? {YEAR})?",
-    ),
-    ("DATE", rf"(?:the )?\d{{1,2}}(?:st|nd|rd|th) of {MONTH}(?:,? {YEAR})?"),
-    ("DATE", rf"between (?:the (?:months|years) of )?{SPAN} and {SPAN}"),
-    (
-        "DATE",
-        rf"(?:last |next |(?:black|good|palm|holy|easter) )?{DAY}(?: the (?:13th|thirteenth))?"
-        r"(?! night (?:live|football))",
-    ),
-    ("DATE", rf"(?:the )?{DECADE}"),
-    (
-        "DATE",
-        rf"(?:(?:early|late|mid|the year) )?(?<!maroon ){YEAR}(?: ?(?:-|–|through) ?{YEAR}"
-        rf"| ?(?<!from \d{{4}} )to {YEAR}| ?[-–] ?\d\d)?"
-        r"(?! (?:miles|people|calories|feet|pounds|km|meters))",
-    ),
-    ("DATE", CENTURY),
-    ("DATE", AGES),
-    ("DATE", rf"{AMOUNT}(?:{KIND} )?{UNIT}(?:(?:(?<=year)|(?<=month)|(?<=week))[- ]olds?|{AFTER})"),
-    ("DATE", rf"(?:about|more than|less than|over|nearly|almost|half|at least) an? {UNIT}{AFTER}"),
-    (
-        "DATE",
-        rf"(?<=for )(?:an? )?{UNIT}|(?<=after )years|(?<=over )the {UNITS}|"
-        rf"{UNITS} (?:ago|later)",
-    ),
-    (
-        "DATE",
-        r"(?:all|every|that|the same|the next|the following|the previous) day"
-        r"|(?<=during )the day|(?:that|this|the same) (?:year|month|week|decade|century)",
-    ),
-    (
-        "DATE",
-        rf"the (?:very )?(?:{ORDINAL}|first|last|final|longest|shortest|end|beginning|start|"
-        r"middle|rest)(?: (?:half|quarter|day|week|month|year|decade))? of (?:the |each |"
-        rf"this |that )?(?:{ORDINAL} )?(?:century|decade|year|month|week|day|{YEAR}|{MONTH})"
-        rf"(?: of (?:the )?(?:year|{MONTH}|{ORDINAL} century))?",
-    ),
-    ("TIME", rf"{AMOUNT}{CLOCK}{AFTER}|half an hour|(?<=for )hours"),
-    ("TIME", r"\d{1,2}(?::\d\d)? ?[ap]\.?m\b\.?|\d{1,2}:\d\d"),
-    (
-        "TIME",
-        r"(?:the (?:next |following )?|this |that |one |every )?"
-        r"(?:(?:early |late |mid[- ])?(?:mornings?|afternoons?|evenings?)|"
-        r"nights?|nighttime|tonight|midnight|noon)",
-    ),
-    (
-        "DATE",
-        r"(?:the )?(?:(?:early|late|mid)[- ])?(?:winter|summer|autumn)"
-        r"(?! (?:solstice|olympic|hemisphere|games|war))(?: months?)?",
-    ),
-    (
-        "DATE",
-        r"today|yesterday|tomorrow|"
-        r"(?:the )?(?:past|last|next) (?:day|week|month|year|season|decade|"
-        r"century|summer|winter|spring|fall|weekend)",
-    ),
-    *NAMED,
-)
-FOUND = [
-    (label, re.compile(rf"(?<![\w$-])(?:{form})(?!\w)", re.IGNORECASE)) for label, form in SPELT
-]
 ALONE = re.compile(
     r"(?:the|an?|about|early|late|past|next|last|of|in|every|each|this|around|over|only|days?|"
     r"seasons?|months?|years?|times?|weeks?|decades?|past|daily|weekly|annual(?:ly)?|yearly|"
@@ -124,7 +28,6 @@ ALONE = re.compile(
     r"(?: day)?|is|at|the calendar|the ages?|\d+(?:gb|mb|kb))",
     re.IGNORECASE,
 )
-MONTHS = re.compile(MONTH, re.IGNORECASE)
 SEASON = re.compile(r"(?:the )?(?:winter|summer|autumn)", re.IGNORECASE)
 """Beside a month a season is what is said of it, and no date."""
 ARTICLE = re.compile(r"^the ", re.IGNORECASE)
@@ -132,6 +35,40 @@ EDGE = re.compile(
     r"^(?:after|during|on|in|at|by|until|over(?= (?:many|millions|billions|several)))\s"
 )
 TAIL = re.compile(r"\s(?:and|of|in|at|on|or|to|than|after|before|is|the|a|every|each)$")
+
+
+class _Form(msgspec.Struct):
+    label: str
+    form: str | list[str]
+
+
+class _File(msgspec.Struct):
+    parts: dict[str, str | list[str]]
+    forms: list[_Form]
+
+
+class _Patterns(NamedTuple):
+    month: re.Pattern[str]
+    forms: list[tuple[str, re.Pattern[str]]]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """Return the patterns of ``dates.toml``, each with the parts it names put in."""
+    text = (files("grice.situated") / "dates.toml").read_text("utf-8")
+    stated = msgspec.convert(tomllib.loads(text), _File)
+    parts: dict[str, str] = {}
+
+    def whole(form: str | list[str]) -> str:
+        return re.sub(r"%([A-Z]+)%", lambda name: parts[name[1]], "".join(form))
+
+    for name, part in stated.parts.items():
+        parts[name] = whole(part)
+    forms = [
+        (form.label, re.compile(rf"(?<![\w$-])(?:{whole(form.form)})(?!\w)", re.IGNORECASE))
+        for form in stated.forms
+    ]
+    return _Patterns(re.compile(parts["MONTH"], re.IGNORECASE), forms)
 
 
 def spelt_spans(text: str) -> list[TaggedSpan]:
@@ -142,7 +79,7 @@ def spelt_spans(text: str) -> list[TaggedSpan]:
     """
     matches = [
         TaggedSpan(match.start(), match.end(), label, 1.0)
-        for label, form in FOUND
+        for label, form in _patterns().forms
         for match in form.finditer(text)
     ]
     matches.sort(key=lambda span: (span.start - span.end, span.start))
@@ -162,7 +99,10 @@ def merge_spans(text: str, tagged: list[TaggedSpan]) -> tuple[TaggedSpan, ...]:
     spans = [_trimmed(text, span) for span in tagged]
     spans = [span for span in spans if not ALONE.fullmatch(text[span.start : span.end].strip())]
     spelt = spelt_spans(text)
-    if any(date.label == "DATE" and MONTHS.search(text, date.start, date.end) for date in spelt):
+    if any(
+        date.label == "DATE" and _patterns().month.search(text, date.start, date.end)
+        for date in spelt
+    ):
         spans, spelt = (
             [entity for entity in side if not SEASON.fullmatch(text, entity.start, entity.end)]
             for side in (spans, spelt)

@@ -26,7 +26,6 @@ __all__ = [
     "finished",
     "prompt",
     "samples_of",
-    "shown_prompt",
     "source_table",
     "training_pairs",
 ]
@@ -145,24 +144,6 @@ def training_pairs(samples: Iterable[Sample], *, model: str = "bart") -> list[Te
         for sample in samples
         for order in (sample.statements, sample.statements[::-1])
     ]
-
-
-def shown_prompt(keywords: Sequence[str], shown: Sequence[Sample]) -> str:
-    """Return a few-shot prompt for a general language model.
-
-    Args:
-        keywords: The input.
-        shown: Solved samples, such as five of the training split.
-    """
-    lines = [
-        "Write two sentences that contrast: each is true of its own place or time and would be "
-        "false with that of the other. Use every keyword once, each in one of the sentences.",
-        "",
-    ]
-    for sample in shown:
-        lines += [f"Keywords: {', '.join(sample.keywords)}", f"Sentences: {sample.reference}", ""]
-    lines += [f"Keywords: {', '.join(keywords)}", "Sentences:"]
-    return "\n".join(lines)
 
 
 def describe(samples: Sequence[Sample]) -> SplitStatistics:

@@ -28,20 +28,8 @@ PARTS_OF_LAND = (
 )
 AREAS = frozenset(PARTS_OF_LAND.split())
 """Words for places that a place's name follows with "of"."""
-OPEN = frozenset(
-    (
-        "wild",
-        "north",
-        "south",
-        "east",
-        "west",
-        "hemisphere",
-        "outdoors",
-        "world",
-        "ground",
-        "zone",
-    )
-)
+WIDE = "wild north south east west hemisphere outdoors world ground zone"
+OPEN = frozenset(WIDE.split())
 """Words for grounds that WordNet has elsewhere."""
 SHARES = frozenset(("role", "part", "place"))
 """What one plays or takes in something else."""

@@ -13,11 +13,12 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.situated.captions import SCALE, CiderD, bleu_4, bleu_counts, rouge_2, rouge_l
+from grice.situated.captions import SCALE, CiderD, bleu_4, bleu_counts, rouge_l
 from grice.situated.match import match_keywords
 from grice.situated.meteor import meteor, meteor_counts
 from grice.situated.words import sentences
 from grice.stats.estimate import Estimate
+from grice.text.overlap import rouge_2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

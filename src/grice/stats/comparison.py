@@ -45,7 +45,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
         p_single: The same before the correction.
         test: How it was computed.
         correction: How ``p_value`` allows for the number of comparisons.
-        verdict: Who is higher, or that they are not told apart at this n.
+        verdict: Who is higher, or that no significant difference shows at this n.
         d_z: Cohen's d for paired values: mean difference over its standard deviation. None for
             correlations, or if all differences are equal.
         dominance: Share of items on which the first is higher less the share on which the
@@ -180,7 +180,7 @@ def permutations_needed(comparisons: int, level: float) -> int:
 def significance_clusters(
     names: Sequence[str], values: Sequence[float], comparisons: Sequence[Comparison]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the names in groups, best first, that cannot be told apart across their borders.
+    """Return the names in groups, best first, between which every difference is significant.
 
     A border is drawn where every name above is higher than every name below (as in the WMT
     shared tasks). Within a group some pairs may differ; the comparisons say which.

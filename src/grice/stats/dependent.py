@@ -151,7 +151,7 @@ class CorrelationComparison(msgspec.Struct, frozen=True):
     Attributes:
         correlations: Correlation of each metric, by name.
         comparisons: Every pair, or each with the baseline.
-        clusters: Metrics in groups that cannot be told apart, best first; empty if only a
+        clusters: Metrics in significance clusters, best first; empty if only a
             baseline was compared.
         n: Number of items with all values.
         dropped: Number of items left out because a value was missing.

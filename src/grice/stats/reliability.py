@@ -128,13 +128,9 @@ def reliability_of_mean(
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
     """
-    check_level(level)
-    flat = _varied(ratings, groups)
-    k = int(flat.sizes.max()) if judges is None else judges
-    if k < 1:
-        raise InputError(f"judges={judges}: at least one is needed")
+    flat, k, reliability = _reliability(ratings, judges, groups)
     what = f"reliability of the mean of {k} judges"
-    return agreement(_reliability(flat, k), flat, what, Sampling(interval, level, resamples, seed))
+    return agreement(reliability, flat, what, Sampling(interval, level, resamples, seed))
 
 
 def ceiling(
@@ -153,27 +149,26 @@ def ceiling(
 
     Args, Raises: as there.
     """
-    check_level(level)
-    flat = _varied(ratings, groups)
-    k = int(flat.sizes.max()) if judges is None else judges
-    reliability = _reliability(flat, k)
+    flat, k, reliability = _reliability(ratings, judges, groups)
     what = f"ceiling for the mean of {k} judges"
     sampling = Sampling(interval, level, resamples, seed)
     return agreement(lambda weights: np.sqrt(reliability(weights)), flat, what, sampling)
 
 
-def _varied(ratings: Ratings, groups: Groups | None) -> Flat:
+def _reliability(
+    ratings: Ratings, judges: int | None, groups: Groups | None
+) -> tuple[Flat, int, Statistic]:
+    """Return the ratings that can be paired, the annotators per mean, and its reliability."""
     flat = flatten(*arranged(matrix(ratings), groups))
     if np.ptp(flat.value) == 0:
         raise InputError("all ratings are the same: their reliability is not defined")
-    return flat
-
-
-def _reliability(flat: Flat, annotators: int) -> Statistic:
+    count = int(flat.sizes.max()) if judges is None else judges
+    if count < 1:
+        raise InputError(f"judges={judges}: at least one is needed")
     alpha = interval_alpha(flat)
 
     def statistic(weights: Floats) -> Floats:
         positive = np.maximum(alpha(weights), 0.0)
-        return np.asarray(annotators * positive / (1 + (annotators - 1) * positive))
+        return np.asarray(count * positive / (1 + (count - 1) * positive))
 
-    return statistic
+    return flat, count, statistic

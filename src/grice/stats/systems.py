@@ -55,7 +55,7 @@ class SystemComparison(msgspec.Struct, frozen=True):
     Attributes:
         means: Mean of each system, by name.
         comparisons: Every pair, or each with the baseline.
-        clusters: Systems in groups that cannot be told apart, best first; empty if only a
+        clusters: Systems in significance clusters, best first; empty if only a
             baseline was compared.
         n: Number of items with all values.
         dropped: Number of items left out because a value was missing.
@@ -168,7 +168,7 @@ def compare_systems(
     permutations: int | None = None,
     seed: int = 0,
 ) -> SystemComparison:
-    """Return the mean of each system and whether the means can be told apart.
+    """Return the mean of each system and which differences are significant.
 
     The interval of a difference is that of the mean of the paired differences. The test swaps
     the values of two systems on random items, or random conversations.
@@ -298,7 +298,7 @@ def cliffs_delta(first: Values, second: Values) -> float:
 
 
 class Power(msgspec.Struct, frozen=True):
-    """How many conversations it takes to tell two systems apart.
+    """How many conversations a significant difference of two systems takes.
 
     Attributes:
         difference: The difference asked about.
@@ -336,7 +336,7 @@ def items_needed(
     power: float = 0.8,
     level: float = 0.95,
 ) -> Power:
-    """Return how many conversations tell two systems apart that differ by so much.
+    """Return how many conversations show a difference of two systems of this size.
 
     From the standard error of the mean difference at hand, clustered by conversation, which
     falls with the square root of their number (normal approximation). State a difference that

@@ -14,7 +14,16 @@ from grice.text.tokens import ROUGE_TOKENS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Counts", "common_length", "count_ngrams", "shared", "stem", "stems"]
+__all__ = [
+    "Counts",
+    "common_length",
+    "count_ngrams",
+    "rouge_2",
+    "shared",
+    "stem",
+    "stem_bigrams",
+    "stems",
+]
 
 Counts: TypeAlias = dict[tuple[str, ...], int]
 """How often each n-gram occurs."""
@@ -47,6 +56,19 @@ def stems(text: str) -> tuple[str, ...]:
         word if len(word) <= UNSTEMMED else stem(word)
         for word in ROUGE_TOKENS.findall(text.lower())
     )
+
+
+@lru_cache(maxsize=50_000)
+def stem_bigrams(text: str) -> Counts:
+    """Return how often each two neighbouring stems of a text occur."""
+    return count_ngrams(stems(text), 2)
+
+
+def rouge_2(output: str, reference: str) -> float:
+    """Return the F-measure of shared pairs of neighbouring stems, 0 to 1."""
+    mine, other = stem_bigrams(output), stem_bigrams(reference)
+    both = shared(mine, other)
+    return 2 * both / (sum(mine.values()) + sum(other.values())) if both else 0.0
 
 
 @lru_cache(maxsize=50_000)

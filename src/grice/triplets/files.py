@@ -7,7 +7,6 @@ A file is JSON lines, gzipped or not, with ``id, source, fold, utterances, conte
 
 from __future__ import annotations
 
-import csv
 import gzip
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
@@ -18,10 +17,10 @@ from grice.errors import InputError, RecordError, did_you_mean
 from grice.files import write_bytes
 from grice.knowledge.schema import load_schema
 from grice.records import to_json
-from grice.triplets.records import Annotated, Dialogue, Item
+from grice.triplets.records import Annotated, Dialogue
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
     from typing import TextIO
 
@@ -34,11 +33,9 @@ __all__ = [
     "ReadDialogues",
     "check",
     "dump_dialogue",
+    "numbered_lines",
+    "open_text",
     "read_dialogues",
-    "read_folds",
-    "read_items",
-    "read_negatives",
-    "read_table",
     "write_dialogues",
 ]
 
@@ -103,7 +100,7 @@ def read_dialogues(
     dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     seen: set[str] = set()
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         try:
             row = decoder.decode(line)
         except msgspec.MsgspecError as error:
@@ -147,27 +144,12 @@ def known_relations() -> frozenset[str]:
     return frozenset((*schema.relations, *schema.aliases, *DROPPED))
 
 
-DROPPED = (
-    "RelatedTo",
-    "HasContext",
-    "NotHasPrerequisite",
-    "ReceivesAction",
-    "NotSocialRule",
-    "CreatedBy",
-    "NotShould",
-    "NotHasA",
-    "NotCapableOf",
-    "NotUsedFor",
-    "NotMannerOf",
-    "MadeOf",
-    "SymbolOf",
-    "NotAtLocation",
-    "NotSimilarTo",
-    "NotDefinedAs",
-    "NotLocationOfAction",
-    "NotObstructedBy",
-    "NotBefore",
+NO_EXPERIMENT = (
+    "RelatedTo HasContext NotHasPrerequisite ReceivesAction NotSocialRule CreatedBy NotShould "
+    "NotHasA NotCapableOf NotUsedFor NotMannerOf MadeOf SymbolOf NotAtLocation NotSimilarTo "
+    "NotDefinedAs NotLocationOfAction NotObstructedBy NotBefore"
 )
+DROPPED = tuple(NO_EXPERIMENT.split())
 """Raw labels that take no part in any experiment: 64 triplets of the paper's 153 "Others"."""
 
 
@@ -251,99 +233,21 @@ def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
     write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
-class _ItemRow(msgspec.Struct):
-    d: str
-    i: int
-    h: str
-    r: str
-    t: str
-    hl: str
-    tl: str
-    qa: tuple[int, int] | None = None
-    mcq: tuple[str, ...] | None = None
-    mcq0: tuple[str, ...] | None = None
-    label: int | None = None
-
-
-def read_items(path: Path) -> list[Item]:
-    """Return the triplets of the experiments, with what the released task files hold of them.
-
-    Raises:
-        RecordError: If a line is none.
-    """
-    decoder = msgspec.json.Decoder(_ItemRow)
-    items = []
-    for number, line in _lines(path):
-        try:
-            row = decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            raise RecordError(str(error), file=str(path), line=number) from None
-        items.append(
-            Item(
-                row.d,
-                row.i,
-                row.h,
-                row.r,
-                row.t,
-                row.hl,
-                row.tl,
-                row.qa,
-                row.mcq,
-                row.mcq0,
-                row.label,
-            )
-        )
-    return items
-
-
-def read_folds(path: Path) -> dict[str, int]:
-    """Return the test fold of each dialogue of a table with ``dialogue`` and ``test_fold``."""
-    return {row["dialogue"]: int(row["test_fold"]) for row in read_table(path)}
-
-
-class Negative(NamedTuple):
-    """A triplet that is not entailed, made from the one at ``number`` of its dialogue."""
-
-    dialogue: str
-    number: int
-    strategy: str
-    head: str
-    relation: str
-    tail: str
-    train: bool
-
-
-def read_negatives(path: Path) -> list[Negative]:
-    """Return the frozen negatives of a table, whose columns are those of :class:`Negative`."""
-    return [
-        Negative(
-            row["dialogue"],
-            int(row["i"]),
-            row["strategy"],
-            row["h"],
-            row["r"],
-            row["t"],
-            row["train"] == "1",
-        )
-        for row in read_table(path)
-    ]
-
-
-def read_table(path: Path) -> list[Mapping[str, str]]:
-    """Return the rows of a table whose columns are parted by tabs and named in the first line."""
-    with _open(path) as file:
-        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with _open(path) as file:
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text file that are not blank, with their numbers; gzip is unpacked."""
+    with open_text(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 yield number, line
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[TextIO]:
+def open_text(path: Path) -> Iterator[TextIO]:
+    """Open a text file, gzipped if its name says so.
+
+    Raises:
+        InputError: If it cannot be read.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8", newline="") as file:

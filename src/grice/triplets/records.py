@@ -1,4 +1,4 @@
-"""The nouns of this room: dialogues with their annotated triplets, and items of the tasks."""
+"""The nouns of this room: dialogues with their annotated triplets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-__all__ = ["Annotated", "Dialogue", "Item", "Place"]
+__all__ = ["Annotated", "Dialogue", "Place"]
 
 Place: TypeAlias = tuple[int, int]
 """``text[start:end]``; always into a text that is named beside it."""
@@ -53,34 +53,3 @@ class Dialogue(msgspec.Struct, frozen=True):
     triplets: tuple[Annotated, ...]
     context: str | None = None
     appended: str | None = None
-
-
-class Item(msgspec.Struct, frozen=True):
-    """A triplet of the experiments, with what the released task files hold of it.
-
-    Attributes:
-        dialogue: Id of its dialogue.
-        index: Its place among the dialogue's triplets of the experiments.
-        head: Head span as annotated; may have blanks around it.
-        relation: One of the 31 relations.
-        tail: Tail span as annotated.
-        head_lemma: The released form of the head: lemmas without stop words.
-        tail_lemma: The released form of the tail.
-        question: Rank of its question and character of the answer in context and appended text;
-            None if it has no question.
-        options: Four options after filtering; None if it has none.
-        first_options: The same before filtering.
-        label: Index of the right option in both.
-    """
-
-    dialogue: str
-    index: int
-    head: str
-    relation: str
-    tail: str
-    head_lemma: str
-    tail_lemma: str
-    question: tuple[int, int] | None = None
-    options: tuple[str, ...] | None = None
-    first_options: tuple[str, ...] | None = None
-    label: int | None = None

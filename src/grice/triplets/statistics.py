@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
 from collections import Counter
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
 
 from grice.knowledge.schema import load_schema
 from grice.triplets.experiments import merge_labels
@@ -15,48 +20,32 @@ if TYPE_CHECKING:
 
     from grice.triplets.records import Dialogue
 
-__all__ = ["PRINTED", "Counted", "Value", "compare_counts", "count", "turn_starts"]
+__all__ = ["Counted", "Published", "Value", "compare_counts", "count", "published", "turn_starts"]
 
 Value: TypeAlias = int | float | tuple[int, ...]
 
 _TURN = re.compile(r"(?:^|(?<=\s{4}))(?=[A-Z]: )")
 
-PRINTED: dict[str, Value] = {
-    "dialogues": 807,
-    "triplets": 4539,
-    "triplets per dialogue": 5.62,
-    "daily-dialogue: dialogues, triplets": (245, 1286),
-    "mutual: dialogues, triplets": (182, 658),
-    "dream: dialogues, triplets": (380, 2595),
-    "dialogues with under 3, 3-5, 6-10, over 10 triplets": (142, 312, 281, 72),
-    "span pairs with one, with several relations": (4203, 164),
-    "turns between head and tail: 0, 1, 2-5, 6-8, over 8": (1009, 1490, 1501, 401, 138),
-    "same speaker, different speakers": (2475, 2064),
-    "fewest, most turns": (5, 12),
-    "most words in a turn": 30,
-    "in no experiment": 153,
-    "of a relation of no experiment": 153,
-    "Attribution": 728,
-    "Causal": 1958,
-    "Comparison": 98,
-    "Conditional": 298,
-    "Intentional": 799,
-    "Social": 76,
-    "Spatial": 192,
-    "Temporal": 237,
-}
-"""Tables 2 and 9 of the paper, and what its text says of turns (section 2)."""
 
-WHY = {
-    "turns between head and tail: 0, 1, 2-5, 6-8, over 8": (
-        "released offsets are the first place where the words stand, spans that do not stand in "
-        "the text have none, and turns of MuTual hold several units; the paper counts all 4,539"
-    ),
-    "same speaker, different speakers": "likewise: 427 triplets have a span without a place",
-    "fewest, most turns": "no bound that the released dialogues keep",
-    "most words in a turn": "no bound that the released dialogues keep",
-    "of a relation of no experiment": "89 of the 153 are repetitions that merging labels makes",
-}
+class Published(msgspec.Struct, frozen=True):
+    """What the paper prints.
+
+    Attributes:
+        counts: Tables 1 and 2, and what section 2 says of turns.
+        relations: Triplets of each relation, table 9.
+        reasons: Why a figure differs.
+    """
+
+    counts: dict[str, int | float | tuple[int, ...]]
+    relations: dict[str, int]
+    reasons: dict[str, str]
+
+
+@cache
+def published() -> Published:
+    """Return what the paper prints of its annotation, out of ``published.toml``."""
+    text = (files("grice.triplets") / "published.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), Published)
 
 
 class Counted(NamedTuple):
@@ -88,7 +77,7 @@ def turn_starts(text: str) -> list[int]:
 
 
 def count(dialogues: Sequence[Dialogue]) -> dict[str, Value]:
-    """Return the figures of :data:`PRINTED` and of each relation, recounted.
+    """Return the figures of :func:`published` and of each relation, recounted.
 
     Distances and speakers are of triplets whose spans both stand in the text.
     """
@@ -152,47 +141,14 @@ def _binned(values: Sequence[int], borders: tuple[int, ...]) -> tuple[int, ...]:
 
 def compare_counts(dialogues: Sequence[Dialogue]) -> list[Counted]:
     """Return every figure beside the printed one, with the reason where they differ."""
-    rows = []
+    rows, paper = [], published()
     for name, figure in count(dialogues).items():
-        printed = PRINTED.get(name, TABLE_9.get(name))
+        printed = paper.counts.get(name, paper.relations.get(name))
         if printed is None:
             rows.append(Counted(name, figure, None, None, ""))
             continue
         same = round(figure, 2) == printed if isinstance(figure, float) else figure == printed
-        rows.append(Counted(name, figure, printed, same, "" if same else WHY.get(name, "")))
+        rows.append(
+            Counted(name, figure, printed, same, "" if same else paper.reasons.get(name, ""))
+        )
     return rows
-
-
-TABLE_9: dict[str, int] = {
-    "CapableOf": 20,
-    "DependsOn": 9,
-    "HasA": 41,
-    "HasProperty": 284,
-    "HasSubevent": 58,
-    "IsA": 227,
-    "MannerOf": 60,
-    "Causes": 1126,
-    "CausesDesire": 454,
-    "Implies": 338,
-    "Antonym": 25,
-    "DistinctFrom": 20,
-    "SimilarTo": 30,
-    "Synonym": 23,
-    "HasPrerequisite": 298,
-    "Desires": 17,
-    "MotivatedByGoal": 361,
-    "ObstructedBy": 244,
-    "UsedFor": 170,
-    "SocialRule": 76,
-    "AtLocation": 187,
-    "LocatedNear": 5,
-    "Before": 119,
-    "HappensIn": 101,
-    "Simutaneous": 17,
-    "NotHasProperty": 21,
-    "NotIsA": 8,
-    "NotCauses": 24,
-    "NotCausesDesire": 7,
-    "NotImplies": 9,
-    "NotMotivatedByGoal": 7,
-}

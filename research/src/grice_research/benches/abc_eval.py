@@ -22,8 +22,8 @@ from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn, TurnEvidence
 from grice.stats.accuracy import balanced_accuracy
-from grice.stats.roc import roc_areas
 from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
+from grice_research.roc import roc_areas
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:

@@ -33,13 +33,12 @@ if TYPE_CHECKING:
 
     from grice.stats.estimate import Estimate
     from grice.triplets.models import TripletModels
-    from grice.triplets.records import Item
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
-    from grice_research.surface import Negative
     from grice_research.triplets.choices import Choice
     from grice_research.triplets.cider import Cider, Question
     from grice_research.triplets.scores import EntailmentScores, SpanScores
+    from grice_research.triplets.task_files import Item, Negative
     from grice_research.triplets.tasks import TaskAnswers
 
 TITLE = "Commonsense links in dialogues (CIDER)"

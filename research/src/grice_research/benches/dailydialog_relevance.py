@@ -16,6 +16,7 @@ from grice_research.rated_replies import (
     SETS,
     baseline_rows,
     blended,
+    not_measured,
     our_rows,
     printed_rows,
     test_row,
@@ -91,14 +92,7 @@ def _research(context: BenchContext) -> Iterator[Row]:
             yield from _other_sets(desk, ", research")
     except Skipped as error:
         for way in WAYS:
-            for label in SETS:
-                yield Row(
-                    row=f"{way}, research {label}",
-                    measure="spearman",
-                    found=None,
-                    kind="ours",
-                    why=f"not measured: {error}",
-                )
+            yield from not_measured(f"{way}, research", error)
 
 
 def by_language_models(context: BenchContext) -> Iterator[Row]:
@@ -112,14 +106,7 @@ def by_language_models(context: BenchContext) -> Iterator[Row]:
             yield from _other_sets(desk, f", {model}", {way: (way,) for way in WAYS})
     except Skipped as error:
         for way in WAYS:
-            for label in SETS:
-                yield Row(
-                    row=f"{way}, language model {label}",
-                    measure="spearman",
-                    found=None,
-                    kind="ours",
-                    why=f"not measured: {error}",
-                )
+            yield from not_measured(f"{way}, language model", error)
 
 
 def _behind(

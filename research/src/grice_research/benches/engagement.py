@@ -22,7 +22,14 @@ from grice_research.cross_validation import (
     by_head,
     transferred,
 )
-from grice_research.rated_replies import SETS, baseline_rows, our_rows, printed_rows, test_row
+from grice_research.rated_replies import (
+    SETS,
+    baseline_rows,
+    not_measured,
+    our_rows,
+    printed_rows,
+    test_row,
+)
 from grice_research.rows import Row
 
 if TYPE_CHECKING:
@@ -88,14 +95,7 @@ def _research(context: BenchContext) -> Iterator[Row]:
                     desk, "engagement, research", METRIC, label, beside="MLP BERT(mean)"
                 )
     except Skipped as error:
-        for label in SETS:
-            yield Row(
-                row=f"engagement, research {label}",
-                measure="spearman",
-                found=None,
-                kind="ours",
-                why=f"not measured: {error}",
-            )
+        yield from not_measured("engagement, research", error)
 
 
 def by_language_models(context: BenchContext) -> Iterator[Row]:
@@ -107,14 +107,7 @@ def by_language_models(context: BenchContext) -> Iterator[Row]:
                     desk, f"engagement, {model}", METRIC, label, beside="MLP BERT(mean)"
                 )
     except Skipped as error:
-        for label in SETS:
-            yield Row(
-                row=f"engagement, language model {label}",
-                measure="spearman",
-                found=None,
-                kind="ours",
-                why=f"not measured: {error}",
-            )
+        yield from not_measured("engagement, language model", error)
 
 
 def _counts(chats: list[Chat]) -> Iterator[Row]:

@@ -13,7 +13,7 @@ import numpy as np
 from grice.graphs.baselines import graph_polarity, nonsense_graph, word_polarity
 from grice.graphs.classified import classifier_measures
 from grice.graphs.features import Reading
-from grice.graphs.generate import generate_graphs
+from grice.graphs.generator import generate_graphs
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, read_predictions, read_samples
 from grice.graphs.scores import score_sample

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.triplets.files import read_dialogues, read_folds, read_items, read_negatives
+from grice.triplets.files import read_dialogues
 from grice_research.triplets.choices import Choice
+from grice_research.triplets.task_files import read_folds, read_items, read_negatives
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from grice.triplets.records import Dialogue, Item
-    from grice_research.surface import Negative
+    from grice.triplets.records import Dialogue
+    from grice_research.triplets.task_files import Item, Negative
 
 __all__ = ["Cider", "Question", "load_cider"]
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.knowledge.schema import load_schema
 from grice.records import Triple
-from grice.triplets.experiments import is_symmetric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["FROZEN", "STRATEGIES", "Made", "Strategy", "make_negatives"]
+__all__ = ["FROZEN", "STRATEGIES", "Made", "Strategy", "is_symmetric", "make_negatives"]
 
 Strategy: TypeAlias = Literal["reverse", "relation", "span", "combined"]
 STRATEGIES: tuple[Strategy, ...] = ("reverse", "relation", "span", "combined")
@@ -102,6 +101,11 @@ def make_negatives(
             for strategy, triple in chosen
         ]
     return negatives
+
+
+def is_symmetric(relation: str) -> bool:
+    """Return whether a relation of CIDER holds in both directions."""
+    return load_schema("cider")[relation].symmetric
 
 
 def _candidates(strategy: Strategy, triple: Triple, spans: Sequence[str]) -> Iterator[Triple]:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.triplets.reading import TextReading
-    from grice.triplets.records import Item, Place
+    from grice.triplets.records import Place
     from grice.triplets.structure import Layout
-    from grice_research.surface import Negative
     from grice_research.triplets.choices import Choice
     from grice_research.triplets.cider import Cider, Question
     from grice_research.triplets.ensemble import EnsembleReading
     from grice_research.triplets.models import TaskModels
+    from grice_research.triplets.task_files import Item, Negative
 
     Array: TypeAlias = NDArray[np.float32]
 

@@ -195,7 +195,7 @@ def _draw(arguments: argparse.Namespace) -> int:
 def _generate(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.graphs.files import samples_to_explain
-    from grice.graphs.generate import generate_graphs
+    from grice.graphs.generator import generate_graphs
     from grice.records import to_json
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)

@@ -36,49 +36,14 @@ __all__ = ["carrying_words", "is_cut_off", "is_unsound", "with_people_apart"]
 _LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS | {"not", "feels"}
 _OTHER: dict[Party, Party] = {"responder": "previous", "previous": "responder"}
 _REFLEXIVE = re.compile(r"sel(?:f|ves)\b", re.IGNORECASE)
-_INCOMPLETE = frozenset(
-    (
-        "becomes",
-        "brings",
-        "does",
-        "feels",
-        "gets",
-        "gives",
-        "has",
-        "is",
-        "keeps",
-        "lets",
-        "likes",
-        "makes",
-        "means",
-        "needs",
-        "puts",
-        "says",
-        "seems",
-        "takes",
-        "thinks",
-        "tries",
-        "wants",
-    )
+_TRANSITIVE = (
+    "becomes brings does feels gets gives has is keeps lets likes makes means needs puts says "
+    "seems takes thinks tries wants"
 )
+_INCOMPLETE = frozenset(_TRANSITIVE.split())
 """Verbs that say nothing without what they ask for."""
-_VAGUE = frozenset(
-    (
-        "blames",
-        "enjoys",
-        "goes",
-        "guesses",
-        "hates",
-        "hopes",
-        "looks",
-        "loves",
-        "maintains",
-        "sounds",
-        "supposes",
-        "used",
-        "wishes",
-    )
-)
+_OPEN = "blames enjoys goes guesses hates hopes looks loves maintains sounds supposes used wishes"
+_VAGUE = frozenset(_OPEN.split())
 """Verbs that say little without it."""
 _LEADS_ON = frozenset({"to", "than", "as", "of", "about", "for", "with", "the", "a", "and"})
 """Last words after which something is missing: "PersonX hears about"."""

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grice.triplets.files import read_folds, read_items
 from grice.triplets.reading import TextReading
-from grice.triplets.records import Item
 from grice.triplets.structure import Layout, layout_of
 from grice_research.places import work_folder
+from grice_research.triplets.task_files import Item, read_folds, read_items
 
 WORK = work_folder("triplets")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from grice.knowledge.schema import load_schema
-from grice.triplets.files import read_negatives
 from grice.triplets.structure import locate, structure
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK, load
+from grice_research.triplets.task_files import read_negatives
 
 
 def main() -> None:

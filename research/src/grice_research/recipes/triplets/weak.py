@@ -29,7 +29,7 @@ from grice.triplets.reading import read_texts
 from grice.triplets.span_candidates import find_candidates, join_turns, slices
 from grice_research.recipes.options import parser_of
 from grice_research.recipes.triplets.data import WORK
-from grice_research.surface import TABLE_9
+from grice_research.surface import published
 
 SOURCES = (
     ("persuasion_for_good/dialogues", 160),
@@ -132,7 +132,7 @@ def knowledge(data: Path) -> list[tuple[str, str, str]]:
     return [
         (head, relation, tail)
         for relation, pairs in found.items()
-        for head, tail in list(pairs)[: EACH * max(20, TABLE_9[relation])]
+        for head, tail in list(pairs)[: EACH * max(20, published().relations[relation])]
     ]
 
 

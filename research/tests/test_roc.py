@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
-from grice.stats.roc import roc_areas
+from grice_research.roc import roc_areas
 
 LABELS = [0, 0, 1, 1]
 
