@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,8 @@ __all__ = [
     "add_seed",
     "add_speaker",
     "cache_folder",
-    "destination",
     "load_grader",
+    "loader",
     "names",
     "positive",
 ]
@@ -130,7 +131,7 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
     for option in metric.options:
         group.add_argument(
             metric.flag(option.name),
-            dest=destination(metric, option.name),
+            dest=_destination(metric, option.name),
             type={"int": int, "float": float, "str": str}[option.type],
             choices=option.choices or None,
             metavar=None if option.choices else option.type.upper(),
@@ -138,12 +139,12 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
         )
     for former in metric.renamed:
         group.add_argument(
-            metric.flag(former), dest=destination(metric, former), help=argparse.SUPPRESS
+            metric.flag(former), dest=_destination(metric, former), help=argparse.SUPPRESS
         )
     for name, reference in metric.models.items():
         group.add_argument(
             metric.flag(name),
-            dest=destination(metric, name),
+            dest=_destination(metric, name),
             metavar="MODEL",
             help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
         )
@@ -154,32 +155,34 @@ def _help(option: Option) -> str:
     return " ".join(filter(None, parts)).replace("%", "%%")
 
 
-def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
-    """Return the metrics that the arguments ask for, ready to score."""
+def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> partial[Grader]:
+    """Return what loads metrics by their names with the options that the arguments give."""
     from grice.scoring.api import load_from
 
     settings: dict[str, dict[str, object]] = {}
     for metric in arguments.registry.metrics.values():
+        options = (option.name for option in metric.options)
         given = {
             name: value
-            for name in (
-                *(option.name for option in metric.options),
-                *metric.models,
-                *metric.renamed,
-            )
-            if (value := getattr(arguments, destination(metric, name), None)) is not None
+            for name in (*options, *metric.models, *metric.renamed)
+            if (value := getattr(arguments, _destination(metric, name), None)) is not None
         }
         if given:
             settings[metric.name] = given
-    return load_from(
+    return partial(
+        load_from,
         arguments.registry,
-        names(arguments.metrics),
         options=settings,
         speakers=speakers,
         mode=arguments.mode,
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
     )
+
+
+def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
+    """Return the metrics that the arguments ask for, ready to score."""
+    return loader(arguments, speakers)(names(arguments.metrics))
 
 
 def cache_folder() -> Path:
@@ -205,7 +208,7 @@ def names(listed: str | None) -> list[str]:
     return [name.strip() for name in (listed or "").split(",") if name.strip()]
 
 
-def destination(metric: Metric, name: str) -> str:
+def _destination(metric: Metric, name: str) -> str:
     """Return under which name the arguments hold an option of a metric."""
     return f"{metric.name}.{name}"
 
