@@ -33,7 +33,7 @@ class SmallContext:
             )
             for i in range(COUNT)
         )  # fmt: skip
-        return Rated(known_sets()[name], items, (), grouped=False, stamp=name)
+        return Rated(known_sets()[name], items, (), grouped=False, fingerprint=name)
 
 
 def leave(folder, found):

@@ -216,8 +216,8 @@ def open_own(path: Path, flags: int) -> int:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR) or path.is_symlink():
             raise planted from None
         raise
-    found = os.fstat(opened)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+    status = os.fstat(opened)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(opened)
         raise planted
     return opened

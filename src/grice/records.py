@@ -258,7 +258,7 @@ def json_line(record: object) -> bytes:
     # Most lines hold none, and finding that out costs next to nothing.
     if line.isascii() and b"\x7f" not in line:
         return line
-    return _STEERING.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), line)
+    return _STEERING.sub(lambda match: b"\\u%04x" % ord(match[0].decode()), line)
 
 
 def to_json(record: object) -> str:

@@ -97,7 +97,7 @@ def test_the_band_of_a_blend_holds_though_it_is_set_on_unseen_parts():
         values = rng.random((160, 3))
         ratings = np.clip(2.5 * values[:, 0] + 2 * values[:, 1] + rng.normal(0, 0.4, 160), 0, 5)
         old = fit_blend(values[:60], ratings[:60], np.arange(60), seed=seed)
-        human = fit_human_scale(old.unseen, ratings[:60], scale=(0, 5), seed=seed)
+        human = fit_human_scale(old.out_of_fold, ratings[:60], scale=(0, 5), seed=seed)
         for value, rating in zip(old.linear.at(values[60:]), ratings[60:], strict=True):
             band = human.at(float(value))
             inside += band.low <= rating <= band.high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,8 @@ __all__ = [
     "add_seed",
     "add_speaker",
     "chosen_preset",
-    "destination",
     "load_grader",
+    "loader",
     "names",
     "positive",
 ]
@@ -143,7 +144,7 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
     for option in metric.options:
         group.add_argument(
             metric.flag(option.name),
-            dest=destination(metric, option.name),
+            dest=_destination(metric, option.name),
             type={"int": int, "float": float, "str": str}[option.type],
             choices=option.choices or None,
             metavar=None if option.choices else option.type.upper(),
@@ -151,12 +152,12 @@ def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequ
         )
     for former in metric.renamed:
         group.add_argument(
-            metric.flag(former), dest=destination(metric, former), help=argparse.SUPPRESS
+            metric.flag(former), dest=_destination(metric, former), help=argparse.SUPPRESS
         )
     for name, reference in metric.models.items():
         group.add_argument(
             metric.flag(name),
-            dest=destination(metric, name),
+            dest=_destination(metric, name),
             metavar="MODEL",
             help=f"model reference; default {reference}" if described else argparse.SUPPRESS,
         )
@@ -167,33 +168,29 @@ def _help(option: Option) -> str:
     return " ".join(filter(None, parts)).replace("%", "%%")
 
 
-def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
-    """Return the metrics that the arguments ask for, ready to score."""
+def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> partial[Grader]:
+    """Return what loads metrics by their names with the options that the arguments give."""
     from grice.scoring.api import load_from
 
     settings: dict[str, dict[str, object]] = {}
     for metric in arguments.registry.metrics.values():
+        options = (option.name for option in metric.options)
         given = {
             name: value
-            for name in (
-                *(option.name for option in metric.options),
-                *metric.models,
-                *metric.renamed,
-            )
-            if (value := getattr(arguments, destination(metric, name), None)) is not None
+            for name in (*options, *metric.models, *metric.renamed)
+            if (value := getattr(arguments, _destination(metric, name), None)) is not None
         }
         if given:
             settings[metric.name] = given
-    preset = chosen_preset(arguments)
-    return load_from(
+    return partial(
+        load_from,
         arguments.registry,
-        names(arguments.metrics),
         options=settings,
         speakers=speakers,
         mode=arguments.mode,
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
-        preset=preset,
+        preset=chosen_preset(arguments),
     )
 
 
@@ -214,6 +211,11 @@ def chosen_preset(arguments: argparse.Namespace) -> str:
     return str(arguments.models)
 
 
+def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
+    """Return the metrics that the arguments ask for, ready to score."""
+    return loader(arguments, speakers)(names(arguments.metrics))
+
+
 def _early(words: Sequence[str]) -> argparse.Namespace:
     early = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     early.add_argument("--plugin", type=Path, action="append", default=[])
@@ -229,7 +231,7 @@ def names(listed: str | None) -> list[str]:
     return [name.strip() for name in (listed or "").split(",") if name.strip()]
 
 
-def destination(metric: Metric, name: str) -> str:
+def _destination(metric: Metric, name: str) -> str:
     """Return under which name the arguments hold an option of a metric."""
     return f"{metric.name}.{name}"
 

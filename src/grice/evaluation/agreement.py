@@ -5,13 +5,13 @@ Scores are computed once; everything here reduces them and never runs a metric a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError, plural
-from grice.evaluation.confounds import Confound, confounds, covariates
+from grice.evaluation.confounds import Confound, Ratings, confounds, covariates
 from grice.evaluation.trained import TrainedOn
 from grice.stats import (
     ceiling,
@@ -179,28 +179,6 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     problems: int
 
 
-class _Ratings(NamedTuple):
-    """What every metric of a block is held against, item by item."""
-
-    human: list[float | None]
-    groups: list[str] | None
-    systems: list[str | None]
-    covariates: dict[str, list[float]]
-    seed: int
-
-    def correlation(self, column: Column, kind: Kind) -> Estimate:
-        return correlation(column.values, self.human, kind=kind, groups=self.groups, seed=self.seed)
-
-    def compared(self, columns: Sequence[Column]) -> CorrelationComparison | None:
-        """Return every pair of metrics compared; None if too few items have all their values."""
-        if len(columns) < 2:
-            return None
-        values = {column.metric: column.values for column in columns}
-        return _if_defined(
-            compare_correlations, values, self.human, groups=self.groups, seed=self.seed
-        )
-
-
 def evaluate(
     rated: Rated,
     aspect: str,
@@ -222,7 +200,7 @@ def evaluate(
         baseline: The trivial baseline to compare with; by default the cosine of the level.
         trivial: Names of the metrics that are trivial baselines.
     """
-    ratings = _Ratings(
+    ratings = Ratings(
         rated.human(aspect),
         [item.group for item in rated.items] if rated.grouped else None,
         [item.system for item in rated.items],
@@ -234,7 +212,7 @@ def evaluate(
         column.metric: _counted(column, ratings, column.metric in trivial) for column in columns
     }
     usable = [column for column in columns if not _undefined(column, rows[column.metric].points)]
-    comparison = ratings.compared(usable)
+    comparison = _compared(usable, ratings)
     for column in usable:
         row = _correlated(rows[column.metric], column, ratings, kendall=kendall)
         rows[column.metric] = row if comparison is None else _against(row, comparison, baseline)
@@ -271,7 +249,7 @@ def _best_first(row: Row) -> tuple[bool, float]:
     return (row.spearman is None, 0.0 if row.spearman is None else -row.spearman.value)
 
 
-def _counted(column: Column, ratings: _Ratings, trivial: bool) -> Row:  # noqa: FBT001 - a fact
+def _counted(column: Column, ratings: Ratings, trivial: bool) -> Row:  # noqa: FBT001 - a fact
     """Return the row of a metric without its correlations, with why there are none."""
     points = tuple(
         (rating, value)
@@ -294,22 +272,29 @@ def _counted(column: Column, ratings: _Ratings, trivial: bool) -> Row:  # noqa: 
     )
 
 
-def _correlated(row: Row, column: Column, ratings: _Ratings, *, kendall: bool) -> Row:
-    spearman = ratings.correlation(column, "spearman")
+def _correlated(row: Row, column: Column, ratings: Ratings, *, kendall: bool) -> Row:
+    spearman = _correlation(column, ratings, "spearman")
     return msgspec.structs.replace(
         row,
         spearman=spearman,
-        pearson=ratings.correlation(column, "pearson"),
-        kendall=ratings.correlation(column, "kendall") if kendall else None,
-        confounds=confounds(
-            column.values,
-            ratings.human,
-            spearman,
-            ratings.covariates,
-            ratings.systems,
-            ratings.groups,
-        ),
+        pearson=_correlation(column, ratings, "pearson"),
+        kendall=_correlation(column, ratings, "kendall") if kendall else None,
+        confounds=confounds(column.values, ratings, spearman),
     )
+
+
+def _correlation(column: Column, ratings: Ratings, kind: Kind) -> Estimate:
+    human, groups = ratings.human, ratings.groups
+    return correlation(column.values, human, kind=kind, groups=groups, seed=ratings.seed)
+
+
+def _compared(columns: Sequence[Column], ratings: Ratings) -> CorrelationComparison | None:
+    """Return every pair of metrics compared; None if too few items have all their values."""
+    if len(columns) < 2:
+        return None
+    values = {column.metric: column.values for column in columns}
+    human, groups = ratings.human, ratings.groups
+    return _if_defined(compare_correlations, values, human, groups=groups, seed=ratings.seed)
 
 
 def _against(row: Row, comparison: CorrelationComparison, baseline: str) -> Row:
@@ -345,7 +330,7 @@ def _undefined(column: Column, points: Points) -> str:
     return ""
 
 
-def _systems(columns: Sequence[Column], ratings: _Ratings) -> tuple[SystemRow, ...]:
+def _systems(columns: Sequence[Column], ratings: Ratings) -> tuple[SystemRow, ...]:
     kept = [i for i, system in enumerate(ratings.systems) if system is not None]
     names = [str(ratings.systems[i]) for i in kept]
     if len(set(names)) < 2:

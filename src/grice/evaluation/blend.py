@@ -41,12 +41,12 @@ class Blended(NamedTuple):
     Attributes:
         gain: By how much the squared error of an unseen item falls against the best single
             metric; worth having if its interval lies above zero.
-        unseen: What the blend says of each item when fitted without its conversation's fold.
+        out_of_fold: What the blend says of each item when fitted without its conversation's fold.
     """
 
     linear: Linear
     gain: Estimate
-    unseen: Floats
+    out_of_fold: Floats
     penalty: float
     single: int
 
@@ -100,16 +100,23 @@ def _fit(values: Floats, ratings: Floats, penalty: float) -> Linear:
 
 
 def _best_penalty(values: Floats, ratings: Floats, folds: Integers) -> float:
-    return min(PENALTIES, key=lambda penalty: _unseen_error(values, ratings, folds, penalty))
+    return min(
+        PENALTIES, key=lambda penalty: _cross_validated_error(values, ratings, folds, penalty)
+    )
 
 
 def _best_single(values: Floats, ratings: Floats, folds: Integers) -> tuple[int, float]:
     """Return the place of the best metric alone, and its penalty."""
     pairs = [(place, penalty) for place in range(values.shape[1]) for penalty in PENALTIES]
-    return min(pairs, key=lambda pair: _unseen_error(values[:, [pair[0]]], ratings, folds, pair[1]))
+    return min(
+        pairs,
+        key=lambda pair: _cross_validated_error(values[:, [pair[0]]], ratings, folds, pair[1]),
+    )
 
 
-def _unseen_error(values: Floats, ratings: Floats, folds: Integers, penalty: float) -> float:
+def _cross_validated_error(
+    values: Floats, ratings: Floats, folds: Integers, penalty: float
+) -> float:
     return sum(
         float(
             ((ratings[out] - _fit(values[kept], ratings[kept], penalty).at(values[out])) ** 2).sum()

@@ -221,7 +221,7 @@ def _blend(
     says.append(f"blend: {falls}")
     # The band is set on what the blend says of items it was not fitted to.
     human = fit_human_scale(
-        fitted.unseen,
+        fitted.out_of_fold,
         ratings,
         scale=scale,
         groups=aligned.groups(rated[kept]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,12 +15,12 @@ from grice.stats import correlation_within, partial_correlation
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from grice.evaluation.datasets import Item, Level, Rated
     from grice.stats.estimate import Estimate
 
-__all__ = ["ALL", "Confound", "confounds", "covariates"]
+__all__ = ["ALL", "Confound", "Ratings", "confounds", "covariates"]
 
 ALL = "all of them"
 WITHIN = "within systems"
@@ -58,36 +58,55 @@ def covariates(rated: Rated) -> dict[str, list[float]]:
     }
 
 
+class Ratings(NamedTuple):
+    """What every metric is held against, item by item.
+
+    Attributes:
+        human: Mean rating; None where nobody rated.
+        groups: The conversation or context; None if items share none.
+        systems: Who wrote it; None if that is not stated.
+        covariates: See :func:`covariates`.
+        seed: Of every draw.
+    """
+
+    human: list[float | None]
+    groups: list[str] | None
+    systems: list[str | None]
+    covariates: dict[str, list[float]]
+    seed: int
+
+
 def confounds(
-    values: Sequence[float | None],
-    human: Sequence[float | None],
-    plain: Estimate,
-    held: Mapping[str, Sequence[float]],
-    systems: Sequence[str | None],
-    groups: Sequence[str] | None,
+    values: Sequence[float | None], ratings: Ratings, plain: Estimate
 ) -> tuple[Confound, ...]:
-    """Return partial correlations, controlling for each covariate, all of them, and the system."""
+    """Return partial correlations, controlling for each covariate, all of them, and the system.
+
+    Args:
+        values: One per item.
+        ratings: What they are correlated with.
+        plain: The Spearman correlation without any control.
+    """
+    held = ratings.covariates
     usable = {name: column for name, column in held.items() if np.ptp(column) > 0}
     partials = []
     for name in held:
         if name in usable:
-            partials.append(_partial(name, values, human, plain, [usable[name]], groups))
+            partials.append(_partial(name, values, ratings, plain, [usable[name]]))
         else:
             partials.append(Confound(name, None, None, "the same for every item"))
     if len(usable) > 1:
-        partials.append(_partial(ALL, values, human, plain, list(usable.values()), groups))
-    partials += _within(values, human, plain, systems)
-    return tuple(partials)
+        partials.append(_partial(ALL, values, ratings, plain, list(usable.values())))
+    return (*partials, *_within(values, ratings, plain))
 
 
 def _partial(
     name: str,
     values: Sequence[float | None],
-    human: Sequence[float | None],
+    ratings: Ratings,
     plain: Estimate,
     held: Sequence[Sequence[float]],
-    groups: Sequence[str] | None,
 ) -> Confound:
+    human, groups = ratings.human, ratings.groups
     try:
         partial = partial_correlation(values, human, held, kind="spearman", groups=groups)
     except InputError:
@@ -100,12 +119,8 @@ def _kept(partial: Estimate, plain: Estimate) -> float | None:
     return partial.value / plain.value if side_of(plain, 0) in ("above", "below") else None
 
 
-def _within(
-    values: Sequence[float | None],
-    human: Sequence[float | None],
-    plain: Estimate,
-    systems: Sequence[str | None],
-) -> list[Confound]:
+def _within(values: Sequence[float | None], ratings: Ratings, plain: Estimate) -> list[Confound]:
+    systems = ratings.systems
     named = [system for system in systems if system is not None]
     large = {system for system in named if named.count(system) >= FEW_PER_SYSTEM}
     if len(large) < 2:
@@ -114,7 +129,7 @@ def _within(
     try:
         inside = correlation_within(
             [values[i] for i in kept],
-            [human[i] for i in kept],
+            [ratings.human[i] for i in kept],
             [str(systems[i]) for i in kept],
             kind="spearman",
         )

@@ -54,11 +54,16 @@ class Results(NamedTuple):
         return rated or any(row.failed for block in self.damaged for row in block.rows)
 
 
+def load_named(names: Sequence[str]) -> Grader:
+    """Load metrics by their names with the options that they have by default."""
+    return load(*names)
+
+
 def meta_evaluate(
     metrics: Sequence[str],
     on: Sequence[str],
     *,
-    load: Callable[..., Grader] = load,
+    load: Callable[[Sequence[str]], Grader] = load_named,
     data: Path | None = None,
     scores: Sequence[str] = (),
     reduce: Reduce = "mean",
@@ -75,7 +80,7 @@ def meta_evaluate(
         metrics: Names of the metrics; the trivial baselines are always there.
         on: Rated sets, collections of damaged texts, files of your own, or ``all``; aspects stand
             behind a colon, as in ``fed_turn:relevant,fluent``.
-        load: Loads metrics by their names, as :func:`grice.scoring.load` does.
+        load: Loads metrics by their names.
         data: Folder of the data sets; by default that of ``GRICE_DATA``.
         scores: Files that ``grice score`` wrote, whose scores are taken instead of computing them;
             ``SET=FILE`` where ids stand in several sets.
@@ -94,11 +99,11 @@ def meta_evaluate(
     folder = data_folder(data)
     blocks, damaged = [], []
     with ExitStack() as stack:
-        loaded = cache(lambda *names: stack.enter_context(load(*names)))
+        loaded = cache(lambda names: stack.enter_context(load(names)))
 
         def computed(rated: Rated, names: Iterable[str]) -> dict[str, Column]:
             names = tuple(dict.fromkeys(names))
-            return _computed(rated, loaded(*names), names, reduce) if names else {}
+            return _computed(rated, loaded(names), names, reduce) if names else {}
 
         for want in wanted:
             rated = load_rated(want.set, folder)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-HELP = "measure published tables again, beside our metrics and trivial floors"
+HELP = "measure published tables again, beside our metrics and trivial baselines"
 GROUP = "grice.benches"
 """The entry point group; the first one names a module with ``configure`` and ``run``."""
 MISSING = (

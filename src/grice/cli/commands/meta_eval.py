@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_json, add_metric_options, load_grader, names, positive
+from grice.cli.options import add_json, add_metric_options, loader, names, positive
 from grice.cli.output import show
 from grice.tables import Lines, Table
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.evaluation.datasets import RatedSet
-    from grice.scoring.api import Grader
     from grice.tables import View
 
 HELP = "correlate metrics with human ratings, beside trivial baselines"
@@ -84,14 +83,10 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.on:
         raise InputError("say what to judge on: --on SET …, --on FILE or --on all (see --sets)")
 
-    def load(*names: str) -> Grader:
-        arguments.metrics = ",".join(names)
-        return load_grader(arguments)
-
     results = meta_evaluate(
         [*dict.fromkeys(names(",".join([*arguments.names, arguments.metrics or ""])))],
         arguments.on,
-        load=load,
+        load=loader(arguments),
         data=arguments.data,
         scores=arguments.scores,
         reduce=arguments.reduce,

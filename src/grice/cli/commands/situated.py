@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         (
             Action(
                 "score",
-                "a system's sentences against references, under every reading, floors below",
+                "a system's sentences against references, under every reading, baselines below",
                 _situated_score.configure,
                 _situated_score.run,
             ),

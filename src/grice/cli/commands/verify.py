@@ -9,8 +9,8 @@ from grice.cli.options import (
     add_format,
     add_json,
     add_metric_options,
-    destination,
     load_grader,
+    loader,
     names,
 )
 from grice.cli.output import emit
@@ -89,14 +89,10 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 def _load(arguments: argparse.Namespace, wanted: Sequence[str], how: Stated) -> Grader:
     """Load metrics with the options that a file states, where the arguments give none."""
-    arguments.metrics = ",".join(wanted)
-    arguments.mode = "fast" if how.fast else arguments.mode
-    for name, options in how.options.items():
-        for option, value in options.items():
-            place = destination(arguments.registry.metrics[name], option)
-            if getattr(arguments, place, None) is None:
-                setattr(arguments, place, value)
-    return load_grader(arguments)
+    load = loader(arguments)
+    given = load.keywords["options"]
+    options = {name: how.options.get(name, {}) | given.get(name, {}) for name in wanted}
+    return load(wanted, options=options, mode="fast" if how.fast else arguments.mode)
 
 
 def _view(result: VerifyResult) -> View:
