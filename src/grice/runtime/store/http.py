@@ -83,7 +83,8 @@ def open_remote(remote: Remote, *, start: int = 0, accept: str = "*/*") -> HTTPR
         headers["Authorization"] = authorization
     request = Request(shown(remote.url), headers=headers)
     try:
-        opener = build_opener(_Redirects, HTTPSHandler(context=_trusted()))
+        secure = [HTTPSHandler(context=_trusted())] if scheme == "https" else []
+        opener = build_opener(_Redirects, *secure)
         return cast("HTTPResponse", opener.open(request, timeout=SECONDS))
     except FAILURES as error:
         if isinstance(error, HTTPError) and error.code == NO_RANGE and start:
@@ -111,9 +112,8 @@ def page(url: str, accept: str) -> Page:
 def _trusted() -> ssl.SSLContext:
     """Return what servers are believed by: the system's certificates, and a network's own."""
     context = ssl.create_default_context()
-    for variable in CERTIFICATES:
-        place = Path(os.environ.get(variable, ""))
-        if place.is_file():
+    for place in {os.environ.get(variable, "") for variable in CERTIFICATES}:
+        if Path(place).is_file():
             context.load_verify_locations(cafile=place)
     return context
 
