@@ -1,4 +1,5 @@
 # make demo: score examples/ and write report.html.   make test: run the tests.
+# make demo-medium: the same by a language model of 135 million parameters, 93 MB to fetch first.
 # make portability: are scores what is promised with every instruction set of this processor?
 # make coverage: run the tests without data sets, and fail if they reach under 95 % of the lines.
 # make mutants: change the code in small ways, and see which changes no test notices (half an hour).
@@ -8,11 +9,17 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean coverage demo docs lint mutants portability test
+.PHONY: bench check clean coverage demo demo-medium docs lint mutants portability test
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt -o out.jsonl --report report.html
 	@echo "Open report.html in a browser to see every reply with its evidence."
+
+demo-medium: $(VENV)/.user
+	$(BIN)/grice models get medium
+	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt --models medium \
+		-o out-medium.jsonl --report report-medium.html
+	@echo "Open report-medium.html in a browser, beside the report.html of make demo."
 
 test: $(VENV)/.developer
 	$(BIN)/python -m pytest -q
@@ -54,4 +61,4 @@ $(VENV)/.developer: $(VENV)/pyvenv.cfg pyproject.toml research/pyproject.toml
 	@touch $@ $(VENV)/.user
 
 clean:
-	rm -rf $(VENV) build dist out.jsonl* report.html .coverage*
+	rm -rf $(VENV) build dist out.jsonl* out-medium.jsonl* report.html report-medium.html .coverage*

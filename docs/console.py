@@ -35,6 +35,7 @@ STATED = {
     "COLUMNS": "80",
     "GRICE_CACHE": "cache",
     "GRICE_CONFIG": "config",
+    "GRICE_MODELS": "models",
     "SOURCE_DATE_EPOCH": "1767225600",
 }
 FAILED = 2

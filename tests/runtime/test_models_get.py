@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 import zipfile
@@ -189,6 +190,25 @@ def test_an_index_that_speaks_json_and_wants_a_password(public, models, monkeypa
     monkeypatch.setenv("PIP_INDEX_URL", f"http://ann:word@{public.host}/simple")
     assert get("tiny") == 0
     assert {headers.get("Authorization") for headers in public.headers} == {"Basic YW5uOndvcmQ="}
+
+
+def test_a_password_of_netrc_is_sent(public, models):
+    netrc = Path(os.environ["HOME"]) / ".netrc"
+    netrc.parent.mkdir()
+    netrc.write_text("machine 127.0.0.1 login ann password word\n")
+    netrc.chmod(0o600)
+    assert get("tiny") == 0
+    assert {headers.get("Authorization") for headers in public.headers} == {"Basic YW5uOndvcmQ="}
+
+
+@pytest.mark.parametrize("variable", ["PIP_INDEX_URL", "UV_DEFAULT_INDEX"])
+def test_an_environment_without_pip_asks_the_index_of_variables(
+    public, models, monkeypatch, variable
+):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    monkeypatch.delenv("PIP_INDEX_URL")
+    monkeypatch.setenv(variable, f"{public.url}/simple/")
+    assert get("tiny") == 0
 
 
 def test_a_page_of_a_server_may_not_lead_to_files_of_this_machine(mirror, models, tmp_path, capsys):

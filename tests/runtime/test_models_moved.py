@@ -77,6 +77,7 @@ def test_a_repository_is_added_at_a_commit(mirror, models):
         "config.json", "model.safetensors", "tokenizer.json",
     ]  # fmt: skip
     assert find_bundle(REFERENCE).folder == models / "tiny"
+    assert sha256(WEIGHTS) in (models / "tiny" / "card.toml").read_text()
 
 
 @pytest.mark.enable_socket
@@ -227,6 +228,14 @@ def test_verify_finds_a_changed_model(relevance, capsys):
     assert models_command("verify", "--json") == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
     assert models_command("verify", "nothing") == 2
+
+
+def test_doctor_names_what_was_fetched(relevance, capsys):
+    capsys.readouterr()
+    assert main(["doctor", "-m", "log_length", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["fetched"] == ["mine"]
+    assert main(["doctor", "-m", "log_length"]) == 0
+    assert "fetched mine" in " ".join(capsys.readouterr().out.split())
 
 
 def test_path_prints_the_folder_alone(relevance, capsys):

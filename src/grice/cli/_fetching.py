@@ -51,6 +51,8 @@ class Fetching:
         trace: TracebackType | None,
     ) -> None:
         self._bar.stop()
+        if kind is KeyboardInterrupt:
+            warn("what came is kept; the same command goes on")
 
     def say(self, message: str) -> None:
         """Print one line."""

@@ -2,7 +2,8 @@
 
 Most sets may not be passed on, and ours are made from what their authors released: `layout` says
 how. A set is fetched from a mirror that somebody keeps in this layout, and is then the one that
-recorded figures were measured on, byte for byte. Nothing else in grice opens a connection.
+recorded figures were measured on, byte for byte. Beside this and the models that are fetched
+(:mod:`grice.runtime.store`) nothing in grice opens a connection.
 """
 
 from __future__ import annotations

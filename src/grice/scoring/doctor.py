@@ -18,6 +18,7 @@ from grice.errors import BundleError, GriceError, plural
 from grice.records import Conversation, Score
 from grice.runtime.bundle import open_bundle, shipped_bundles
 from grice.runtime.memo import cache_files
+from grice.runtime.store.places import stored_models
 from grice.scoring.api import load_from
 from grice.scoring.machine import Machine, describe_machine, peak_memory, printable
 from grice.scoring.reference import Recorded, conversations, reference_scores
@@ -89,6 +90,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
         cache_size: Their bytes.
         data: Folder of published data sets, ``GRICE_DATA``; None if it is not set.
         peak_memory: Bytes that were held at most; None if the system does not tell.
+        seconds: How long the scoring took.
+        fetched: Names of the models that were fetched, whole or not (``grice models verify``).
     """
 
     holds: bool
@@ -105,6 +108,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     data: str | None
     peak_memory: int | None
     seconds: float
+    fetched: tuple[str, ...] = ()
 
 
 class _Run(NamedTuple):
@@ -156,6 +160,7 @@ def diagnose(
         data=printable(os.environ["GRICE_DATA"]) if "GRICE_DATA" in os.environ else None,
         peak_memory=peak_memory(),
         seconds=round(seconds, 2),
+        fetched=tuple(stored_models()),
     )
 
 

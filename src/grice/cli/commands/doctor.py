@@ -85,6 +85,8 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     yield "cache", f"{diagnosis.cache}, {_mebibytes(diagnosis.cache_size)}"
     yield "GRICE_DATA", diagnosis.data or "not set"
     yield "models", " ".join(f"{model.name}@{model.digest}" for model in diagnosis.models)
+    if diagnosis.fetched:
+        yield "fetched", " ".join(diagnosis.fetched)
 
 
 def _mebibytes(size: int | None) -> str:

@@ -1,4 +1,4 @@
-"""Models that are fetched: an index, a folder for each, and the only code that opens connections.
+"""Models that are fetched: an index, a folder for each, and what opens connections for them.
 
 =============  ==================================================================================
 ``index``      which models grice knows: source, sha256, licence, sizes, measured figures

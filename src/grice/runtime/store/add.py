@@ -104,7 +104,10 @@ def _add_repository(addition: Addition, listener: Listener, *, accept_licence: b
         files=tuple(HubFile(path=file) for file in addition.files),
     )
     with writing_model(name, listener.say) as store, workspace(store) as folder:
-        fetch_files(wanted, folder, downloads_folder(store), listener)
+        came = fetch_files(wanted, folder, downloads_folder(store), listener)
+        # Nobody knew them: the card says what was taken, so that others can ask for the same.
+        files = [f"{one.path} sha256 {one.sha256}, {one.bytes} bytes" for one in came.files]
+        description = description._replace(facts={**description.facts, "source_files": files})
         file = folder / addition.files[0] if len(addition.files) == 1 else folder
         listener.say(f"{name}: converting")
         return publish(store, name, lambda target: make_bundle(file, target, description))

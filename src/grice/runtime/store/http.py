@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import http.client
 import netrc
+import os
+import ssl
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from grice.errors import ModelError
 
@@ -23,6 +26,8 @@ SECONDS = 60
 LONGEST_PAGE = 1 << 26
 SCHEMES = ("https", "http", "file")
 FAILURES = (URLError, http.client.HTTPException, OSError)
+CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
+"""Variables that name certificates beside ``SSL_CERT_FILE``, which Python itself reads."""
 NO_RANGE = 416
 ABSENT = (404, 410)
 
@@ -78,7 +83,9 @@ def open_remote(remote: Remote, *, start: int = 0, accept: str = "*/*") -> HTTPR
         headers["Authorization"] = authorization
     request = Request(shown(remote.url), headers=headers)
     try:
-        return cast("HTTPResponse", build_opener(_Redirects).open(request, timeout=SECONDS))
+        secure = [HTTPSHandler(context=_trusted())] if scheme == "https" else []
+        opener = build_opener(_Redirects, *secure)
+        return cast("HTTPResponse", opener.open(request, timeout=SECONDS))
     except FAILURES as error:
         if isinstance(error, HTTPError) and error.code == NO_RANGE and start:
             return open_remote(remote, accept=accept)
@@ -100,6 +107,15 @@ def page(url: str, accept: str) -> Page:
         return Page(
             content.decode("utf-8", "replace"), answer.headers.get_content_type(), answer.url
         )
+
+
+def _trusted() -> ssl.SSLContext:
+    """Return what servers are believed by: the system's certificates, and a network's own."""
+    context = ssl.create_default_context()
+    for place in {os.environ.get(variable, "") for variable in CERTIFICATES}:
+        if Path(place).is_file():
+            context.load_verify_locations(cafile=place)
+    return context
 
 
 class _Redirects(HTTPRedirectHandler):
