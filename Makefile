@@ -33,6 +33,7 @@ check: lint test
 
 docs: $(VENV)/.developer
 	$(BIN)/python docs/generate.py
+	$(BIN)/python bench/imports.py --write docs/architecture.md
 
 bench: $(VENV)/.developer
 	$(BIN)/python bench/run.py

@@ -1,13 +1,15 @@
 """Judge every turn of the conversations at hand with every metric: no failure, on any of them.
 
-    python bench/fuzz_metrics.py [--data DIR] [--shuffle] [--limit TURNS] [--state FILE]
-                                 [-m NAMES] [--engine shipped|tables] [--mode fast] [--seed 0]
+    python bench/fuzz_metrics.py [--data DIR] [--shuffle] [--skip TURNS] [--limit TURNS]
+                                 [--state FILE] [-m NAMES] [--engine shipped|tables]
+                                 [--mode fast] [--seed 0]
 
 Takes all conversations under DIR (or GRICE_DATA), of which each turn is judged once, as they are
 or with the words of each turn in random order; a turn without references is given the one behind
 it, so that metrics of references are asked too. With ``--engine tables`` the large networks give
 way to tables (stand_ins.py), and every rule still runs. With ``--state`` the same command goes on
-where it was stopped, and a finished one tells its figures again. The first failed scores of each
+where it was stopped, and a finished one tells its figures again. ``--skip`` leaves out whole
+conversations at the start until they hold so many turns to judge. The first failed scores of each
 metric are printed with their texts; exit status 1 if there is one.
 """
 
@@ -18,6 +20,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 import corpora
@@ -58,12 +61,11 @@ def windows(arguments: argparse.Namespace, done: int) -> Iterator[list[Conversat
     """Yield conversations of about as many turns to judge as a run takes at once."""
     window: list[Conversation] = []
     turns = 0
-    for number, one in enumerate(corpora.conversations(corpora.folder(arguments.data))):
-        if number < done:
-            continue
-        talk = corpora.shuffled(one, arguments.seed) if arguments.shuffle else one
+    everything = corpora.conversations(corpora.folder(arguments.data))
+    for conversation in islice(after(everything, arguments.skip), done, None):
+        talk = corpora.shuffled(conversation, arguments.seed) if arguments.shuffle else conversation
         window.append(_with_references(talk))
-        turns += len(one.targets or ())
+        turns += len(conversation.targets or ())
         if turns >= WINDOW_TURNS:
             yield window
             window, turns = [], 0
@@ -71,14 +73,25 @@ def windows(arguments: argparse.Namespace, done: int) -> Iterator[list[Conversat
         yield window
 
 
-def _with_references(one: Conversation) -> Conversation:
-    texts = [turn.text for turn in one.turns]
+def after(conversations: Iterator[Conversation], turns: int) -> Iterator[Conversation]:
+    """Return what follows the first conversations that hold at least so many turns to judge."""
+    skipped = 0
+    while skipped < turns:
+        conversation = next(conversations, None)
+        if conversation is None:
+            break
+        skipped += len(conversation.targets or ())
+    return conversations
+
+
+def _with_references(conversation: Conversation) -> Conversation:
+    texts = [turn.text for turn in conversation.turns]
     behind = [*texts[1:], texts[0]]
     turns = tuple(
         msgspec.structs.replace(turn, references=turn.references or (text,))
-        for turn, text in zip(one.turns, behind, strict=True)
+        for turn, text in zip(conversation.turns, behind, strict=True)
     )
-    return msgspec.structs.replace(one, turns=turns)
+    return msgspec.structs.replace(conversation, turns=turns)
 
 
 def count(progress: Progress, talk: Conversation, scores: Sequence[Score]) -> None:
@@ -88,8 +101,8 @@ def count(progress: Progress, talk: Conversation, scores: Sequence[Score]) -> No
         counts[score.status] = counts.get(score.status, 0) + 1
         if score.status == "failed" and counts["failed"] <= SHOWN:
             place = score.turn or 0
-            said = [turn.text[:300] for turn in talk.turns[max(0, place - 1) : place + 1]]
-            line = f"{score.metric}: {talk.id} #{score.turn}: {score.reason}: {said}"
+            texts = [turn.text[:300] for turn in talk.turns[max(0, place - 1) : place + 1]]
+            line = f"{score.metric}: {talk.id} #{score.turn}: {score.reason}: {texts}"
             progress.failures.append(line)
             print(line, flush=True)
 
@@ -130,12 +143,15 @@ def main() -> int:
     parser.add_argument("--engine", choices=("shipped", "tables"), default="shipped")
     parser.add_argument("--mode", choices=("exact", "fast"), default="fast")
     parser.add_argument("--shuffle", action="store_true", help="the words of each turn at random")
+    parser.add_argument("--skip", type=int, default=0, help="turns left out at the start, about")
     parser.add_argument("--limit", type=int, help="turns that are judged, about")
     parser.add_argument("--state", type=Path, help="file that keeps how far it has come")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     names = (arguments.metrics or ",".join(find_metrics().metrics)).split(",")
     order = f"shuffled by seed {arguments.seed}" if arguments.shuffle else "as they are"
+    if arguments.skip:
+        order += f", the first {arguments.skip:,} turns left out"
     progress = opened(arguments, f"{' '.join(names)}, {order}, {arguments.engine}")
     kind = Models if arguments.engine == "shipped" else StandIns
     with closing(kind(mode=arguments.mode, workers=1, cache=None)) as models:
@@ -150,7 +166,7 @@ def main() -> int:
             for talk, scores in zip(window, groups, strict=True):
                 count(progress, talk, scores)
             progress.conversations += len(window)
-            progress.turns += sum(len(one.targets or ()) for one in window)
+            progress.turns += sum(len(talk.targets or ()) for talk in window)
             keep(progress, arguments.state)
             print(summary(progress, order), file=sys.stderr, flush=True)
     print(summary(progress, order))

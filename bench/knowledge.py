@@ -3,7 +3,7 @@
     python bench/knowledge.py [--rows 1000000]
 
 Prints one JSON object per figure: processor time and peak memory of building, opening, adding to
-and searching a file of so many triples; then of scoring the examples anew after one triple was
+and searching a file of so many triples; then of scoring the examples again after one triple was
 added, against scoring them the first time, and how many texts the encoder read in each run.
 """
 

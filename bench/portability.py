@@ -1,16 +1,18 @@
 """Is the promise kept with every instruction set, and how far do scores move between them?
 
     make portability                  writes docs/portability.md
-    python bench/portability.py
+    python bench/portability.py [--state FILE]
 
 A process of its own for each environment that this processor can run: ``grice doctor`` in both
 modes, the tests of the promise in some of them, and the scores of ``examples/`` beside those of the
 default environment. The exit status is 1 if the promise is broken in any; that scores differ
-between environments breaks none. It takes some minutes on an idle machine.
+between environments breaks none. It takes some minutes on an idle machine; with ``--state`` the
+same command goes on after the last finished environment.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -20,6 +22,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 from environments import Environment, environments, possible
 from run import best, timed
@@ -62,6 +65,18 @@ class Outcome(NamedTuple):
     doctor: dict[str, str]
     tests: str
     scores: dict[str, list[dict[str, object]]]
+
+
+class State(msgspec.Struct):
+    """What a run has found so far.
+
+    Attributes:
+        machine: What it runs on, with the versions.
+        outcomes: By the name of the environment.
+    """
+
+    machine: Machine
+    outcomes: dict[str, Outcome] = {}
 
 
 class Movement(NamedTuple):
@@ -328,25 +343,45 @@ modes in turn; loading the models is left out). Scores of the two modes in the d
 """
 
 
-def main() -> None:
+def main(words: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--state", type=Path, help="file that keeps what was finished")
+    path = parser.parse_args(words).state
     os.nice(10)
     machine = describe_machine()
-    outcomes: dict[Environment, Outcome] = {}
-    here = [
-        environment for environment in environments() if possible(environment, machine.instructions)
-    ]
-    for environment in here:
-        start = time.perf_counter()
-        outcomes[environment] = outcome = tried(environment)
-        took = f"{time.perf_counter() - start:.0f} s"
-        print(environment.name, took, *outcome.doctor.values(), outcome.tests, flush=True)
-    left_out = [environment for environment in environments() if environment not in here]
+    outcomes = measured(opened(path, machine), path)
+    left_out = [environment for environment in environments() if environment not in outcomes]
     PAGE.write_text(page(machine, outcomes, left_out, processor_time()), "utf-8")
     print(f"{PAGE.name}:", *(furthest(mode, outcomes) for mode in MODES))
     sys.exit(1 if broken(outcomes) else 0)
 
 
+def opened(path: Path | None, machine: Machine) -> State:
+    """Return what an earlier run on this machine left, or a beginning."""
+    if path is None or not path.exists():
+        return State(machine)
+    state = msgspec.json.decode(path.read_bytes(), type=State)
+    if state.machine != machine:
+        sys.exit(f"{path}: of another machine or other versions; remove it or name another")
+    return state
+
+
+def measured(state: State, path: Path | None) -> dict[Environment, Outcome]:
+    """Return what comes out in each environment that is possible here."""
+    outcomes: dict[Environment, Outcome] = {}
+    for environment in environments():
+        if not possible(environment, state.machine.instructions):
+            continue
+        if environment.name not in state.outcomes:
+            start = time.perf_counter()
+            state.outcomes[environment.name] = outcome = tried(environment)
+            took = f"{time.perf_counter() - start:.0f} s"
+            print(environment.name, took, *outcome.doctor.values(), outcome.tests, flush=True)
+            if path is not None:
+                path.write_bytes(msgspec.json.encode(state))
+        outcomes[environment] = state.outcomes[environment.name]
+    return outcomes
+
+
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        sys.exit(__doc__)
-    main()
+    main(sys.argv[1:])

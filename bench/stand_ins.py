@@ -7,7 +7,6 @@ trained weights give, which is what a fuzz wants; it takes a tenth of the time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import TypeAlias
@@ -15,7 +14,6 @@ from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from grice.knowledge.extraction.protocol import RELATIONS
 from grice.knowledge.extraction.search import SearchExtractor
@@ -26,13 +24,13 @@ from grice.runtime.embedded import Hidden
 from grice.runtime.memo import MemoEncoder
 from grice.runtime.models import Models
 from grice.runtime.protocols import Generated
+from grice.runtime.tokenization import open_tokenizer, tokenizable
 
 Vector: TypeAlias = NDArray[np.float32]
 
 MOST_TOKENS = 254
 KNOWN = 2000
 """Triples that are searched; all of them take a second for ten turns."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class TableEncoder:
@@ -41,7 +39,7 @@ class TableEncoder:
     def __init__(self, bundle: Bundle) -> None:
         self.identity = f"table/{bundle.card.name}"
         self.dimensions = int(str(bundle.card.settings["dimensions"]))
-        self._tokenizer = _tokenizer(bundle)
+        self._tokenizer = open_tokenizer(bundle)
         size = (self._tokenizer.get_vocab_size(), self.dimensions)
         self._table = np.random.default_rng(0).normal(size=size).astype(np.float32)
 
@@ -55,8 +53,8 @@ class TableEncoder:
         return [len(text) > MOST_TOKENS for text in texts]
 
     def _read(self, text: str) -> tuple[Hidden, Vector]:
-        found = self._tokenizer.encode(_SURROGATE.sub("\ufffd", text))
-        ids, offsets = found.ids[:MOST_TOKENS], found.offsets[:MOST_TOKENS]
+        tokens = self._tokenizer.encode(tokenizable(text))
+        ids, offsets = tokens.ids[:MOST_TOKENS], tokens.offsets[:MOST_TOKENS]
         if len(ids) == 2:
             nothing = np.zeros((0, self.dimensions), np.float32)
             return Hidden(nothing, []), np.zeros(self.dimensions, np.float32)
@@ -71,7 +69,7 @@ class TableGenerator:
 
     def __init__(self, bundle: Bundle) -> None:
         self.identity = f"table/{bundle.card.name}"
-        self._tokenizer = _tokenizer(bundle)
+        self._tokenizer = open_tokenizer(bundle)
 
     def generate(
         self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
@@ -82,8 +80,8 @@ class TableGenerator:
     def log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
     ) -> list[float]:
-        found = self.piece_log_probabilities(prompts, texts, begin=begin)
-        return [float(np.mean([value for _, value in pieces] or [0.0])) for pieces in found]
+        scored = self.piece_log_probabilities(prompts, texts, begin=begin)
+        return [float(np.mean([value for _, value in pieces] or [0.0])) for pieces in scored]
 
     def piece_log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
@@ -93,37 +91,28 @@ class TableGenerator:
                 for text in texts]  # fmt: skip
 
     def _pieces(self, text: str) -> list[str]:
-        read = _SURROGATE.sub("\ufffd", text)
-        return list(self._tokenizer.encode(read, add_special_tokens=False).tokens)
+        return list(self._tokenizer.encode(tokenizable(text), add_special_tokens=False).tokens)
 
 
 class StandIns(Models):
     """Opens every reference, with tables for engines and a part of the knowledge to search."""
 
-    def open(self, reference: str) -> object:
+    def _open(self, reference: str) -> object:
         bundle = self.bundle(reference)
-        if reference not in self._opened:
-            if bundle.card.kind == "encoder":
-                self._opened[reference] = MemoEncoder(TableEncoder(bundle), self.memo)
-            elif bundle.card.kind == "generator":
-                self._opened[reference] = TableGenerator(bundle)
-            elif bundle.card.kind == "search-extractor":
-                known = islice(self._store().triples(RELATIONS), KNOWN)
-                self._opened[reference] = SearchExtractor(known, "a part")
-        return super().open(reference)
+        match bundle.card.kind:
+            case "encoder":
+                return MemoEncoder(TableEncoder(bundle), self.memo)
+            case "generator":
+                return TableGenerator(bundle)
+            case "search-extractor":
+                part = islice(self._store().triples(RELATIONS), KNOWN)
+                return SearchExtractor(part, "a part")
+        return super()._open(reference)
 
     def _store(self) -> BundledStore:
-        known = self.open("bundle:atomic")
-        assert isinstance(known, StoredKnowledge)
+        known = self.open("bundle:atomic", StoredKnowledge)
         assert isinstance(known.store, BundledStore)
         return known.store
-
-
-def _tokenizer(bundle: Bundle) -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
 
 
 def _unit(vector: NDArray[np.float32]) -> Vector:

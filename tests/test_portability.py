@@ -54,7 +54,7 @@ def write_scores(path, shift=0.0):
     return CompletedProcess([], 0, "", "")
 
 
-def outcome(bench, monkeypatch, answers):
+def outcome(bench, monkeypatch, answers, *words):
     """Return exit status and page where each kind of process answers so in an environment."""
 
     def call(environment, *words):
@@ -66,7 +66,7 @@ def outcome(bench, monkeypatch, answers):
 
     monkeypatch.setattr(bench, "call", call)
     with pytest.raises(SystemExit) as end:
-        bench.main()
+        bench.main(words)
     return end.value.code, bench.PAGE.read_text("utf-8")
 
 
@@ -129,3 +129,25 @@ def test_the_tests_that_it_runs_are_there(monkeypatch):
     import portability
 
     assert [test for test in portability.TESTS if not (portability.ROOT / test).is_file()] == []
+
+
+def test_a_stopped_run_goes_on_after_the_last_finished_environment(bench, monkeypatch, tmp_path):
+    words = ("--state", str(tmp_path / "state.json"))
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        outcome(bench, monkeypatch, {("pytest", THREADS): stop}, *words)
+    broken = {("doctor", name): lambda _: doctor(differing=1) for name in ("default", "2 workers")}
+    status, page = outcome(bench, monkeypatch, broken, *words)
+    assert status == 0, "what was finished is not asked again"
+    assert "is kept in 3 of 3 environments" in page
+
+
+def test_a_state_of_another_machine_is_refused(bench, monkeypatch, tmp_path):
+    path = tmp_path / "state.json"
+    outcome(bench, monkeypatch, {}, "--state", str(path))
+    path.write_text(path.read_text().replace('"processor":"', '"processor":"another '))
+    with pytest.raises(SystemExit, match="another machine"):
+        bench.main(("--state", str(path)))

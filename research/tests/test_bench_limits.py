@@ -136,6 +136,26 @@ def test_every_default_metric_stands_beside_every_baseline(rows):
     assert {r.metric for r in rows if r.kind == "baseline"} == {""}
 
 
+def test_decisions_fall_at_a_median_of_other_persons(rows):
+    seen = one(rows, "relevance", "balanced accuracy", "ignore")
+    assert seen.found.value == 1.0
+    assert "other half of the persons" in seen.why
+    assert one(rows, "GPT-3.5", "balanced accuracy", "ignore").found.value == 1.0
+    assert one(rows, "position", "balanced accuracy", "redundant").kind == "baseline"
+
+
+def test_reading_first_what_scores_low_is_set_beside_chance(rows):
+    on, measure = abc_eval.ANY, "lift of the first 10 %"
+    chance = one(rows, "random order", measure, on)
+    assert chance.found.low < chance.found.value == 1.0 < chance.found.high
+    ideal = one(rows, "relevance", measure, on)  # it scores low what ignores, which is a flaw
+    rate = one(rows, "relevance", "AUC", on).why.split(" ")
+    assert ideal.found.value == pytest.approx(int(rate[2]) / int(rate[0]))
+    gap = one(rows, "relevance less log_length", f"difference of {measure}", on)
+    length = one(rows, "log_length", measure, on).found.value
+    assert gap.found.value == pytest.approx(ideal.found.value - length)
+
+
 @pytest.mark.data
 def test_trivial_scores_on_the_open_half_are_those_of_its_description(data_folder):
     marked = abc_eval.read_marked(data_folder)

@@ -7,11 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from msgspec.structs import replace
-
 from grice.errors import InputError, RecordError
 from grice.files import check_not_input, destination, streaming
-from grice.formats import read
+from grice.formats import read, records_of
 from grice.scoring.api import load
 from grice.scoring.presets import SMALL
 from grice.scoring.run import run
@@ -155,15 +153,17 @@ def score_readings(
     with ExitStack() as stack:
         page = None
         if report is not None:
-            from grice.report.listener import ReportListener
+            from grice.report import ReportWriter, panel_of
 
             title = ", ".join(reading.source for reading in readings)
-            page = stack.enter_context(ReportListener(Path(report), title, scorer, command=command))
+            panels = [panel_of(loaded) for loaded in scorer.metrics]
+            writer = ReportWriter(Path(report), title=title, metrics=panels, command=command)
+            page = stack.enter_context(writer)
         sink = _open_sink(output, _identity(readings, scorer, format), stack, resume=resume)
         records = _records(readings, bad_records)
         summary = run(records, scorer, sink, [*([] if page is None else [page]), *listeners])
         if page is not None:
-            page.finish(summary)
+            page.close(summary)
     return summary
 
 
@@ -189,17 +189,10 @@ def _is_standard(output: str | Path | None) -> bool:
 def _records(
     readings: Sequence[Reading], bad_records: BadRecords
 ) -> Iterator[Conversation | RecordError]:
-    for reading in readings:
-        for record in reading:
-            if isinstance(record, RecordError):
-                if bad_records == "fail":
-                    raise record
-                yield record
-            elif len(readings) > 1:
-                # Ids are unique within a file only.
-                yield replace(record, meta={"file": reading.source, **record.meta})
-            else:
-                yield record
+    for record in records_of(readings):
+        if isinstance(record, RecordError) and bad_records == "fail":
+            raise record
+        yield record
 
 
 def _identity(readings: Sequence[Reading], scorer: Scorer, asked_format: str | None) -> str:

@@ -109,7 +109,7 @@ def test_a_number_that_is_none_is_named(chat, capsys, number):
     with pytest.raises(SystemExit) as ended:
         main(["score", str(chat), "--workers", number])
     assert ended.value.code == 2
-    assert f"'{number}': a whole number of 1 or more is needed" in capsys.readouterr().err
+    assert f"'{number}': an integer of 1 or more is needed" in capsys.readouterr().err
 
 
 def test_scores_are_the_same_for_any_number_of_workers(chat, capsys):

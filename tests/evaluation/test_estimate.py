@@ -101,6 +101,31 @@ def test_replies_of_one_conversation_count_as_one_cluster(tmp_path):
     assert result.metrics[0].mean.groups == 20
 
 
+def test_intervals_stay_on_the_scale_of_the_ratings(tmp_path):
+    """All but one of 0 and 1 are 1, so that Student's interval reaches beyond."""
+    marks = [0.0] + [1.0] * 99
+    scores = [[0.2 + 0.7 * mark + 0.001 * c] for c, mark in enumerate(marks)]
+    labels, out = files(tmp_path, marks, scores, range(20))
+    result = estimate(labels, out)
+    assert "the scale is taken to be 0 to 1" in " ".join(result.remarks)
+    wide = estimate(labels, out, scale=(-10, 10))
+    assert not wide.remarks
+    for found, free in (
+        (result.labels_only, wide.labels_only),
+        (result.metrics[0].mean, wide.metrics[0].mean),
+    ):
+        assert free.high > 1
+        assert 0 <= found.low < found.value <= found.high <= 1
+
+
+def test_a_scale_is_assumed_only_where_all_ratings_lie_from_0_to_1(tmp_path):
+    ratings, scores = world()
+    labels, out = files(tmp_path, ratings, scores, range(50))
+    assert not estimate(labels, out).remarks
+    with pytest.raises(InputError, match="lies beyond"):
+        estimate(labels, out, scale=(0, 2))
+
+
 def test_failed_and_abstained_items_still_count(tmp_path):
     ratings, scores = world(100)
     labels, out = files(tmp_path, ratings, scores, range(30))
@@ -138,6 +163,8 @@ def test_the_command_prints_both_means_and_what_to_label_next(tmp_path, capsys):
     assert "labels alone" in shown
     assert "with relevance" in shown
     assert "to label next, by relevance" in shown
+    assert main(["estimate", labels, out, "--scale", "9", "12"]) == 2
+    assert "beyond" in capsys.readouterr().err
     assert main(["estimate", labels, out, "--json"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))
     assert len(found["next"]) == 10

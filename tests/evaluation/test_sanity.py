@@ -110,7 +110,7 @@ def test_a_metric_that_falls_for_a_demand_is_found_out(tmp_path):
     assert found["emptied reply"].rate is None
     assert found["wrapped in markup"].failed == 30
     length = rows(result, "log_length")
-    assert length["emptied reply"].verdict == "told apart"
+    assert length["emptied reply"].verdict == "discriminates"
     assert length["emptied reply"].rate.value == 1
     assert length["emptied reply"].rate.low < 1
     assert all(
@@ -162,7 +162,7 @@ def test_the_command_prints_a_table_or_json(tmp_path, capsys):
     file = tmp_path / "chat.txt"
     file.write_text("Ann: Is it far?\nBob: It is ten minutes from here.\nAnn: I know the way.\n")
     assert main(["sanity", str(file), "-m", "log_length"]) == 0
-    assert "told apart" in capsys.readouterr().out
+    assert "discriminates" in capsys.readouterr().out
     assert main(["sanity", str(file), "-m", "log_length", "--json"]) == 0
     out = capsys.readouterr().out
     assert len(json.loads(out)["rows"]) == len(VARIANTS)

@@ -48,29 +48,29 @@ def model():
 
 
 @pytest.fixture
-def oddness(tmp_path, model):
+def fluency(tmp_path, model):
     return FluencyModel(folder_of(tmp_path / "bundle"), model)
 
 
-def test_a_piece_is_odd_where_it_is_less_likely_than_at_large(oddness):
-    [found] = oddness.measure(["it is good"])
+def test_a_piece_is_disfluent_where_it_is_less_likely_than_at_large(fluency):
+    [found] = fluency.measure(["it is good"])
     assert found.piece == "good"
     assert found.value == pytest.approx((np.log(0.2) + 7.0 - 1.0) / 4, abs=1e-5)
 
 
-def test_what_is_likely_in_its_place_and_what_is_rare_everywhere_is_not_odd(oddness):
-    assert oddness.measure(["it is", "axolotl"]) == [(0.0, ""), (0.0, "")]
+def test_what_is_likely_in_its_place_and_what_is_rare_everywhere_is_fluent(fluency):
+    assert fluency.measure(["it is", "axolotl"]) == [(0.0, ""), (0.0, "")]
 
 
-def test_each_text_is_read_once_and_without_what_was_said_before(oddness, model):
-    first, second, third = oddness.measure(["it is", "good", "it is"])
+def test_each_text_is_read_once_and_without_what_was_said_before(fluency, model):
+    first, second, third = fluency.measure(["it is", "good", "it is"])
     assert first == third
     assert second.value > 0
     assert sorted(model.asked) == [("", "good", "<s>"), ("", "it is", "<s>")]
 
 
-def test_no_text_is_no_question(oddness):
-    assert oddness.measure([]) == []
+def test_no_text_is_no_question(fluency):
+    assert fluency.measure([]) == []
 
 
 @pytest.mark.parametrize(("usual", "begin"), [(USUAL[:-1], "<s>"), (USUAL, "<start>")])

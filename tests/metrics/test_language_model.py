@@ -12,11 +12,9 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from grice.errors import BundleError, InputError
-from grice.metrics.relevance.language_model import LanguageModel, LanguageSettings
-from grice.runtime.bundle import file_sha256, open_bundle
+from grice.runtime.bundle import file_sha256
 from grice.runtime.models import Models
-from grice.runtime.protocols import Pair, PairClassifier, TextScorer
-from grice.runtime.registry import read_settings
+from grice.runtime.protocols import CausalLM, Pair, PairClassifier, Segment, TextScorer
 
 WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
 SIZE = 16
@@ -25,7 +23,7 @@ SHAPES = {
     "ffn/linear_0": (2 * SIZE, SIZE),
     "ffn/linear_1": (SIZE, 2 * SIZE),
 }
-SETTINGS = "max_tokens = 40\nweight_after = 1.0\nweight_gain = 2.0\nweight_shift = 0.5\n"
+SETTINGS = "weight_after = 1.0\nweight_gain = 2.0\nweight_shift = 0.5\n"
 
 
 def shape_of(name):
@@ -45,7 +43,7 @@ def child(part, step):
     return getattr(part, name)[int(number)]
 
 
-def write(folder, settings=SETTINGS):
+def write(folder, max_tokens=40):
     spec = transformer_spec.TransformerDecoderModelSpec.from_config(2, 2)
     rng = np.random.default_rng(7)
     for name, value in spec.variables(ordered=True):
@@ -65,14 +63,26 @@ def write(folder, settings=SETTINGS):
     tokenizer.save(str(folder / "tokenizer.json"))
     sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
     (folder / "card.toml").write_text(
-        'name = "tiny"\nkind = "language-model"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
-        f"[settings]\n{settings}[files]\n{sums}\n"
+        'name = "tiny"\nkind = "causal-lm"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
+        f"[settings]\nmax_tokens = {max_tokens}\n[files]\n{sums}\n"
     )
     return folder
 
 
-def opened(bundle):
-    return LanguageModel(bundle, read_settings(bundle, LanguageSettings), threads=1)
+def write_head(folder, base, settings=SETTINGS):
+    folder.mkdir()
+    (folder / "card.toml").write_text(
+        'name = "tiny-head"\nkind = "language-model"\nversion = "1"\nsummary = "-"\n'
+        f'licence = "-"\n[settings]\nbase = "file:{base}"\n{settings}[files]\n'
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models():
+    models = Models(mode="exact", workers=1, cache=None)
+    yield models
+    models.close()
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +91,76 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def model(folder):
-    return opened(open_bundle(folder))
+def model(folder, models):
+    return models.open(f"file:{folder}")
 
 
-def test_it_scores_texts_and_judges_pairs(model):
+@pytest.fixture(scope="module")
+def head(folder, models):
+    return models.open(f"file:{write_head(folder.parent / 'head', folder)}")
+
+
+def test_it_scores_texts_and_its_head_judges_pairs(model, head):
+    assert isinstance(model, CausalLM)
     assert isinstance(model, TextScorer)
-    assert isinstance(model, PairClassifier)
+    assert isinstance(head, PairClassifier)
+
+
+def passage(*texts):
+    return [Segment(text, scored=True) for text in texts]
+
+
+def test_all_turns_of_a_conversation_are_scored_in_one_reading(model):
+    whole = model.token_scores([passage("A:", " i eat", " bread", " happy tired")])[0]
+    (alone,) = model.token_scores(
+        [[*passage("A: i eat bread")[:1], Segment(" happy", scored=True)]]
+    )
+    assert [len(tokens) for tokens in whole] == [1, 2, 1, 2]
+    assert whole[3][0].log_probability == pytest.approx(alone[1][0].log_probability, abs=1e-5)
+
+
+def test_offsets_are_those_of_the_segment(model):
+    text = " i  bread"
+    (tokens,) = model.token_scores([[Segment("A:"), Segment(text, scored=True)]])[0]
+    assert [text[token.start : token.end] for token in tokens] == ["i", "bread"]
+
+
+def test_a_passage_of_any_length_is_read_in_windows(model):
+    words = ["i", "eat", "bread", "sleep", "happy"] * 40
+    tokens = [token for (token,) in model.token_scores([passage(*words)])[0][1:]]
+    assert len(tokens) == len(words) - 1
+    # Windows overlap by half: before the last token stands at least half a window.
+    end = model.token_scores([passage(*words[-40:])])[0][-1][0]
+    assert tokens[-1].log_probability == pytest.approx(end.log_probability, abs=0.5)
+
+
+def test_of_a_scored_segment_the_beginning_is_read_and_of_another_the_end(model):
+    long = "bread " * 30
+    assert len(model.token_scores([passage("i", long)])[0][1]) == 20
+    cut = [Segment("eat " * 30 + "i sleep"), Segment("bread", scored=True)]
+    short = [Segment("eat " * 18 + "i sleep"), Segment("bread", scored=True)]
+    assert model.token_scores([cut]) == model.token_scores([short])
+
+
+def test_what_was_read_is_not_read_again(folder, tmp_path):
+    readings = [passage("i", " eat", " bread")]
+    first = Models(mode="exact", workers=1, cache=tmp_path)
+    scores = first.open(f"file:{folder}").token_scores(readings)
+    first.close()
+    second = Models(mode="exact", workers=1, cache=tmp_path)
+    model = second.open(f"file:{folder}")
+    model._engine = None  # nothing is left to compute with
+    assert model.token_scores(readings) == scores
+    second.close()
+
+
+def test_a_passage_without_tokens_has_no_scores(model):
+    assert model.token_scores([[], passage(""), passage("i"), [Segment("i eat")]]) == [
+        [],
+        [[]],
+        [[]],
+        [],
+    ]
 
 
 def test_a_probability_is_that_of_the_text_alone_after_its_prompt(model):
@@ -103,33 +176,30 @@ def test_what_is_known_of_one_token_after_another_adds_up(model):
     assert both == pytest.approx((first + second) / 2, rel=1e-5)
 
 
-def test_neighbours_change_no_bit(model):
+def test_neighbours_change_no_bit(head):
     pairs = [
         Pair(("i eat bread",), "happy"),
         Pair(("i", "eat", "sleep happy tired i eat"), "bread i sleep"),
         Pair(("tired",), "i i i i i i"),
     ]
-    assert model.classify(pairs) == [model.classify([pair])[0] for pair in pairs]
+    assert head.classify(pairs) == [head.classify([pair])[0] for pair in pairs]
 
 
-def test_odds_are_the_weighed_sum_of_likelihood_and_gain(model):
+def test_odds_are_the_weighed_sum_of_likelihood_and_gain(model, head):
     pair = Pair(("i eat bread",), "happy")
-    (after, gain), (value,) = model.likely([pair])[0], model.classify([pair])
-    assert math.log(value / (1 - value)) == pytest.approx(after + 2 * gain + 0.5, abs=1e-4)
+    (after, gain), (value,) = head.likely([pair])[0], head.classify([pair])
+    assert math.log(value / (1 - value)) == pytest.approx(after + 2 * gain + 0.5, abs=1e-3)
     alone = model.log_probabilities(["A:"], ["happy"])[0]
     assert gain == pytest.approx(after - alone)
 
 
 @pytest.mark.parametrize("pair", [Pair((), "happy"), Pair(("…", " "), "happy"), Pair(("i",), " !")])
-def test_where_a_side_has_no_word_there_is_nothing_to_judge(model, pair):
-    assert model.classify([pair]) == [0.5]
+def test_where_a_side_has_no_word_there_is_nothing_to_judge(head, pair):
+    assert head.classify([pair]) == [0.5]
 
 
-def test_of_a_long_history_the_end_is_read(model):
-    short = Pair(("sleep " * 60 + "i eat bread",), "happy")
-    long = Pair(("happy " * 900 + "sleep " * 60 + "i eat bread",), "happy")
-    assert model.classify([short]) == model.classify([long])
-    assert model.truncated([short.left[0], "i eat"]) == [True, False]
+def test_a_text_is_truncated_if_it_is_longer_than_half_a_window(model):
+    assert model.truncated(["sleep " * 60, "i eat"]) == [True, False]
 
 
 def test_half_a_character_is_read_as_an_unknown_one(model):
@@ -138,8 +208,9 @@ def test_half_a_character_is_read_as_an_unknown_one(model):
     )
 
 
-def test_nothing_asked_nothing_answered(model):
-    assert model.classify([]) == []
+def test_nothing_asked_nothing_answered(model, head):
+    assert head.classify([]) == []
+    assert model.token_scores([]) == []
     assert model.log_probabilities([], []) == []
 
 
@@ -149,19 +220,19 @@ def test_as_many_prompts_as_texts(model):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         (SETTINGS.replace("weight_gain = 2.0\n", ""), "weight_gain"),
         (SETTINGS.replace("weight_gain = 2.0", "weight_gain = nan"), "weight_gain"),
-        (SETTINGS.replace("40", "4"), "found 4"),
     ],
 )
-def test_a_card_without_its_numbers_is_refused(tmp_path, settings, said):
-    with pytest.raises(BundleError, match=said):
-        opened(open_bundle(write(tmp_path / "model", settings)))
+def test_a_head_without_its_weights_is_refused(tmp_path, folder, models, settings, message):
+    head = write_head(tmp_path / "head", folder, settings)
+    with pytest.raises(BundleError, match=message):
+        models.open(f"file:{head}")
 
 
-def test_it_opens_where_the_models_of_the_package_do(folder):
-    models = Models(mode="exact", workers=1, cache=None)
-    assert isinstance(models.open(f"file:{folder}"), LanguageModel)
-    models.close()
+def test_a_model_that_reads_too_little_is_refused(tmp_path, models):
+    folder = write(tmp_path / "model", max_tokens=4)
+    with pytest.raises(BundleError, match="found 4"):
+        models.open(f"file:{folder}")

@@ -59,13 +59,13 @@ def test_a_text_without_a_token_has_no_odd_word(count):
     assert found.whole[0] == -3
 
 
-def misfits(**odds):
+def replaced(**odds):
     return ReplacedTokens((0, 0, 0, 0, 0), tuple(odds.items()))
 
 
-def test_a_word_that_stands_in_another_turn_is_told_apart():
+def test_words_are_counted_apart_that_stand_in_another_turn():
     found = replaced_token_features(
-        [misfits(gardens=1, dog=2), misfits(rose=0), misfits(gardening=3, gone=-1)]
+        [replaced(gardens=1, dog=2), replaced(rose=0), replaced(gardening=3, gone=-1)]
     )
     assert found.shape == (3, REPLACED_TOKEN_FEATURES)
     # "gardens" and "gardening" are taken for one word; "dog" is short, "gone" stands alone.

@@ -18,7 +18,8 @@ from grice.records import (
     TripleEvidence,
     TurnEvidence,
 )
-from grice.report import MetricPanel, MetricTotals, ReportWriter, Summary
+from grice.report import MetricPanel, ReportWriter
+from grice.scoring.summary import MetricSummary, Summary
 
 RELEVANCE = MetricPanel(
     "relevance",
@@ -108,21 +109,26 @@ def score(
     )
 
 
-def summary(*panels: MetricPanel, conversations: int = 1, **rest) -> Summary:
+def summary(
+    *panels: MetricPanel, conversations: int = 1, skipped: int = 0, problems: tuple[str, ...] = ()
+) -> Summary:
     totals = tuple(
-        MetricTotals(panel.name, 0.5, 0.45, 0.56, {"ok": 7, "abstained": 2}) for panel in panels
+        MetricSummary(panel.name, 0.5, 0.45, 0.56, {"ok": 7, "abstained": 2}, (), panel.signature)
+        for panel in panels
     )
-    return Summary(totals, conversations, 4 * conversations, **rest)
+    return Summary(conversations, 4 * conversations, totals, skipped, problems)
 
 
-def write(path: Path, items, *panels: MetricPanel, title="Trial", keep=20_000, **rest) -> Page:
+def write(
+    path: Path, items, *panels: MetricPanel, title="Trial", skipped=0, problems=(), **rest
+) -> Page:
     """Write a report of (conversation, scores) pairs and read it back."""
-    writer = ReportWriter(path, title=title, metrics=panels, keep=keep)
+    writer = ReportWriter(path, title=title, metrics=panels, **rest)
     count = 0
     for conversation, scores in items:
         writer.add(conversation, scores)
         count += 1
-    writer.close(summary(*panels, conversations=count, **rest))
+    writer.close(summary(*panels, conversations=count, skipped=skipped, problems=problems))
     return Page(path.read_text(encoding="utf-8"))
 
 

@@ -143,7 +143,6 @@ def test_the_head_states_the_run(tmp_path, talk):
         problems=("chat.jsonl:7: not JSON",),
         command="grice score chat.jsonl",
         version="9.9",
-        date="2025-01-31",
     )
     for text in (
         "3 records skipped",
@@ -151,7 +150,6 @@ def test_the_head_states_the_run(tmp_path, talk):
         "… 2 more",
         "grice score chat.jsonl",
         "grice 9.9",
-        "2025-01-31",
         "Does the reply answer what was said?",
         "0 to 1; higher is better; 0.5 if abstained",
         "relevance|v1|<exact>",

@@ -95,6 +95,46 @@ def test_conversations_with_both_kinds_of_items_count_once():
     assert (copied.mean.low, copied.mean.high) == pytest.approx((alone.mean.low, alone.mean.high))
 
 
+def nearly_all_good(seed, n=220, good=0.95):
+    """Marks of 0 and 1, nearly all 1, and a metric that follows them."""
+    rng = np.random.default_rng(seed)
+    quality = rng.uniform(size=n)
+    return quality, (quality < good).astype(float)
+
+
+@pytest.mark.parametrize("labelled", [12, 20])
+def test_within_bounds_mean_and_interval_hold_the_truth_where_student_does_not(labelled):
+    held = students = 0
+    for seed in range(300):
+        f, y = nearly_all_good(seed)
+        parts = y[:labelled], f[:labelled], f[labelled:]
+        free = stats.prediction_powered_mean(*parts)
+        bounded = stats.prediction_powered_mean(*parts, bounds=(0, 1))
+        for estimate in (bounded.mean, bounded.labels_only):
+            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+        students += free.mean.low <= 0.95 <= free.mean.high
+        held += bounded.mean.low <= 0.95 <= bounded.mean.high
+    assert students / 300 < 0.75  # of ratings that are all alike its interval has no width
+    assert held / 300 >= 0.93
+
+
+def test_bounds_change_no_interval_that_lies_within_them():
+    f, y = nearly_all_good(0, good=0.5)
+    free = stats.prediction_powered_mean(y[:60], f[:60], f[60:]).mean
+    bounded = stats.prediction_powered_mean(y[:60], f[:60], f[60:], bounds=(0, 1)).mean
+    assert (bounded.value, bounded.low, bounded.high) == (free.value, free.low, free.high)
+    assert "Wilson's" in bounded.method
+
+
+def test_a_mean_that_the_metric_moves_beyond_a_bound_is_the_bound_with_an_interval():
+    y, f = [1, 1, 1, 0, 1, 1, 1, 1, 1, 1], [0.8, 0.9, 1, 0, 0.9, 0.8, 1, 0.9, 0.8, 1]
+    free = stats.prediction_powered_mean(y, f, [1.0] * 90).mean
+    bounded = stats.prediction_powered_mean(y, f, [1.0] * 90, bounds=(0, 1)).mean
+    assert free.value > 1
+    assert bounded.value == bounded.high == 1
+    assert 0.6 < bounded.low < 0.8  # Wilson's of 10 of 10
+
+
 def test_powered_mean_says_what_it_needs():
     with pytest.raises(InputError, match="2 labelled items and 3 unlabelled"):
         stats.prediction_powered_mean([1, 2, None], [1, 2, 3], [1, 2, 3])
@@ -106,6 +146,8 @@ def test_powered_mean_says_what_it_needs():
         stats.prediction_powered_mean(
             [1, 2, 3], [1, 2, 3], [1], groups=[1, 2], unlabelled_groups=[1]
         )
+    with pytest.raises(InputError, match="3 lies beyond"):
+        stats.prediction_powered_mean([0, 1, 3], [1, 2, 3], [1], bounds=(0, 1))
     few = stats.prediction_powered_mean([1, 2, 3], [1, 2, 3], [1, 2, 3])
     assert "fewer than 10 labels" in few.mean.note
 

@@ -59,8 +59,11 @@ class Way(NamedTuple):
 def read_by_extractor(context: BenchContext, replies: Replies) -> list[tuple[Triple, ...]]:
     """Return the triples that the shipped extractor reads from each reply, all of them."""
     extractor = cast("TripleExtractor", context.models().open(MODELS["extractor"]))
-    found = extractor.extract([exchange_of(one) for one in replies.responses])
-    return [tuple(Triple(t.head, t.relation, t.tail) for t in one.triples) for one in found]
+    extractions = extractor.extract([exchange_of(response) for response in replies.responses])
+    return [
+        tuple(Triple(t.head, t.relation, t.tail) for t in extraction.triples)
+        for extraction in extractions
+    ]
 
 
 def exchange_of(response: Response) -> Exchange:
@@ -100,7 +103,7 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
     That is figure 6 of the paper, which ranks DiSCoL below DialoGPT below PLATO-2.
     """
     names = sorted({name for name in replies.system if name is not None and name != PERSON})
-    found = {name: _of_system(column.values, replies, name) for name in names}
+    estimates = {name: _of_system(column.values, replies, name) for name in names}
     rated = {name: _of_system(replies.human, replies, name) for name in names}
     for name in names:
         yield Row(
@@ -108,12 +111,12 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
             measure="mean",
             on=name,
             kind="ours",
-            found=mean(found[name]),
+            found=mean(estimates[name]),
             signature=column.signature,
         )
     pairs = [(a, b) for a, b in combinations(names, 2)]
     alike = [
-        (np.mean(found[a]) < np.mean(found[b])) == (np.mean(rated[a]) < np.mean(rated[b]))
+        (np.mean(estimates[a]) < np.mean(estimates[b])) == (np.mean(rated[a]) < np.mean(rated[b]))
         for a, b in pairs
     ]
     share = Estimate(
@@ -125,7 +128,7 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
         "share of pairs of systems",
         note="so few pairs have no interval",
     )
-    orders = (_order(found), _order(rated))
+    orders = (_order(estimates), _order(rated))
     yield Row(
         row=column.row,
         measure="pairs of systems ranked as by people",
@@ -137,7 +140,7 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
 
 
 def _of_system(values: Sequence[float], replies: Replies, system: str) -> list[float]:
-    return [one for one, name in zip(values, replies.system, strict=True) if name == system]
+    return [value for value, name in zip(values, replies.system, strict=True) if name == system]
 
 
 def _order(values: Mapping[str, Sequence[float]]) -> str:
@@ -184,9 +187,9 @@ def tail_cosines(
     """
     if not triples:
         return []
-    heads, relations = [one.head for one in triples], [one.relation for one in triples]
+    heads, relations = [triple.head for triple in triples], [triple.relation for triple in triples]
     given = knowledge.tails(heads, relations, TAILS)
-    texts = [[one.tail for one in each] for each in given]
+    texts = [[tail.tail for tail in each] for each in given]
     vectors = encoded([*(t.tail for t in triples), *(t for each in texts for t in each)], embedder)
     return [
         best_cosine(vectors[triple.tail], [vectors[text] for text in each])
@@ -196,5 +199,7 @@ def tail_cosines(
 
 def _signature(context: BenchContext, replies: Replies, way: Way) -> str:
     references = (MODELS["extractor"], GENERATOR, EMBEDDERS[way.embedder])
-    stamps = "|".join(context.models().fingerprint(one) for one in references)
-    return f"{way.row}|scorer:{way.scorer}|pool:mean|{stamps}|on:{replies.stamp}:{ASPECT}"
+    fingerprints = "|".join(context.models().fingerprint(reference) for reference in references)
+    return (
+        f"{way.row}|scorer:{way.scorer}|pool:mean|{fingerprints}|on:{replies.fingerprint}:{ASPECT}"
+    )

@@ -130,20 +130,20 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
     from grice_research.runs import Run, counted, equal_rows, merged, write_run
     from grice_research.wins import wins
 
-    found = list(figures(bench, context))
-    for first, second in equal_rows(found):
+    measured = list(figures(bench, context))
+    for first, second in equal_rows(measured):
         from grice.cli.terminal import warn
 
         warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
-    won = list(wins(bench, found, context))
+    won = list(wins(bench, measured, context))
     if arguments.json:
         from grice.records import to_json
 
-        sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in found)
+        sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in measured)
     else:
-        _print(bench, found, won)
+        _print(bench, measured, won)
     if arguments.record:
-        together = merged(found, arguments.record, bench.name)
+        together = merged(measured, arguments.record, bench.name)
         write_run(
             Run(
                 bench=bench.name,
@@ -159,7 +159,7 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
             ),
             arguments.record,
         )
-    return len(found)
+    return len(measured)
 
 
 def _write_page(folder: Path, page: Path) -> None:
@@ -180,7 +180,7 @@ def _list(benches: Sequence[Bench]) -> int:
     return 0
 
 
-def _print(bench: Bench, found: Sequence[Figure], won: Sequence[Win]) -> None:
+def _print(bench: Bench, figures: Sequence[Figure], won: Sequence[Win]) -> None:
     from grice_research.terminal import print_bench
 
-    print_bench(bench, found, won)
+    print_bench(bench, figures, won)

@@ -167,8 +167,8 @@ class BenchContext:
         name = on.partition(":")[0]
         if name not in self._guards:
             self._guards[name] = Guard(self.rated(name))
-        found = self._guards[name].look(models_named(self.grader(metric)[1][metric]))
-        return "; ".join(one.says for one in found if one.mark == "!")
+        remarks = self._guards[name].look(models_named(self.grader(metric)[1][metric]))
+        return "; ".join(remark.says for remark in remarks if remark.mark == "!")
 
     def by_release(self, source: str, on: str, measure: str) -> tuple[Estimate, str]:
         """Return the figure of released scores, or of the ratings, and how it came about.
@@ -180,10 +180,10 @@ class BenchContext:
         name, _, aspect = on.partition(":")
         rated = self.rated(name)
         if source in PEOPLE:
-            found = of_people(source, measure, rated, aspect)
+            estimate = of_people(source, measure, rated, aspect)
         else:
-            found = measured(measure, self.released_values(source, name), rated, aspect)
-        return found, _signature(f"released:{source}", rated, on, measure)
+            estimate = measured(measure, self.released_values(source, name), rated, aspect)
+        return estimate, _signature(f"released:{source}", rated, on, measure)
 
     def knows_triples(self, scorer: str, on: str, measure: str) -> bool:
         """Return whether a column is about labelled triples and the scorer judges such."""
@@ -202,9 +202,9 @@ class BenchContext:
         rows = read_triples(self._folder, aspect)
         if (scorer, on) not in self._triples:
             self._triples[scorer, on] = SCORERS[scorer](rows, self.models(), self.folder)
-        found = area(measure, self._triples[scorer, on], rows)
-        parts = [scorer, *(self.models().fingerprint(one) for one in models_of(scorer))]
-        return found, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
+        estimate = area(measure, self._triples[scorer, on], rows)
+        parts = [scorer, *(self.models().fingerprint(reference) for reference in models_of(scorer))]
+        return estimate, "|".join([*parts, f"on:{on}", f"measure:{measure}"])
 
     def difference(self, metric: str, source: str, on: str, measure: str) -> Estimate | None:
         """Return a metric's correlation less that of released scores on the same items.
@@ -255,4 +255,4 @@ class BenchContext:
 
 def _signature(what: str, rated: Rated, on: str, measure: str) -> str:
     aspect = on.partition(":")[2]
-    return f"{what}|on:{rated.stamp}:{aspect}|measure:{measure}"
+    return f"{what}|on:{rated.fingerprint}:{aspect}|measure:{measure}"

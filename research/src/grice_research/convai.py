@@ -83,10 +83,10 @@ def read_chats(folder: Path) -> list[Chat]:
     decoder = msgspec.json.Decoder(_Record)
     with gzip.open(path) as lines:
         try:
-            found = [_chat(decoder.decode(line)) for line in lines]
+            chats = [_chat(decoder.decode(line)) for line in lines]
         except (msgspec.DecodeError, OSError) as error:
             raise InputError(f"{path}: {error}") from None
-    return [chat for chat in found if chat is not None]
+    return [chat for chat in chats if chat is not None]
 
 
 def _chat(record: _Record) -> Chat | None:
@@ -130,11 +130,11 @@ def split_of(chats: list[Chat]) -> dict[str, tuple[int, int]]:
     60, 20 and 20 in a hundred conversations of each label train, test and validate, in the order
     of the file. The order of the original file is lost, so that the counts come near, not equal.
     """
-    found: dict[str, list[int]] = {"train": [], "test": [], "valid": []}
+    splits: dict[str, list[int]] = {"train": [], "test": [], "valid": []}
     for label in (False, True):
         group = [chat for chat in chats if (chat.published >= ENGAGING) == label]
         first, second = int(0.6 * len(group)), int(0.6 * len(group)) + int(0.2 * len(group))
         parts = {"train": group[:first], "test": group[first:second], "valid": group[second:]}
         for name, part in parts.items():
-            found[name].append(sum(len(pairs_of(chat, "published")) for chat in part))
-    return {name: (counts[0], counts[1]) for name, counts in found.items()}
+            splits[name].append(sum(len(pairs_of(chat, "published")) for chat in part))
+    return {name: (counts[0], counts[1]) for name, counts in splits.items()}

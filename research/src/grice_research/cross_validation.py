@@ -75,8 +75,8 @@ def transferred(chats: Sequence[Chat], labels: Labels) -> Transferred:
 def by_head(data: Transferred, readings: Readings, penalty: Penalty) -> Floats:
     """Return the probability of each pair, from a head that did not see its conversation."""
 
-    def judged(kept: Rows, out: Rows) -> Floats:
-        return fit_head(readings.at(kept), data.labels[kept], penalty)(readings.at(out))
+    def judged(training: Rows, out: Rows) -> Floats:
+        return fit_head(readings.at(training), data.labels[training], penalty)(readings.at(out))
 
     return _cross_validated(data, judged)
 
@@ -101,8 +101,8 @@ def by_conversation(
     mean = (sums / sizes[:, None].astype(np.float32))[where]
     mean *= WIDTH * np.float32(np.sqrt(mean.shape[1]))
 
-    def judged(kept: Rows, out: Rows) -> Floats:
-        scale = Scale.of(readings.scalars[kept])
+    def judged(training: Rows, out: Rows) -> Floats:
+        scale = Scale.of(readings.scalars[training])
 
         def read(rows: Rows) -> Floats:
             some = readings.at(rows)
@@ -110,11 +110,11 @@ def by_conversation(
             return np.hstack([around[rows].astype(np.float32), alone, mean[rows]])
 
         numbers = around.shape[1] + readings.scalars.shape[1]
-        features = read(kept)
+        features = read(training)
         ridge = np.full(features.shape[1], penalty.vectors)
         ridge[:numbers] = penalty.scalars
-        labels = data.labels[kept]
-        weights = _balanced(labels, 1 / sizes[where[kept]])
+        labels = data.labels[training]
+        weights = _balanced(labels, 1 / sizes[where[training]])
         fitted = fit_logistic(features, labels, penalties=ridge, weights=weights)
         return fitted(read(out))
 
@@ -123,31 +123,31 @@ def by_conversation(
 
 def _balanced(labels: Floats, weights: Floats) -> Floats:
     """Return weights of mean 1 with the same sum for both classes."""
-    found = weights.copy()
-    for one in (labels > 0.5, labels <= 0.5):
-        found[one] *= len(labels) / 2 / max(found[one].sum(), 1e-9)
-    return found
+    balanced_weights = weights.copy()
+    for members in (labels > 0.5, labels <= 0.5):
+        balanced_weights[members] *= len(labels) / 2 / max(balanced_weights[members].sum(), 1e-9)
+    return balanced_weights
 
 
 def _around(turns: Sequence[str]) -> list[float]:
     """Return length and words of a conversation, then of each speaker, the terser one first."""
-    said = [turn.lower().split() for turn in turns]
-    terse, wordy = sorted((_manner(said[::2]), _manner(said[1::2])))
-    words = sum(map(len, said))
+    words_of = [turn.lower().split() for turn in turns]
+    terse, wordy = sorted((_manner(words_of[::2]), _manner(words_of[1::2])))
+    words = sum(map(len, words_of))
     few = float(len(turns) < FEW)
     return [math.log(len(turns)), few, math.log1p(words), *terse, *wordy, wordy[0] - terse[0]]
 
 
-def _manner(said: Sequence[Sequence[str]]) -> list[float]:
+def _manner(words_of: Sequence[Sequence[str]]) -> list[float]:
     """Return log mean words, log spread, different words and turns, and share that asks."""
-    lengths = [len(words) for words in said]
-    everything = [word for words in said for word in words]
+    lengths = [len(words) for words in words_of]
+    everything = [word for words in words_of for word in words]
     return [
         math.log1p(float(np.mean(lengths))),
         math.log1p(float(np.std(lengths))),
         len(set(everything)) / max(1, len(everything)),
-        sum(any("?" in word for word in words) for words in said) / len(said),
-        len({tuple(words) for words in said}) / len(said),
+        sum(any("?" in word for word in words) for words in words_of) / len(words_of),
+        len({tuple(words) for words in words_of}) / len(words_of),
     ]
 
 
@@ -161,18 +161,18 @@ def by_features(data: Transferred) -> Floats:
     counted = (counted - counted.mean(axis=0)) / np.maximum(counted.std(axis=0), 1e-6)
     grams = [_ngrams(pair.right) for pair in data.pairs]
 
-    def judged(kept: Rows, out: Rows) -> Floats:
-        frequent = Counter(gram for i in kept for gram in grams[i]).most_common(NGRAMS)
+    def judged(training: Rows, out: Rows) -> Floats:
+        frequent = Counter(gram for i in training for gram in grams[i]).most_common(NGRAMS)
         places = {gram: place for place, (gram, _) in enumerate(frequent)}
         read = np.zeros((len(grams), len(places)), np.float32)
-        for row, said in enumerate(grams):
-            read[row, [places[gram] for gram in said if gram in places]] = 1
+        for row, grams_of_row in enumerate(grams):
+            read[row, [places[gram] for gram in grams_of_row if gram in places]] = 1
         features = np.hstack([counted.astype(np.float32), read])
         fitted = fit_logistic(
-            features[kept],
-            data.labels[kept],
+            features[training],
+            data.labels[training],
             penalties=0.01,
-            weights=balanced(data.labels[kept]),
+            weights=balanced(data.labels[training]),
         )
         return fitted(features[out])
 
@@ -190,8 +190,8 @@ def aggregated(
 def _cross_validated(data: Transferred, judged: Callable[[Rows, Rows], Floats]) -> Floats:
     odds = np.empty(len(data.labels))
     for fold in range(FOLDS):
-        kept, out = np.flatnonzero(data.folds != fold), np.flatnonzero(data.folds == fold)
-        odds[out] = judged(kept, out)
+        training, out = np.flatnonzero(data.folds != fold), np.flatnonzero(data.folds == fold)
+        odds[out] = judged(training, out)
     return np.asarray(sigmoid(odds.astype(np.float32)), np.float64)
 
 

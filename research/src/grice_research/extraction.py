@@ -121,12 +121,12 @@ def _table(
 
 def _measures(sums: Floats) -> Floats:
     """Return the measures of sums of :func:`_counts`, shape ``(n, 5)`` each."""
-    both, found, gold, likeness, closeness = sums.T
+    both, extracted, gold, likeness, closeness = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
         columns = (
-            both / found,
+            both / extracted,
             both / gold,
-            2 * both / (found + gold),
+            2 * both / (extracted + gold),
             likeness / both,
             closeness / both,
         )
@@ -137,13 +137,13 @@ def _counts(
     cells: Cells, relations: Sequence[str], closest: Likeness | None
 ) -> tuple[int, int, int, float, float]:
     """Return cells of both, of the extractor, of people; of the first BLEU-2 and BERTScore."""
-    found = [name for name in relations if cells.found.get(name)]
+    extracted = [name for name in relations if cells.found.get(name)]
     gold = [name for name in relations if cells.gold.get(name)]
-    both = [name for name in found if name in gold]
+    both = [name for name in extracted if name in gold]
     pairs = [(lines_of(cells.found[name]), lines_of(cells.gold[name])) for name in both]
     likeness = sum(bleu2(mine, goals) for mine, goals in pairs)
     closeness = sum(_best(mine, goals, closest) for mine, goals in pairs) if closest else 0.0
-    return len(both), len(found), len(gold), likeness, closeness
+    return len(both), len(extracted), len(gold), likeness, closeness
 
 
 def _best(predictions: Sequence[str], references: Sequence[str], likeness: Likeness) -> float:
@@ -174,10 +174,10 @@ def bleu2(predictions: Sequence[str], references: Sequence[str]) -> float:
         for goal in goals:
             most |= _ngrams(goal, order)
         grams = [_ngrams(words, order) for words in mine]
-        shared = sum((one & most).total() for one in grams)
+        shared = sum((counts & most).total() for counts in grams)
         if not shared:
             return 0.0
-        total += math.log(shared / sum(one.total() for one in grams))
+        total += math.log(shared / sum(counts.total() for counts in grams))
     short = min(0.0, 1 - wanted / length)
     return math.exp(short + total / 2)
 

@@ -225,12 +225,12 @@ def _printed(
     if not context.knows(column.on, people=source in PEOPLE):
         return msgspec.structs.replace(figure, why="the ratings cannot be had")
     try:
-        found, signature = context.by_release(source, column.on, column.measure)
+        estimate, signature = context.by_release(source, column.on, column.measure)
     except Skipped as skipped:
         return msgspec.structs.replace(figure, verdict=None, why=str(skipped))
     except InputError as error:
         return msgspec.structs.replace(figure, why=str(error))
-    return _measured(figure, found, signature)
+    return _measured(figure, estimate, signature)
 
 
 def _ours(
@@ -291,12 +291,12 @@ def _of_metric(figure: Figure, metric: str, column: Column, context: BenchContex
         return msgspec.structs.replace(figure, why="the ratings cannot be had")
     compute = context.by_triples if triples else context.by_metric
     try:
-        found, signature = compute(metric, column.on, column.measure)
+        estimate, signature = compute(metric, column.on, column.measure)
     except InputError as error:
         return msgspec.structs.replace(figure, why=str(error))
-    figure = _measured(figure, found, signature)
-    said = "" if triples else context.trained(metric, column.on)
-    return msgspec.structs.replace(figure, why="; ".join(filter(None, [figure.why, said])))
+    figure = _measured(figure, estimate, signature)
+    trained_on = "" if triples else context.trained(metric, column.on)
+    return msgspec.structs.replace(figure, why="; ".join(filter(None, [figure.why, trained_on])))
 
 
 def _rounding(cell: Cell) -> float:
@@ -306,24 +306,24 @@ def _rounding(cell: Cell) -> float:
     return float(0.5 * 10 ** -min(cell.decimals, 4) + 1e-6)
 
 
-def _measured(figure: Figure, found: Estimate, signature: str) -> Figure:
+def _measured(figure: Figure, estimate: Estimate, signature: str) -> Figure:
     figure = msgspec.structs.replace(
         figure,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        n=found.n,
-        why=found.note or "",
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        n=estimate.n,
+        why=estimate.note or "",
         signature=signature,
     )
     return msgspec.structs.replace(figure, verdict=verdict_of(figure))
 
 
-def _bounds(found: Estimate) -> tuple[float, float, float] | None:
+def _bounds(estimate: Estimate) -> tuple[float, float, float] | None:
     """Return an estimate with its bounds; None if it has none."""
-    if found.low is None or found.high is None:
+    if estimate.low is None or estimate.high is None:
         return None
-    return found.value, found.low, found.high
+    return estimate.value, estimate.low, estimate.high
 
 
 def _command(bench: Bench, metric: str, column: Column, context: BenchContext) -> str:

@@ -22,22 +22,22 @@ def limits_of(runs: Sequence[Run]) -> Recorded:
     Args:
         runs: Those of benches; a row that declares metric and baseline is such a comparison.
     """
-    found: dict[str, list[Comparison]] = {}
+    by_metric: dict[str, list[Comparison]] = {}
     signatures: dict[str, str] = {}
     for run in runs:
         for metric, comparison, signature in _compared(run):
-            found.setdefault(metric, []).append(comparison)
+            by_metric.setdefault(metric, []).append(comparison)
             signatures.setdefault(metric, signature)
-    baselines = {one.baseline for each in found.values() for one in each}
+    baselines = {comparison.baseline for each in by_metric.values() for comparison in each}
     return Recorded(
-        {name: Limits(signatures[name], tuple(each)) for name, each in sorted(found.items())},
+        {name: Limits(signatures[name], tuple(each)) for name, each in sorted(by_metric.items())},
         tuple(sorted(baselines)),
     )
 
 
 def _compared(run: Run) -> Iterator[tuple[str, Comparison, str]]:
     """Yield the comparisons of a run, each with its metric and the signature of that."""
-    values = {(one.row, one.on, one.measure): one for one in run.figures}
+    values = {(figure.row, figure.on, figure.measure): figure for figure in run.figures}
     for gap in run.figures:
         if not gap.baseline or not gap.measure.startswith(DIFFERENCE):
             continue
@@ -58,7 +58,7 @@ def _comparison(
     numbers = (own.value, own.low, own.high, gap.value, gap.low, gap.high)
     if own.n is None or None in numbers:
         return None
-    value, low, high, *bounds = (round(float(one or 0.0), 4) for one in numbers)
+    value, low, high, *bounds = (round(float(number or 0.0), 4) for number in numbers)
     return Comparison(
         on=own.on.replace(":overall", ""),
         measure=own.measure,

@@ -78,9 +78,9 @@ def _within_spearman(values: Values, rated: Rated, aspect: str) -> Estimate:
 
 
 def _systems(values: Values, rated: Rated, aspect: str) -> tuple[list[float | None], ...]:
-    kept = [i for i, item in enumerate(rated.items) if item.system is not None]
+    places = [i for i, item in enumerate(rated.items) if item.system is not None]
     human = rated.human(aspect)
-    return [values[i] for i in kept], [human[i] for i in kept]
+    return [values[i] for i in places], [human[i] for i in places]
 
 
 def _names(rated: Rated) -> list[str]:
@@ -119,9 +119,9 @@ def _cosine(values: Values, rated: Rated, aspect: str) -> Estimate:
     moments = np.stack([x * y, x * x, y * y], axis=1)
 
     def statistic(weights: Floats) -> Floats:
-        product, one, other = (weights @ moments).T
+        product, own, other = (weights @ moments).T
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(product / np.sqrt(one * other))[:, None]
+            return np.asarray(product / np.sqrt(own * other))[:, None]
 
     return estimate(resample(statistic, len(x)), what="cosine, ratings scaled to 0..1")
 

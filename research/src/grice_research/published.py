@@ -105,13 +105,13 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Raises:
             InputError: If one cannot be read.
         """
-        found = []
+        parsed = []
         for text in self.column_lines:
             parts = [part.strip() for part in text.split("|")]
             if len(parts) not in (2, 3):
                 raise InputError(f"{self.id}: column {text!r}: expected set | measure | n")
-            found.append(Column(parts[0], parts[1], int(parts[2]) if len(parts) == 3 else None))
-        return found
+            parsed.append(Column(parts[0], parts[1], int(parts[2]) if len(parts) == 3 else None))
+        return parsed
 
     def rows(self) -> dict[str, list[Cell | None]]:
         """Return the cells of each row.
@@ -119,7 +119,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Raises:
             InputError: If a row has another number of cells than there are columns.
         """
-        found = {}
+        cells_of = {}
         for line in filter(str.strip, self.row_lines.splitlines()):
             name, *cells = (part.strip() for part in line.split("|"))
             if len(cells) != len(self.column_lines):
@@ -127,15 +127,15 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 raise InputError(
                     f"{self.id}: row {name!r} has {len(cells)} cells for {columns} columns"
                 )
-            found[name] = [_cell(cell, self.scale) for cell in cells]
+            cells_of[name] = [_cell(cell, self.scale) for cell in cells]
         for name in (*self.recomputed, *filter(None, self.ours.values())):
-            if name not in found:
-                raise InputError(f"{self.id}: no row {name!r}{did_you_mean(name, found)}")
+            if name not in cells_of:
+                raise InputError(f"{self.id}: no row {name!r}{did_you_mean(name, cells_of)}")
         for name in self.computed:
             if name not in self.ours:
                 near = did_you_mean(name, self.ours)
                 raise InputError(f"{self.id}: {name!r} of computed is none of ours{near}")
-        return found
+        return cells_of
 
     def source_of(self, row: str, place: int) -> str:
         """Return the released source of a printed row in a column; empty if there is none."""

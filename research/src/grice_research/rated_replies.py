@@ -41,11 +41,11 @@ PUBLISHED = "predictive_engagement", "table 3.5"
 
 def blended(columns: Sequence[Values]) -> list[float | None]:
     """Return the mean of columns item by item; None where one has no value."""
-    found: list[float | None] = []
+    means: list[float | None] = []
     for values in zip(*columns, strict=True):
         given = [value for value in values if value is not None]
-        found.append(sum(given) / len(given) if len(given) == len(values) else None)
-    return found
+        means.append(sum(given) / len(given) if len(given) == len(values) else None)
+    return means
 
 
 def printed_rows(
@@ -60,11 +60,11 @@ def printed_rows(
             if cell is None or label not in sets:
                 continue
             source = str(table.recomputed[system])
-            found, signature = context.by_release(source, column.on, column.measure)
+            estimate, signature = context.by_release(source, column.on, column.measure)
             yield Row(
                 row=f"{system} {label}",
                 measure=column.measure,
-                found=found,
+                found=estimate,
                 kind="printed",
                 published=cell.value,
                 rounding=0.5 * 10**-cell.decimals + 1e-9,
@@ -99,7 +99,7 @@ def our_rows(
             beside=f"{beside} {label}" if beside else "",
             difference=_difference(context, values, beside, label, measure) if beside else None,
             why=warned,
-            signature=f"{signature}|on:{rated.stamp}",
+            signature=f"{signature}|on:{rated.fingerprint}",
         )
     yield Row(
         row=f"{name} {label}",
@@ -107,7 +107,7 @@ def our_rows(
         found=partial_correlation(values, rated.human(ASPECT), [_lengths(rated)], kind="spearman"),
         kind="ours",
         why="what is left with the logarithm of the reply's characters held constant",
-        signature=f"{signature}|on:{rated.stamp}",
+        signature=f"{signature}|on:{rated.fingerprint}",
     )
 
 
@@ -200,7 +200,7 @@ def _difference(
 
 
 def _table() -> Table:
-    return next(one for one in load_bench(PUBLISHED[0]).tables if one.id == PUBLISHED[1])
+    return next(table for table in load_bench(PUBLISHED[0]).tables if table.id == PUBLISHED[1])
 
 
 def _published(system: str, label: str, measure: str) -> float:

@@ -53,14 +53,14 @@ def released(source: str, rated: Rated, folder: Path) -> list[float | None]:
         return _of_records(name, rated)
     ids = [item.conversation.id for item in rated.items]
     if kind == "deam":
-        found = _deam(rated.set.name, folder)
+        scores = _deam(rated.set.name, folder)
     elif kind == "scores":
-        found = _scores(rated.set.name, name, folder)
+        scores = _scores(rated.set.name, name, folder)
     elif kind in ("gpt4", "gpt4_first"):
-        found = _gpt4(rated.set.name, name, folder, first=kind == "gpt4_first")
+        scores = _gpt4(rated.set.name, name, folder, first=kind == "gpt4_first")
     else:
         raise InputError(f"no released scores are named {source!r}")
-    return [found.get(id_) for id_ in ids]
+    return [scores.get(id_) for id_ in ids]
 
 
 def _of_records(name: str, rated: Rated) -> list[float | None]:
@@ -68,8 +68,10 @@ def _of_records(name: str, rated: Rated) -> list[float | None]:
     values: list[float | None] = []
     for item in rated.items:
         given = [_number(item.conversation.meta, field) for field in fields]
-        kept = [value for value in given if value is not None]
-        values.append(sum(kept) / len(kept) if len(kept) == len(fields) else None)
+        values_given = [value for value in given if value is not None]
+        values.append(
+            sum(values_given) / len(values_given) if len(values_given) == len(fields) else None
+        )
     return values
 
 
@@ -99,20 +101,20 @@ def _scores(data: str, name: str, folder: Path) -> dict[str, float]:
 
 def _gpt4(data: str, name: str, folder: Path, *, first: bool) -> dict[str, float]:
     known = msgspec.json.decode(_content(folder, GPT4), type=dict[str, list[dict[str, object]]])
-    found = {}
+    means = {}
     for entry in known.get(data, ()):
         samples = entry.get(name)
         given = (
-            [one for one in samples if isinstance(one, int | float)]
+            [sample for sample in samples if isinstance(sample, int | float)]
             if isinstance(samples, list)
             else []
         )
         given = given[:1] if first else given
         if given:
-            found[str(entry["id"])] = sum(given) / len(given)
-    if not found:
+            means[str(entry["id"])] = sum(given) / len(given)
+    if not means:
         raise InputError(f"{GPT4}: nothing on {name!r} of {data}")
-    return found
+    return means
 
 
 def _content(folder: Path, file: str) -> bytes:

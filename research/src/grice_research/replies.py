@@ -69,14 +69,14 @@ class Replies(NamedTuple):
         human: Mean rating of each.
         system: Who wrote each; None if not stated.
         triples: What people drew from each; empty where the set has none.
-        stamp: Name and hash of the set.
+        fingerprint: Name and hash of the set.
     """
 
     responses: tuple[Response, ...]
     human: tuple[float, ...]
     system: tuple[str | None, ...]
     triples: tuple[tuple[Triple, ...], ...]
-    stamp: str
+    fingerprint: str
 
     @property
     def machine(self) -> list[bool]:
@@ -113,24 +113,24 @@ def read_replies(context: BenchContext, name: str) -> Replies:
         tuple(float(value) for value in human if value is not None),
         tuple(item.system for item in rated.items),
         tuple(_drawn(item.conversation.meta.get("tuples")) for item in rated.items),
-        rated.stamp,
+        rated.fingerprint,
     )
 
 
 def _drawn(tuples: object) -> tuple[Triple, ...]:
     groups = tuples.values() if isinstance(tuples, dict) else ()
-    return tuple(Triple(*one[:3]) for group in groups for one in group)
+    return tuple(Triple(*triple[:3]) for group in groups for triple in group)
 
 
 def judged(context: BenchContext, replies: Replies, row: str, **options: object) -> Column:
     """Return what the metric ``commonsense`` gives with some of its options set."""
     loaded = load_metric(commonsense, context.models(), options)
-    found = loaded.judge(replies.responses)
-    abstained = sum(one.status == "abstained" for one in found)
-    counts = [len(_triples(one)) for one in found]
+    judgements = loaded.judge(replies.responses)
+    abstained = sum(judgement.status == "abstained" for judgement in judgements)
+    counts = [len(_triples(judgement)) for judgement in judgements]
     why = f"{np.mean(counts):.1f} triples per reply, {abstained} replies not judged"
-    values = [_value(one) for one in found]
-    return Column(row, values, counts, f"{loaded.signature}|on:{replies.stamp}:{ASPECT}", why)
+    values = [_value(judgement) for judgement in judgements]
+    return Column(row, values, counts, f"{loaded.signature}|on:{replies.fingerprint}:{ASPECT}", why)
 
 
 def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Column]:
@@ -161,7 +161,7 @@ def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Colu
 def baseline(context: BenchContext, replies: Replies, name: str, metric: str) -> Column:
     """Return what another metric gives for the replies of a set, 0 where it gives nothing."""
     values = [0.0 if value is None else value for value in context.metric_values(metric, name)]
-    signature = f"{context.grader(metric)[1][metric]}|on:{replies.stamp}:{ASPECT}"
+    signature = f"{context.grader(metric)[1][metric]}|on:{replies.fingerprint}:{ASPECT}"
     return Column(metric, values, signature=signature)
 
 
@@ -172,7 +172,7 @@ def _value(judgement: Judgement) -> float:
 
 
 def _triples(judgement: Judgement) -> list[TripleEvidence]:
-    return [one for one in judgement.evidence if isinstance(one, TripleEvidence)]
+    return [piece for piece in judgement.evidence if isinstance(piece, TripleEvidence)]
 
 
 def gold_columns(
@@ -196,19 +196,19 @@ def gold_columns(
     pairs = [Pair(tuple(t.text for t in r.history[-TURNS:]), r.text) for r in replies.responses]
     fits = fit.classify(pairs)
     counts = [len(each) for each in replies.triples]
-    stamps = "|".join(f"{name}:{models.fingerprint(ref)}" for name, ref in references.items())
+    fingerprints = "|".join(f"{name}:{models.fingerprint(ref)}" for name, ref in references.items())
     for title, weight, pool in (
         (row, share, cautious_score),
         (f"{row}, triples alone", 0.0, cautious_score),
         (f"{row}, triples alone, mean", 0.0, mean_score),
     ):
         values = [
-            combined(pool([scores[triple] for triple in each]), one, weight)
-            for each, one in zip(replies.triples, fits, strict=True)
+            combined(pool([scores[triple] for triple in each]), relevance, weight)
+            for each, relevance in zip(replies.triples, fits, strict=True)
         ]
         signature = (
-            f"{title}|scorer:{scorer}|pool:{pool.__name__}|relevance_weight:{weight}|{stamps}"
-            f"|on:{replies.stamp}"
+            f"{title}|scorer:{scorer}|pool:{pool.__name__}|relevance_weight:{weight}|{fingerprints}"
+            f"|on:{replies.fingerprint}"
         )
         yield Column(title, values, counts, signature, f"{np.mean(counts):.1f} triples per reply")
 
@@ -244,22 +244,22 @@ def correlations(
     values, human = np.asarray(column.values), np.asarray(replies.human)
     if 0 < len(machine) < len(values) and np.ptp(values[machine]) > 0:
         for measure in ("pearson", "spearman"):
-            found = correlation(values[machine], human[machine], kind=measure, interval="bca")  # type: ignore[arg-type]
+            estimate = correlation(values[machine], human[machine], kind=measure, interval="bca")  # type: ignore[arg-type]
             yield Row(
                 row=f"{column.row}, machine replies",
                 measure=measure,
-                found=found,
+                found=estimate,
                 kind=kind,
                 why=column.why,
                 signature=column.signature,
             )
     if len(column.counts) and np.ptp(column.counts) > 0:
         given = [float(count) for count in column.counts]
-        found = partial_correlation(column.values, replies.human, [given], interval="bca")
+        estimate = partial_correlation(column.values, replies.human, [given], interval="bca")
         yield Row(
             row=f"{column.row}, given the number of triples",
             measure="spearman",
-            found=found,
+            found=estimate,
             kind=kind,
             why=column.why,
             signature=column.signature,
@@ -268,15 +268,15 @@ def correlations(
 
 def trivial_columns(context: BenchContext, replies: Replies, name: str) -> list[Column]:
     """Return the values that read little or nothing: length, cosine, who wrote the reply."""
-    found = [
+    columns = [
         baseline(context, replies, name, metric) for metric in ("log_length", "cosine_last_turn")
     ]
     lengths = [float(np.log(max(1, len(response.text)))) for response in replies.responses]
-    found.append(Column("log_characters", lengths))
+    columns.append(Column("log_characters", lengths))
     if any(replies.machine) and not all(replies.machine):
         people = [float(name == PERSON) for name in replies.system]
-        found.append(Column("oracle: a person wrote it", people))
-    return found
+        columns.append(Column("oracle: a person wrote it", people))
+    return columns
 
 
 def differences(first: Column, others: Sequence[Column], replies: Replies) -> Iterator[Row]:
@@ -285,39 +285,39 @@ def differences(first: Column, others: Sequence[Column], replies: Replies) -> It
     compared = compare_correlations(
         columns, replies.human, kind="spearman", baseline=first.row, interval="percentile"
     )
-    for one in compared.comparisons:
+    for comparison in compared.comparisons:
         # The comparison names the baseline on either side; here it is always the first.
-        sign = 1.0 if one.first == first.row else -1.0
-        other = one.second if one.first == first.row else one.first
+        sign = 1.0 if comparison.first == first.row else -1.0
+        other = comparison.second if comparison.first == first.row else comparison.first
         yield Row(
             row=f"{first.row} less {other}",
             measure="difference of spearman",
-            found=_turned(one.difference, sign),
+            found=_turned(comparison.difference, sign),
             kind="ours",
-            why=f"{one.test}, p {one.p_value:.3f}",
+            why=f"{comparison.test}, p {comparison.p_value:.3f}",
             signature=first.signature,
         )
 
 
-def _turned(found: Estimate, sign: float) -> Estimate:
+def _turned(estimate: Estimate, sign: float) -> Estimate:
     if sign > 0:
-        return found
-    low = None if found.high is None else -found.high
-    high = None if found.low is None else -found.low
-    return msgspec.structs.replace(found, value=-found.value, low=low, high=high)
+        return estimate
+    low = None if estimate.high is None else -estimate.high
+    high = None if estimate.low is None else -estimate.low
+    return msgspec.structs.replace(estimate, value=-estimate.value, low=low, high=high)
 
 
 def systems(column: Column, replies: Replies) -> Iterator[Row]:
     """Yield how the means of the systems correlate with their mean ratings."""
     names = [name or "" for name in replies.system]
     for measure in ("pearson", "spearman"):
-        found = system_level(column.values, replies.human, names, kind=measure)
-        means = sorted(found.metric.items(), key=lambda entry: entry[1])
+        level = system_level(column.values, replies.human, names, kind=measure)
+        means = sorted(level.metric.items(), key=lambda entry: entry[1])
         order = " < ".join(f"{name} {value:.3f}" for name, value in means)
         yield Row(
             row=column.row,
             measure=f"system {measure}",
-            found=found.correlation,
+            found=level.correlation,
             kind="ours",
             why=order,
             signature=column.signature,

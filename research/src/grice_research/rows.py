@@ -98,7 +98,7 @@ PACKAGE = "grice_research.benches"
 def task_names() -> list[str]:
     """Return the names of all benches of tasks: the modules of ``benches/``, ``-`` for ``_``."""
     package = import_module(PACKAGE)
-    names = (found.name for found in iter_modules(package.__path__))
+    names = (module.name for module in iter_modules(package.__path__))
     return sorted(name.replace("_", "-") for name in names if not name.startswith("_"))
 
 

@@ -53,9 +53,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     notes: dict[str, str]
 
 
-def counted(found: Sequence[Figure]) -> dict[str, int]:
+def counted(figures: Sequence[Figure]) -> dict[str, int]:
     """Return how many figures have each verdict, in the order of tables, and how many have none."""
-    counts = Counter(figure.verdict or _without(figure) for figure in found)
+    counts = Counter(figure.verdict or _without(figure) for figure in figures)
     return {name: counts[name] for name in (*VERDICTS, NOT_MEASURED, "none") if counts[name]}
 
 
@@ -63,18 +63,23 @@ def _without(figure: Figure) -> str:
     return "none" if figure.published is None else NOT_MEASURED
 
 
-def equal_rows(found: Sequence[Figure]) -> list[tuple[str, str]]:
+def equal_rows(figures: Sequence[Figure]) -> list[tuple[str, str]]:
     """Return pairs of rows of a table that agree in every figure they share, interval included.
 
     Rows of different names are different computations, so these are one that stands there twice.
     A figure without an interval of some width shows nothing.
     """
     rows: dict[str, dict[tuple[str, str, str], tuple[float, float, float]]] = {}
-    for one in found:
-        if one.value is None or one.low is None or one.high is None or one.low == one.high:
+    for figure in figures:
+        if (
+            figure.value is None
+            or figure.low is None
+            or figure.high is None
+            or figure.low == figure.high
+        ):
             continue
-        figures = rows.setdefault(one.row, {})
-        figures[one.table, one.on, one.measure] = one.value, one.low, one.high
+        of_row = rows.setdefault(figure.row, {})
+        of_row[figure.table, figure.on, figure.measure] = figure.value, figure.low, figure.high
     return [
         (first, second)
         for (first, mine), (second, other) in combinations(rows.items(), 2)
@@ -86,7 +91,7 @@ def merged(measured: Sequence[Figure], folder: Path, bench: str) -> list[Figure]
     """Return figures together with the recorded ones that could not be measured this time.
 
     A model or a data set that is not at hand today takes nothing from the record: its figures stay,
-    with the day they were measured. Delete the record to begin anew.
+    with the day they were measured. Delete the record to start again.
 
     Raises:
         InputError: If there is a record that cannot be read.
@@ -95,15 +100,15 @@ def merged(measured: Sequence[Figure], folder: Path, bench: str) -> list[Figure]
     earlier = _read_run(path) if path.exists() else None
     if earlier is None:
         return list(measured)
-    kept = {
+    recorded = {
         _key(figure): msgspec.structs.replace(figure, date=figure.date or earlier.date)
         for figure in earlier.figures
     }
     for figure in measured:
         if figure.value is not None:
-            kept.pop(_key(figure), None)
-    together = [kept.pop(_key(figure), figure) for figure in measured]
-    return together + list(kept.values())
+            recorded.pop(_key(figure), None)
+    together = [recorded.pop(_key(figure), figure) for figure in measured]
+    return together + list(recorded.values())
 
 
 def _key(figure: Figure) -> tuple[str, str, str, str, str]:
@@ -127,7 +132,7 @@ def _lines(run: Run) -> bytes:
         value = getattr(run, name)
         text = msgspec.json.encode(value)
         if isinstance(value, tuple):
-            rows = b",\n".join(msgspec.json.encode(one) for one in value)
+            rows = b",\n".join(msgspec.json.encode(row) for row in value)
             text = b"[\n" + rows + b"\n]"
         fields.append(msgspec.json.encode(name) + b": " + text)
     return b"{\n" + b",\n".join(fields) + b"\n}\n"

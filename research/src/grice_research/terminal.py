@@ -25,56 +25,64 @@ __all__ = ["print_bench"]
 STYLES = {"baseline": "dim", "ours": "bold", "printed": ""}
 
 
-def print_bench(bench: Bench, found: Sequence[Figure], won: Sequence[Win]) -> None:
+def print_bench(bench: Bench, figures: Sequence[Figure], won: Sequence[Win]) -> None:
     """Print what was measured, which wins survive, and how much was not measured."""
     out = console()
     out.print(Text(bench.title, style="bold"))
     out.print(Text(bench.paper, style="dim"))
     for table in bench.tables:
-        measured = [one for one in found if one.table == table.id and one.value is not None]
+        measured = [
+            figure for figure in figures if figure.table == table.id and figure.value is not None
+        ]
         if measured:
             _print_table(out, table.id, table.note, measured)
-    _print_task(out, [one for one in found if not one.table])
+    _print_task(out, [figure for figure in figures if not figure.table])
     _print_wins(out, won)
-    counts = counted(found)
+    counts = counted(figures)
     counts.pop("none", None)
     out.print("; ".join(f"{count} {verdict}" for verdict, count in counts.items()))
     out.print()
 
 
-def _print_table(out: Console, name: str, note: str, found: Sequence[Figure]) -> None:
+def _print_table(out: Console, name: str, note: str, figures: Sequence[Figure]) -> None:
     out.print()
     out.print(Text(name + (f" ({note})" if note else ""), style="italic"))
-    for column in dict.fromkeys((one.measure, one.on) for one in found):
-        of_column = [one for one in found if (one.measure, one.on) == column]
+    for column in dict.fromkeys((figure.measure, figure.on) for figure in figures):
+        of_column = [figure for figure in figures if (figure.measure, figure.on) == column]
         out.print(_figures(f"{column[0]} on {column[1]}", of_column))
 
 
-def _figures(title: str, found: Sequence[Figure]) -> Table:
+def _figures(title: str, figures: Sequence[Figure]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
     table.add_column(Text(title), overflow="fold", ratio=1)
     for head in ("value", "95 %", "n", "printed", "verdict"):
         table.add_column(head, justify="right", no_wrap=True)
-    for one in found:
+    for figure in figures:
         table.add_row(
-            Text(one.row),
-            _number(one.value),
-            _bounds(one),
-            str(one.n or ""),
-            "" if one.published is None else f"{one.published:g}",
-            one.verdict or "",
-            style=STYLES[one.kind],
+            Text(figure.row),
+            _number(figure.value),
+            _bounds(figure),
+            str(figure.n or ""),
+            "" if figure.published is None else f"{figure.published:g}",
+            figure.verdict or "",
+            style=STYLES[figure.kind],
         )
     return table
 
 
-def _print_task(out: Console, found: Sequence[Figure]) -> None:
+def _print_task(out: Console, figures: Sequence[Figure]) -> None:
     """Print what the bench of a task gave, a table for each measure and data set."""
-    measured = [one for one in found if one.value is not None or one.published is not None]
-    for column in dict.fromkeys((one.measure, one.on) for one in measured):
+    measured = [
+        figure for figure in figures if figure.value is not None or figure.published is not None
+    ]
+    for column in dict.fromkeys((figure.measure, figure.on) for figure in measured):
         out.print()
         title = f"{column[0]} on {column[1]}" if column[1] else column[0]
-        out.print(_figures(title, [one for one in measured if (one.measure, one.on) == column]))
+        out.print(
+            _figures(
+                title, [figure for figure in measured if (figure.measure, figure.on) == column]
+            )
+        )
 
 
 def _print_wins(out: Console, won: Sequence[Win]) -> None:

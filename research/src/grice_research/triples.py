@@ -136,8 +136,8 @@ def _by(scorer: str) -> Scorer:
         store = cast("TripleStore", models.open(knowledge_of(scorer)))
         encoder = cast("Encoder", models.open(ENCODER))
         triples = [
-            Triple(one.head, GENERAL.get(one.relation, one.relation), one.tail)
-            for one in rows.triples
+            Triple(triple.head, GENERAL.get(triple.relation, triple.relation), triple.tail)
+            for triple in rows.triples
         ]
         nearest = nearest_known(triples, store, encoder) if scorer == DEFAULT else None
         knowledge = as_knowledge_base(store, encoder)
@@ -195,7 +195,7 @@ def area(measure: str, scores: Sequence[float], rows: TripleRows) -> Estimate:
     """
     return roc_areas(
         {measure: scores},
-        [float(one) for one in rows.plausible],
+        [float(label) for label in rows.plausible],
         groups=[triple.head for triple in rows.triples],
         strata=None if measure == AREAS[0] else [triple.relation for triple in rows.triples],
     ).areas[measure]

@@ -91,10 +91,10 @@ def survives(best: float, other: float, n: int, between: float | None = None) ->
     return "open" if _apart(best, other, min(ALIKE, _feasible(best, other)[1]), n) else "no"
 
 
-def _feasible(one: float, other: float) -> tuple[float, float]:
+def _feasible(first: float, other: float) -> tuple[float, float]:
     """Return the least and greatest correlation that two such metrics can have."""
-    room = math.sqrt(max(0.0, (1 - one**2) * (1 - other**2)))
-    return one * other - room, one * other + room
+    room = math.sqrt(max(0.0, (1 - first**2) * (1 - other**2)))
+    return first * other - room, first * other + room
 
 
 def _apart(best: float, other: float, between: float, n: int) -> bool:
@@ -105,7 +105,7 @@ def _apart(best: float, other: float, between: float, n: int) -> bool:
     return low is not None and low > 0
 
 
-def wins(bench: Bench, found: list[Figure], context: BenchContext) -> Iterator[Win]:
+def wins(bench: Bench, figures: list[Figure], context: BenchContext) -> Iterator[Win]:
     """Yield for each column of correlations whether its best printed figure is surely the best.
 
     Args:
@@ -121,7 +121,7 @@ def wins(bench: Bench, found: list[Figure], context: BenchContext) -> Iterator[W
                 if cells[place] is not None and "judge" not in name
             ]
             if column.measure in CORRELATIONS and column.n and len(rows) > 1:
-                yield _win(table, place, column, rows, found, context)
+                yield _win(table, place, column, rows, figures, context)
 
 
 def _win(
@@ -129,7 +129,7 @@ def _win(
     place: int,
     column: Column,
     rows: list[tuple[str, float]],
-    found: list[Figure],
+    figures: list[Figure],
     context: BenchContext,
 ) -> Win:
     assert column.n is not None
@@ -143,7 +143,7 @@ def _win(
         outcomes.append(survives(top, printed, column.n, between))
     baselines = [
         figure
-        for figure in found
+        for figure in figures
         if figure.kind == "baseline"
         and (figure.on, figure.measure) == (column.on, column.measure)
         and figure.value is not None

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli.options import add_json
+from grice.cli.output import emit_rows
 from grice.errors import plural
+from grice.tables import Lines, Table, bounds, estimate_fields, number
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from grice.graphs.files import ScoreOptions, ShapeScores
     from grice.graphs.scores import Row
     from grice.stats.estimate import Estimate
+    from grice.tables import View
 
 __all__ = ["PREDICTIONS", "add_rules", "add_samples", "configure", "opened_classifiers", "run"]
 
@@ -35,6 +39,12 @@ MEASURES = (
     "seca",
     "ea",
     "informativeness",
+)
+LEGEND = (
+    "ged: 0 is best. nonsense: a chain of the longest words with the system's stances.",
+    "polarity: the system's graphs, the stance read off the number of negations in them.",
+    "nonsense, polarity: the chain, the stance read off negations in both texts.",
+    "What does not clearly beat these rows shows no understanding.",
 )
 
 
@@ -143,11 +153,9 @@ def _score(arguments: argparse.Namespace, options: ScoreOptions) -> None:
         if row.inexact:
             graphs = plural(row.inexact, "graph")
             warn(f"{row.name}: the edit distance of {graphs} is an upper bound")
-    if arguments.json:
-        for row in rows:
-            _print_measures({"row": row.name}, row.measures, options)
-    else:
-        _print_rows(rows, options)
+    records = (_records({"row": row.name}, row.measures, options) for row in rows)
+    view = _rows_view(rows, options)
+    emit_rows(chain.from_iterable(records), view, as_json=arguments.json)
 
 
 def _score_by_shape(arguments: argparse.Namespace, options: ScoreOptions) -> None:
@@ -156,11 +164,12 @@ def _score_by_shape(arguments: argparse.Namespace, options: ScoreOptions) -> Non
     scores = score_files_by_shape(arguments.samples, arguments.predictions, options)
     _warn_of_missing(scores.missing, scores.total)
     name = arguments.predictions.name
-    if arguments.json:
-        for part, measures in scores.parts.items():
-            _print_measures({"row": name, "part": part}, measures, options)
-    else:
-        _print_parts(name, scores, options)
+    records = (
+        _records({"row": name, "part": part}, measures, options)
+        for part, measures in scores.parts.items()
+    )
+    view = _parts_view(name, scores, options)
+    emit_rows(chain.from_iterable(records), view, as_json=arguments.json)
 
 
 def _warn_of_missing(missing: int, total: int) -> None:
@@ -170,62 +179,39 @@ def _warn_of_missing(missing: int, total: int) -> None:
         warn(f"no prediction for {missing:,} of {plural(total, 'sample')}: left out")
 
 
-def _print_measures(
+def _records(
     place: Mapping[str, str], measures: Mapping[str, Estimate], options: ScoreOptions
-) -> None:
-    from grice.cli.output import estimate_fields, print_json
-
+) -> Iterator[dict[str, object]]:
     settings = {"rules": options.rules, "gate": options.gate}
     for measure, estimate in measures.items():
-        print_json({**place, "measure": measure, **estimate_fields(estimate), **settings})
+        yield {**place, "measure": measure, **estimate_fields(estimate), **settings}
 
 
-def _print_head(what: str, options: ScoreOptions) -> None:
-    from grice.cli.tables import print_lines
-
+def _head(what: str, options: ScoreOptions) -> Lines:
     settings = f"rules {options.rules}, gate {options.gate}"
-    print_lines([f"{what}; {settings}; means with 95 % intervals"], style="bold")
+    return Lines([f"{what}; {settings}; means with 95 % intervals"], style="bold")
 
 
-def _print_parts(name: str, scores: ShapeScores, options: ScoreOptions) -> None:
-    from grice.cli.tables import bounds, number, print_table
-
-    _print_head(name, options)
+def _parts_view(name: str, scores: ShapeScores, options: ScoreOptions) -> View:
+    yield _head(name, options)
     for measure in MEASURES:
         rows = [
-            (
-                part,
-                number(measures[measure].value),
-                bounds(measures[measure]),
-                f"{measures[measure].n:,}",
-            )
+            (part, *_figures(measures[measure]), f"{measures[measure].n:,}")
             for part, measures in scores.parts.items()
             if measure in measures
         ]
         if rows:
-            print_table((measure, "value", "95 %", "n"), rows)
+            yield Table((measure, "value", "95 %", "n"), rows)
 
 
-def _print_rows(rows: Sequence[Row], options: ScoreOptions) -> None:
-    from grice.cli.tables import bounds, number, print_lines, print_table
+def _figures(estimate: Estimate) -> tuple[str, str]:
+    return number(estimate.value), bounds(estimate)
 
-    _print_head(plural(rows[0].measures["sa"].n, "sample"), options)
+
+def _rows_view(rows: Sequence[Row], options: ScoreOptions) -> View:
+    yield _head(plural(rows[0].measures["sa"].n, "sample"), options)
     for measure in MEASURES:
         if measure in rows[0].measures:
-            estimates = [row.measures[measure] for row in rows]
-            print_table(
-                (measure, "value", "95 %"),
-                [
-                    (row.name, number(estimate.value), bounds(estimate))
-                    for row, estimate in zip(rows, estimates, strict=True)
-                ],
-            )
-    print_lines(
-        [
-            "ged: 0 is best. nonsense: a chain of the longest words with the system's stances.",
-            "polarity: the system's graphs, the stance read off the number of negations in them.",
-            "nonsense, polarity: the chain, the stance read off negations in both texts.",
-            "What does not clearly beat these rows shows no understanding.",
-        ],
-        style="dim",
-    )
+            cells = [(row.name, *_figures(row.measures[measure])) for row in rows]
+            yield Table((measure, "value", "95 %"), cells)
+    yield Lines(LEGEND, style="dim")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.cli.output import emit
 from grice.errors import plural
+from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     import argparse
 
     from grice.graphs.analysis import Shapes
     from grice.graphs.files import Description
+    from grice.tables import View
 
 __all__ = ["run"]
 
@@ -23,23 +26,17 @@ LEAKS = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Print sizes, relations, order, and how far form gives the stance away."""
-    from grice.cli.output import print_json
     from grice.graphs.files import describe_graphs, read_graphs
 
     description = describe_graphs(read_graphs(arguments.samples, arguments.predictions))
-    if arguments.json:
-        print_json(description._asdict())
-    else:
-        _print_description(description)
+    emit(description._asdict(), _view(description), as_json=arguments.json)
     return 0
 
 
-def _print_description(description: Description) -> None:
-    from grice.cli.tables import bounds, number, print_table
-
-    _print_shapes(description.shapes)
+def _view(description: Description) -> View:
+    yield from _shapes(description.shapes)
     negated = [(stance, number(part)) for stance, part in description.negated.items()]
-    print_table(("share of negated facts", ""), negated)
+    yield Table(("share of negated facts", ""), negated)
     relations = description.relations
     names = {name for counts in relations.values() for name in counts}
     totals = {name: sum(counts[name] for counts in relations.values()) for name in names}
@@ -47,36 +44,31 @@ def _print_description(description: Description) -> None:
         (name, *(f"{counts[name]:,}" for counts in relations.values()))
         for name in sorted(names, key=lambda name: (-totals[name], name))
     ]
-    print_table(("relation", *relations), rows)
+    yield Table(("relation", *relations), rows)
     if description.leaks:
         leaks = [
             (LEAKS[leak.rule], number(leak.found.value), bounds(leak.found))
             for leak in description.leaks
         ]
-        print_table(("stance by", "right", "95 %"), leaks)
+        yield Table(("stance by", "right", "95 %"), leaks)
 
 
-def _print_shapes(shapes: Shapes) -> None:
-    from grice.cli.tables import number, print_lines, print_table
-
-    print_lines([f"{plural(shapes.n, 'graph')}, {shapes.cyclic:,} with a cycle"], style="bold")
+def _shapes(shapes: Shapes) -> View:
+    yield Lines([f"{plural(shapes.n, 'graph')}, {shapes.cyclic:,} with a cycle"], style="bold")
     sizes = {
         "concepts": shapes.concepts,
         "facts": shapes.facts,
         "external concepts": shapes.external,
         "depth": shapes.depth,
     }
-    print_table(
-        ("per graph", "least", "most", "mean"),
-        [
-            (name, str(size.least), str(size.most), number(size.mean))
-            for name, size in sizes.items()
-        ],
-    )
+    rows = [
+        (name, str(size.least), str(size.most), number(size.mean)) for name, size in sizes.items()
+    ]
+    yield Table(("per graph", "least", "most", "mean"), rows)
     parts = {
         "more than a chain": shapes.non_linear,
         "with an external concept": shapes.with_external,
         "in topological order": shapes.topological,
         "in depth-first order": shapes.depth_first,
     }
-    print_table(("share of graphs", ""), [(name, number(part)) for name, part in parts.items()])
+    yield Table(("share of graphs", ""), [(name, number(part)) for name, part in parts.items()])

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from grice.cli._kb_models import announce, opened, opened_models, reference
 from grice.cli._status import DONE, UNMET
-from grice.cli.output import print_json, print_json_lines
+from grice.cli.output import emit, emit_rows
 from grice.errors import InputError, plural
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.knowledge.file import Change
     from grice.knowledge.files import Facts
     from grice.knowledge.lookup import StoredKnowledge
     from grice.records import KnownTail, Triple
+    from grice.tables import View
 
 __all__ = ["find", "info", "tails", "verify"]
 
@@ -30,36 +32,30 @@ def info(arguments: argparse.Namespace) -> int:
         store = opened(models, arguments.kb).store
         licence = models.bundle(reference(arguments.kb)).card.licence
         facts = describe_knowledge(store, licence, changes=arguments.history)
-    if arguments.json:
-        counts = {"relations": facts.relations, "sources": facts.sources}
-        changes = {"changes": [change._asdict() for change in facts.history]} if facts.own else {}
-        print_json({**facts.facts, **counts, **facts.own, **changes})
-    else:
-        _print_facts(facts)
+    counts = {"relations": facts.relations, "sources": facts.sources}
+    changes = {"changes": [change._asdict() for change in facts.history]} if facts.own else {}
+    record = {**facts.facts, **counts, **facts.own, **changes}
+    emit(record, _facts_view(facts), as_json=arguments.json)
     return DONE
 
 
-def _print_facts(facts: Facts) -> None:
-    from grice.cli.tables import print_lines, print_table
-
-    print_lines([str(facts.facts["identity"])], style="bold")
-    print_lines(
+def _facts_view(facts: Facts) -> View:
+    yield Lines([str(facts.facts["identity"])], style="bold")
+    yield Lines(
         f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}"
         for name, value in {**facts.facts, **facts.own}.items()
         if name != "identity"
     )
     for title, counts in (("relation", facts.relations), ("source", facts.sources)):
         largest_first = sorted(counts.items(), key=lambda entry: -entry[1])
-        print_table((title, "triples"), [(name, f"{count:,}") for name, count in largest_first])
+        yield Table((title, "triples"), [(name, f"{count:,}") for name, count in largest_first])
     if facts.history:
-        print_lines([f"last changes ({len(facts.history)})"], style="bold")
-        print_lines(
-            (
-                f"{change.at}  {change.who}  {change.action}  {_words(change)}"
-                for change in facts.history
-            ),
-            indent=2,
+        yield Lines([f"last changes ({len(facts.history)})"], style="bold")
+        changes = (
+            f"{change.at}  {change.who}  {change.action}  {_words(change)}"
+            for change in facts.history
         )
+        yield Lines(changes, indent=2)
 
 
 def _words(change: Change) -> str:
@@ -71,8 +67,6 @@ def _words(change: Change) -> str:
 
 def find(arguments: argparse.Namespace) -> int:
     """Print triples that hold words, or heads like an event."""
-    from grice.cli.tables import print_lines
-
     with opened_models() as models:
         knowledge = opened(models, arguments.kb)
         if arguments.near:
@@ -85,48 +79,39 @@ def find(arguments: argparse.Namespace) -> int:
             triples = knowledge.store.exact(" ".join(terms), arguments.k)
         else:
             triples = knowledge.store.find(terms, arguments.k)
-        _print_triples(arguments, knowledge, triples)
-    if not triples and not arguments.json:
+        for triple, change in _with_changes(knowledge, triples):
+            shown = {name: getattr(triple, name) for name in ("head", "relation", "tail", "source")}
+            row = {**shown, "change": None if change is None else change._asdict()}
+            emit(row, _triple_view(triple, change), as_json=arguments.json)
+    if not triples:
         sought = " ".join(terms) if arguments.exact else " and ".join(terms)
-        print_lines([f"no triple holds {sought}; try --near"], style="yellow")
+        nothing = Lines([f"no triple holds {sought}; try --near"], style="yellow")
+        emit_rows((), [nothing], as_json=arguments.json)
     return DONE
 
 
 def _print_nearest(arguments: argparse.Namespace, knowledge: StoredKnowledge) -> None:
-    from grice.cli.tables import print_table
-
     announce(knowledge)
     (heads,) = knowledge.nearest([" ".join(arguments.text)], arguments.k)
-    if arguments.json:
-        print_json_lines(head._asdict() for head in heads)
-    else:
-        rows = [(head.head, f"{head.similarity:.2f}") for head in heads]
-        print_table(("head", "cosine"), rows)
+    table = Table(("head", "cosine"), [(head.head, f"{head.similarity:.2f}") for head in heads])
+    emit_rows((head._asdict() for head in heads), [table], as_json=arguments.json)
 
 
-def _print_triples(
-    arguments: argparse.Namespace, knowledge: StoredKnowledge, triples: Sequence[Triple]
-) -> None:
-    from grice.cli.tables import print_lines
+def _with_changes(
+    knowledge: StoredKnowledge, triples: Sequence[Triple]
+) -> Iterator[tuple[Triple, Change | None]]:
+    """Yield each triple with the last change of it in the user's own file, if there is one."""
     from grice.knowledge.files import own_file
 
     own = own_file(knowledge.store)
     for triple in triples:
-        change = None if own is None else own.change_of(triple)
-        if arguments.json:
-            print_json(
-                {
-                    "head": triple.head,
-                    "relation": triple.relation,
-                    "tail": triple.tail,
-                    "source": triple.source,
-                    "change": None if change is None else change._asdict(),
-                }
-            )
-            continue
-        print_lines([f"{triple.head} —{triple.relation}→ {triple.tail}"])
-        by = "" if change is None else f", {change.action} by {change.who}, {change.at}"
-        print_lines([f"{triple.source}{by}"], style="dim", indent=4)
+        yield triple, None if own is None else own.change_of(triple)
+
+
+def _triple_view(triple: Triple, change: Change | None) -> View:
+    yield Lines([f"{triple.head} —{triple.relation}→ {triple.tail}"])
+    by = "" if change is None else f", {change.action} by {change.who}, {change.at}"
+    yield Lines([f"{triple.source}{by}"], style="dim", indent=4)
 
 
 def tails(arguments: argparse.Namespace) -> int:
@@ -141,34 +126,28 @@ def tails(arguments: argparse.Namespace) -> int:
         else:
             asked = Triple(arguments.head, arguments.relation, arguments.like)
             known = knowledge.nearest_tails(asked, arguments.k)
-    if arguments.json:
-        print_json_lines(known)
-    else:
-        _print_tails(arguments, known)
+    emit_rows(known, _tails_view(arguments, known), as_json=arguments.json)
     return DONE
 
 
-def _print_tails(arguments: argparse.Namespace, known: Sequence[KnownTail]) -> None:
-    from grice.cli.tables import print_lines, print_table
-
+def _tails_view(arguments: argparse.Namespace, known: Sequence[KnownTail]) -> View:
     if not known:
-        print_lines([f"nothing is known under {arguments.relation}"], style="yellow")
+        yield Lines([f"nothing is known under {arguments.relation}"], style="yellow")
     elif arguments.like is None:
         rows = [
             (tail.tail, tail.head, f"{tail.head_similarity:.2f}", tail.source) for tail in known
         ]
-        print_table(("tail", "known for", "cosine", "source"), rows)
+        yield Table(("tail", "known for", "cosine", "source"), rows)
     else:
         rows = [
             (tail.tail, f"{tail.tail_similarity:.2f}", tail.head, f"{tail.head_similarity:.2f}")
             for tail in known
         ]
-        print_table(("tail", "cosine", "known for", "cosine"), rows)
+        yield Table(("tail", "cosine", "known for", "cosine"), rows)
 
 
 def verify(arguments: argparse.Namespace) -> int:
     """Say whether knowledge is whole; 1 if it is not."""
-    from grice.cli.tables import print_lines
     from grice.errors import BundleError, ModelError
     from grice.knowledge.edit import drop_vectors
     from grice.knowledge.files import check_knowledge
@@ -184,10 +163,7 @@ def verify(arguments: argparse.Namespace) -> int:
             whole = f"{arguments.kb}: whole; {plural(len(store), 'triple')}, {store.identity}"
     except (BundleError, ModelError) as error:
         problem = str(error)
-    if arguments.json:
-        print_json({"kb": arguments.kb, "ok": problem is None, "problem": problem})
-    elif problem is None:
-        print_lines([whole], style="green")
-    else:
-        print_lines([problem], style="bold red")
+    row = {"kb": arguments.kb, "ok": problem is None, "problem": problem}
+    outcome = Lines([problem or whole], style="bold red" if problem else "green")
+    emit(row, [outcome], as_json=arguments.json)
     return DONE if problem is None else UNMET

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from grice.cli._kb_models import SHIPPED, below_of, opened_models
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.output import print_json
+from grice.cli.output import emit, show
 from grice.errors import InputError, plural
+from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
 
-    from grice.knowledge.build import Below, Stamp
+    from grice.knowledge.build import Below, Built, Stamp
     from grice.knowledge.files import BuiltFile
     from grice.records import Triple
     from grice.runtime.models import Models
+    from grice.tables import View
 
 __all__ = ["add_triples", "build_file", "edit_triple", "remove_triple"]
 
@@ -40,21 +42,22 @@ def build_file(arguments: argparse.Namespace) -> int:
 
 
 def _print_built(arguments: argparse.Namespace, made: BuiltFile) -> None:
-    from grice.cli.tables import print_lines
     from grice.cli.terminal import warn
 
     built, schema = made.built, made.schema
     for name, form in made.formats:
         warn(f"{name}: {form}, read with the relations of {schema}")
-    if arguments.json:
-        print_json({**built._asdict(), "output": str(arguments.output), "schema": schema})
-    else:
-        print_lines([f"{arguments.output}: {plural(built.triples, 'triple')}"], style="bold")
-        left_out = {"said twice": built.repeated, **built.skipped}
-        print_lines(f"left out, {why}: {count:,}" for why, count in left_out.items() if count)
-        print_lines(built.problems, style="yellow")
+    row = {**built._asdict(), "output": str(arguments.output), "schema": schema}
+    emit(row, _built_view(arguments.output, built), as_json=arguments.json)
     if built.broken:
         warn(f"{plural(built.broken, 'row')} could not be used")
+
+
+def _built_view(output: Path, built: Built) -> View:
+    yield Lines([f"{output}: {plural(built.triples, 'triple')}"], style="bold")
+    left_out = {"said twice": built.repeated, **built.skipped}
+    yield Lines(f"left out, {why}: {count:,}" for why, count in left_out.items() if count)
+    yield Lines(built.problems, style="yellow")
 
 
 def _by(arguments: argparse.Namespace) -> Stamp:
@@ -72,7 +75,7 @@ def _target(arguments: argparse.Namespace) -> Path:
     return Path(arguments.to.removeprefix("file:"))
 
 
-def _beneath(models: Models, path: Path) -> Below | None:
+def _base_of(models: Models, path: Path) -> Below | None:
     """Return what a file lies on, or would if it were made now."""
     from grice.knowledge.file import stated_base
 
@@ -82,7 +85,6 @@ def _beneath(models: Models, path: Path) -> Below | None:
 
 def add_triples(arguments: argparse.Namespace) -> int:
     """Add triples to your own file."""
-    from grice.cli.tables import print_lines
     from grice.knowledge.edit import add
     from grice.knowledge.files import read_triples, schema_name
     from grice.records import Triple
@@ -97,7 +99,7 @@ def add_triples(arguments: argparse.Namespace) -> int:
     renamed: dict[str, int] = {}
     skipped: dict[str, int] = {}
     with opened_models() as models:
-        below = _beneath(models, path)
+        below = _base_of(models, path)
         if arguments.source_file:
             schema = schema_name(path, below)
             triples, renamed, skipped = read_triples(
@@ -107,9 +109,10 @@ def add_triples(arguments: argparse.Namespace) -> int:
             head, relation, tail = arguments.triple
             triples = [Triple(head, relation, tail, source=arguments.source)]
         new = add(path, triples, by, below=below)
-    print_lines([f"{path}: {new:,} added, {len(triples) - new:,} were there"])
-    print_lines(f"renamed, {name}: {count:,}" for name, count in sorted(renamed.items()))
-    print_lines(f"left out, {why}: {count:,}" for why, count in sorted(skipped.items()))
+    lines = [f"{path}: {new:,} added, {len(triples) - new:,} were there"]
+    lines += [f"renamed, {name}: {count:,}" for name, count in sorted(renamed.items())]
+    lines += [f"left out, {why}: {count:,}" for why, count in sorted(skipped.items())]
+    show([Lines(lines)])
     return DONE
 
 
@@ -121,24 +124,22 @@ def _triple(arguments: argparse.Namespace) -> Triple:
 
 def remove_triple(arguments: argparse.Namespace) -> int:
     """Take a triple out of your own file."""
-    from grice.cli.tables import print_lines
     from grice.knowledge.edit import remove
 
     path = _target(arguments)
     with opened_models() as models:
-        remove(path, _triple(arguments), _by(arguments), below=_beneath(models, path))
-    print_lines([f"{path}: taken out"])
+        remove(path, _triple(arguments), _by(arguments), below=_base_of(models, path))
+    show([Lines([f"{path}: taken out"])])
     return DONE
 
 
 def edit_triple(arguments: argparse.Namespace) -> int:
     """Give a triple of your own file another tail."""
-    from grice.cli.tables import print_lines
     from grice.knowledge.edit import edit
 
     path = _target(arguments)
     with opened_models() as models:
-        below = _beneath(models, path)
+        below = _base_of(models, path)
         edit(path, _triple(arguments), arguments.new, _by(arguments), below=below)
-    print_lines([f"{path}: changed"])
+    show([Lines([f"{path}: changed"])])
     return DONE

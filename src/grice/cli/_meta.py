@@ -1,51 +1,51 @@
-"""A meta-evaluation on the terminal, 80 columns wide."""
+"""A meta-evaluation as lines and tables, for a terminal 80 columns wide."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
-
-from grice.cli.terminal import console
-from grice.errors import plural
+from grice.errors import LONGEST, plural
 from grice.evaluation.pairs import DamagedBlock
 from grice.evaluation.trained import worst_mark
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterator
 
     from grice.evaluation.agreement import Block, Row
     from grice.evaluation.confounds import Confound
     from grice.stats.estimate import Estimate
+    from grice.tables import View
 
-__all__ = ["print_block"]
-
-
-def print_block(block: Block | DamagedBlock) -> None:
-    """Print one table of a meta-evaluation."""
-    out = console()
-    if isinstance(block, DamagedBlock):
-        _print_pairs(out, block)
-    else:
-        _print_rated(out, block)
+__all__ = ["block_view"]
 
 
-def _print_rated(out: Console, block: Block) -> None:
-    """Print one set and aspect: correlations, partial ones, systems."""
-    out.print(f"{block.data} · {block.aspect}", style="bold")
-    out.print(Text(_about(block), style="dim"))
-    _print_rows(out, block)
-    _print_notes(out, block)
-    _print_kept(out, block)
-    _print_systems(out, block)
-    out.print()
+def block_view(block: Block | DamagedBlock) -> View:
+    """Yield one table of a meta-evaluation with what stands around it."""
+    yield from _pairs(block) if isinstance(block, DamagedBlock) else _rated(block)
+    yield Lines([""])
 
 
-def _print_pairs(out: Console, block: DamagedBlock) -> None:
-    """Print one collection of damaged texts: how often each metric sees the damage, by kind."""
-    out.print(f"{block.data} · original scored above its damaged version", style="bold")
+def _rated(block: Block) -> View:
+    """Yield one set and aspect: correlations, partial ones, systems."""
+    yield Lines([f"{block.data} · {block.aspect}"], style="bold")
+    yield Lines(_about(block), "dim", longest=LONGEST)
+    columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
+    dim = frozenset(place for place, row in enumerate(block.rows) if row.trivial)
+    yield Table(columns, map(_cells, block.rows), dim=dim)
+    yield Lines([""])
+    yield Lines(_notes(block), indent=2, longest=LONGEST)
+    rows = [row for row in block.rows if row.confounds and not row.trivial]
+    if rows:
+        given = (confound.given for confound in rows[0].confounds)
+        kept = ((row.metric, *map(_kept, row.confounds)) for row in rows)
+        yield Table(("controlling for", *given), kept)
+    yield from _systems(block)
+
+
+def _pairs(block: DamagedBlock) -> View:
+    """Yield one collection of damaged texts: how often each metric sees the damage, by kind."""
+    yield Lines([f"{block.data} · original scored above its damaged version"], style="bold")
     drawn = "" if block.pairs == block.of else f" (drawn from {block.of:,})"
     about = (
         f"{block.level} level, {plural(block.pairs, 'pair')}{drawn} of "
@@ -53,21 +53,19 @@ def _print_pairs(out: Console, block: DamagedBlock) -> None:
         f"({sum(block.same.values())} of one text left out); ties count half, chance is .500; "
         "in brackets 95 % intervals"
     )
-    out.print(Text(about, style="dim"))
+    yield Lines([about], "dim", longest=LONGEST)
     for row in block.rows:
-        style = "dim" if row.trivial else ""
-        table = _table(f"{row.metric} (trivial)" if row.trivial else row.metric, "pairs", "share")
-        for kind, accuracy in row.kinds.items():
-            table.add_row(f"  {kind}", f"{accuracy.n:,}", _estimate(accuracy), style=style)
-        out.print(table)
+        name = f"{row.metric} (trivial)" if row.trivial else row.metric
+        rows = [(f"  {kind}", f"{hits.n:,}", _estimate(hits)) for kind, hits in row.kinds.items()]
+        dim = frozenset(range(len(rows))) if row.trivial else frozenset()
+        yield Table((name, "pairs", "share"), rows, dim=dim)
         left = [f"ties {row.ties:.1%}"]
         left += [f"{plural(row.failed, 'pair')} failed"] * (row.failed > 0)
         left += [f"{model.mark} {model.says}" for model in row.trained if model.mark]
-        out.print(Text("  " + "; ".join(left), style="dim"))
-    out.print()
+        yield Lines(["; ".join(left)], "dim", 2, LONGEST)
 
 
-def _about(block: Block) -> str:
+def _about(block: Block) -> Iterator[str]:
     parts = [f"{block.level} level, {plural(block.items, 'item')}"]
     if block.groups:
         parts[0] += f" in {plural(block.groups, 'group')}"
@@ -76,85 +74,44 @@ def _about(block: Block) -> str:
     if block.judge is not None:
         parts.append(f"one judge (Spearman) {block.judge.value:.2f}")
     parts.append(f"baseline: {block.baseline}; in brackets 95 % intervals")
-    return "; ".join(parts) + (f"\n{block.note}" if block.note else "")
+    yield "; ".join(parts)
+    if block.note:
+        yield block.note
 
 
-def _print_rows(out: Console, block: Block) -> None:
-    table = _table("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
-    for row in block.rows:
-        style = "dim" if row.trivial else ""
-        if row.spearman is None or row.pearson is None:
-            table.add_row(_name(row), "–", "–", "", "", str(row.abstained), style=style)
-            continue
-        table.add_row(
-            _name(row),
-            _estimate(row.spearman),
-            f"{row.pearson.value:.3f}",
-            _versus(row),
-            str(row.cluster or ""),
-            str(row.abstained or ""),
-            style=style,
-        )
-    out.print(table)
-    out.print()
+def _cells(row: Row) -> tuple[str, ...]:
+    name = f"{row.metric} {worst_mark(row.trained)}".rstrip()
+    if row.spearman is None or row.pearson is None:
+        return (name, "–", "–", "", "", str(row.abstained))
+    return (
+        name,
+        _estimate(row.spearman),
+        f"{row.pearson.value:.3f}",
+        "" if row.versus is None else f"{row.versus.value:+.3f}{_bounds(row.versus)}",
+        str(row.cluster or ""),
+        str(row.abstained or ""),
+    )
 
 
-def _name(row: Row) -> str:
-    return f"{row.metric} {worst_mark(row.trained)}".rstrip()
-
-
-def _table(first: str, *titles: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0, show_edge=False)
-    table.add_column(first, overflow="fold")
-    for title in titles:
-        table.add_column(title, justify="right", no_wrap=True)
-    return table
-
-
-def _versus(row: Row) -> Text:
-    if row.versus is None:
-        return Text("")
-    low, high = row.versus.low, row.versus.high
-    clear = low is not None and high is not None and (low > 0 or high < 0)
-    text = f"{row.versus.value:+.3f}{_bounds(row.versus)}"
-    return Text(text, style="bold" if clear and not row.trivial else "")
-
-
-def _print_notes(out: Console, block: Block) -> None:
+def _notes(block: Block) -> Iterator[str]:
     for row in block.rows:
         counts = ((row.failed, "failed"), (row.missing, "without a score"))
         left = [f"{count} {what}" for count, what in counts if count]
         if left or row.why:
-            out.print(f"  {row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])]))
-    for row in block.rows:
-        for caveat in row.caveats:
-            out.print(Text(f"  {row.metric}: {caveat}"))
-    for row in block.rows:
-        for model in row.trained:
-            if model.mark:
-                out.print(Text(f"  {model.mark} {row.metric}: {model.says}"))
-    unknown = dict.fromkeys(
-        model.model for row in block.rows for model in row.trained if model.overlap is None
-    )
+            yield f"{row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])])
+    yield from (f"{row.metric}: {caveat}" for row in block.rows for caveat in row.caveats)
+    trained = [(row, model) for row in block.rows for model in row.trained]
+    yield from (f"{model.mark} {row.metric}: {model.says}" for row, model in trained if model.mark)
+    unknown = dict.fromkeys(model.model for _, model in trained if model.overlap is None)
     if unknown:
-        out.print(Text(f"  training texts not recorded: {', '.join(unknown)}", style="dim"))
+        yield f"training texts not recorded: {', '.join(unknown)}"
     how = {row.reduced for row in block.rows if row.reduced}
     if how:
-        out.print(Text(f"  scores of single replies: {', '.join(how)} per conversation"))
+        yield f"scores of single replies: {', '.join(how)} per conversation"
     if block.unrated:
-        out.print(f"  no rating of {block.aspect}: {plural(block.unrated, 'item')}")
+        yield f"no rating of {block.aspect}: {plural(block.unrated, 'item')}"
     if block.problems:
-        out.print(f"  {plural(block.problems, 'record')} could not be read")
-
-
-def _print_kept(out: Console, block: Block) -> None:
-    rows = [row for row in block.rows if row.confounds and not row.trivial]
-    if not rows:
-        return
-    table = _table("controlling for", *(confound.given for confound in rows[0].confounds))
-    for row in rows:
-        table.add_row(row.metric, *(_kept(confound) for confound in row.confounds))
-    out.print(table)
+        yield f"{plural(block.problems, 'record')} could not be read"
 
 
 def _kept(confound: Confound) -> str:
@@ -164,20 +121,18 @@ def _kept(confound: Confound) -> str:
     return f"{confound.partial.value:.2f}{share}"
 
 
-def _print_systems(out: Console, block: Block) -> None:
+def _systems(block: Block) -> View:
     rows = [row for row in block.systems if row.spearman is not None]
-    if not rows:
-        return
-    if block.system_count < 4:
+    if rows and block.system_count < 4:
         systems = plural(block.system_count, "system bounds", "systems bound")
-        out.print(Text(f"  {systems} no correlation of systems"))
-        return
-    title = f"between {block.system_count} systems"
-    table = _table(title, "Spearman", "Pearson", "pairs in order")
-    for row in rows:
-        figures = map(_estimate, (row.spearman, row.pearson, row.accuracy))
-        table.add_row(row.metric, *figures)
-    out.print(table)
+        yield Lines([f"{systems} no correlation of systems"], indent=2)
+    elif rows:
+        title = f"between {block.system_count} systems"
+        columns = (title, "Spearman", "Pearson", "pairs in order")
+        cells = [
+            (row.metric, *map(_estimate, (row.spearman, row.pearson, row.accuracy))) for row in rows
+        ]
+        yield Table(columns, cells)
 
 
 def _estimate(estimate: Estimate | None) -> str:

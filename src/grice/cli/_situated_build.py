@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from grice.cli._situated_score import opened_shipped
 from grice.cli.actions import Action
+from grice.cli.options import add_output
+from grice.cli.output import print_json_lines, show
+from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
@@ -90,18 +93,11 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=17, help="of splits and of the order of keywords (17)"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="FOLDER",
-        help="where the splits are written; made if it is not there",
-    )
+    about = "where the splits are written; made if it is not there"
+    add_output(parser, "FOLDER", about, required=True)
 
 
 def _build(arguments: argparse.Namespace) -> int:
-    from grice.cli.tables import print_lines
     from grice.situated.files import build_folder
 
     settings = f"--rules {arguments.rules} --seed {arguments.seed}"
@@ -118,14 +114,14 @@ def _build(arguments: argparse.Namespace) -> int:
             sources=arguments.source,
             command=f"grice situated build {arguments.file.name} {settings}",
         )
-    print_lines(f"{count:>9,}  {what}" for what, count in built.counts.items())
+    show([Lines(f"{count:>9,}  {what}" for what, count in built.counts.items())])
     sizes = {name: len(samples) for name, samples in built.splits.items()}
-    print_lines((f"{size:>9,}  pairs in {name}" for name, size in sizes.items()), style="bold")
+    pairs = (f"{size:>9,}  pairs in {name}" for name, size in sizes.items())
+    show([Lines(pairs, style="bold")])
     return 0
 
 
 def _statements(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json_lines
     from grice.situated.files import statements_of_file
 
     with opened_shipped() as models:
@@ -136,7 +132,6 @@ def _statements(arguments: argparse.Namespace) -> int:
 
 
 def _mark(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json_lines
     from grice.situated.marking import mark_statements
     from grice.situated.records import Statement, read_records
 
@@ -149,7 +144,6 @@ def _mark(arguments: argparse.Namespace) -> int:
 
 
 def _mine(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json_lines
     from grice.situated.files import mine_file
 
     with opened_shipped() as models:
@@ -202,17 +196,7 @@ ACTIONS = (
         _configure_mark,
         _mark,
     ),
-    Action(
-        "mine",
-        "step 3: pairs of marked statements that are alike",
-        _configure_mine,
-        _mine,
-    ),
-    Action(
-        "split",
-        "step 4: samples in splits that share no statement",
-        _configure_split,
-        _split,
-    ),
+    Action("mine", "step 3: pairs of marked statements that are alike", _configure_mine, _mine),
+    Action("split", "step 4: samples in splits that share no statement", _configure_split, _split),
 )
 """A benchmark in one go, and step by step."""

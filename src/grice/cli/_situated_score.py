@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli.options import add_json, positive
+from grice.cli.output import emit_rows
+from grice.errors import plural
+from grice.tables import Lines, Table, bounds, estimate_fields, number
 
 if TYPE_CHECKING:
     import argparse
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from grice.situated.files import SituatedModels
     from grice.situated.scores import Row
+    from grice.tables import View
 
 __all__ = ["configure", "opened_shipped", "run"]
 
@@ -36,6 +40,12 @@ MEASURES = (
 )
 BASELINES = ("halved", "swapped", "reference")
 """What stands beside a system's figures."""
+LEGEND = (
+    "match_first: the reading of the paper's example; match_exclusive: the one that",
+    "writing keywords twice cannot raise. halved: the keywords cut in two, no model.",
+    "swapped: the references with places or times exchanged, false by construction.",
+    "..._best: in the better order of both sentences. --json has every interval.",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -103,35 +113,28 @@ def run(arguments: argparse.Namespace) -> int:
     for problem, count in sorted(own.problems.items()):
         warn(f"{count:,} of {total:,}: {problem}")
     rows = [row for system in systems for row in system]
-    if arguments.json:
-        _print_json(rows, with_spice=arguments.spice is not None)
-    else:
-        _print_tables(rows)
+    records = _records(rows, with_spice=arguments.spice is not None)
+    emit_rows(records, _view(rows), as_json=arguments.json)
     return 0
 
 
-def _print_json(rows: Sequence[Row], *, with_spice: bool) -> None:
-    from grice.cli.output import estimate_fields, print_json
-
+def _records(rows: Sequence[Row], *, with_spice: bool) -> Iterator[dict[str, object]]:
     for row in rows:
         place = {"row": row.name, "context": row.context}
         for measure, estimate in row.measures.items():
-            print_json({**place, "measure": measure, **estimate_fields(estimate)})
-        print_json({**place, "problems": row.problems})
+            yield {**place, "measure": measure, **estimate_fields(estimate)}
+        yield {**place, "problems": row.problems}
     if not with_spice:
-        print_json({"row": "*", "measure": "spice", "value": None, "why": "not computed"})
+        yield {"row": "*", "measure": "spice", "value": None, "why": "not computed"}
 
 
-def _print_tables(rows: Sequence[Row]) -> None:
-    """Print a table for each kind of context: the system with its intervals, baselines beside."""
-    from grice.cli.tables import bounds, number, print_lines, print_table
-
+def _view(rows: Sequence[Row]) -> View:
+    """Yield a table for each kind of context: the system with its intervals, baselines beside."""
     for context in dict.fromkeys(row.context for row in rows):
         own, *baselines = (row.measures for row in rows if row.context == context)
         if len(baselines) < len(BASELINES):  # no context is known that could be exchanged
             baselines.insert(BASELINES.index("swapped"), {})
-        n = own["match_first"].n
-        print_lines([f"{context}: {n:,} sample{'' if n == 1 else 's'}"], style="bold")
+        yield Lines([f"{context}: {plural(own['match_first'].n, 'sample')}"], style="bold")
         table = [
             (
                 measure,
@@ -142,13 +145,8 @@ def _print_tables(rows: Sequence[Row]) -> None:
             for measure in MEASURES
             if measure in own
         ]
-        print_table(("", "value", "95 %", *BASELINES), table)
-    lines = [
-        "match_first: the reading of the paper's example; match_exclusive: the one that",
-        "writing keywords twice cannot raise. halved: the keywords cut in two, no model.",
-        "swapped: the references with places or times exchanged, false by construction.",
-        "..._best: in the better order of both sentences. --json has every interval.",
-    ]
+        yield Table(("", "value", "95 %", *BASELINES), table)
+    yield Lines(LEGEND, style="dim")
     if "spice" not in rows[0].measures:
-        lines.append("SPICE: not computed, its Java program does not ship (--spice JAR).")
-    print_lines(lines, style="dim")
+        missing = "SPICE: not computed, its Java program does not ship (--spice JAR)."
+        yield Lines([missing], style="dim")

@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_json
+from grice.cli.options import add_json, add_output
+from grice.cli.output import emit_rows
 from grice.errors import plural
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
+    from grice.tables import View
     from grice.triplets.records import Dialogue
-    from grice.triplets.statistics import Value
+    from grice.triplets.statistics import Counted, Value
 
 __all__ = ["configure", "run"]
 
@@ -37,14 +41,8 @@ def configure(parser: argparse.ArgumentParser, action: str) -> None:
     if action == "stats":
         add_json(parser)
         return
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="OUT",
-        help="a name that ends in .jsonl or .jsonl.gz, or a folder for brat's files",
-    )
+    about = "a name that ends in .jsonl or .jsonl.gz, or a folder for brat's files"
+    add_output(parser, "OUT", about, required=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,23 +60,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_counts(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> None:
     """Print every count beside the printed one."""
-    from grice.cli.output import print_json_lines
-    from grice.cli.tables import print_lines, print_table
     from grice.triplets.statistics import compare_counts
 
     counts = compare_counts(dialogues)
-    if arguments.json:
-        print_json_lines(count._asdict() for count in counts)
-        return
+    rows = (count._asdict() for count in counts)
+    emit_rows(rows, _counts_view(counts), as_json=arguments.json)
+
+
+def _counts_view(counts: Sequence[Counted]) -> View:
     marks = {None: "", True: "yes", False: "no"}
-    print_table(
-        ("count", "found", "CIDER's paper", "same"),
-        [
-            (count.name, _shown(count.found), _shown(count.printed), marks[count.same])
-            for count in counts
-        ],
-    )
-    print_lines(f"{count.name}: {count.why}" for count in counts if count.why)
+    rows = [
+        (count.name, _shown(count.found), _shown(count.printed), marks[count.same])
+        for count in counts
+    ]
+    yield Table(("count", "found", "CIDER's paper", "same"), rows)
+    yield Lines(f"{count.name}: {count.why}" for count in counts if count.why)
 
 
 def _shown(value: Value | None) -> str:

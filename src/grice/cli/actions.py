@@ -12,14 +12,7 @@ __all__ = ["Action", "add_actions", "run_action"]
 
 
 class Action(NamedTuple):
-    """One action of a command.
-
-    Attributes:
-        name: The word after the command.
-        about: What its help says.
-        configure: Declares its arguments.
-        run: Carries it out and returns the exit status.
-    """
+    """One action of a command."""
 
     name: str
     about: str

@@ -18,10 +18,16 @@ __all__ = [
     "add_format",
     "add_json",
     "add_metric_options",
+    "add_metrics",
+    "add_output",
+    "add_plugins",
     "add_preset",
+    "add_seed",
+    "add_speaker",
     "chosen_preset",
     "destination",
     "load_grader",
+    "names",
     "positive",
 ]
 
@@ -31,9 +37,46 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse.ArgumentParser, about: str = "print JSON lines") -> None:
     """Add what asks for lines that machines read."""
-    parser.add_argument("--json", action="store_true", help="print JSON lines")
+    parser.add_argument("--json", action="store_true", help=about)
+
+
+def add_seed(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the seed of what is drawn."""
+    parser.add_argument("--seed", type=int, default=0, help=f"seed of {about} (default 0)")
+
+
+def add_speaker(parser: argparse.ArgumentParser, about: str = "judge only this speaker") -> None:
+    """Add whose turns are judged."""
+    parser.add_argument("--speaker", action="append", default=[], metavar="NAME", help=about)
+
+
+def add_metrics(parser: argparse.ArgumentParser, default: str = "default all") -> None:
+    """Add the list of metrics where none of their options is taken."""
+    about = f"comma-separated; {default}"
+    parser.add_argument("-m", "--metrics", metavar="NAMES", help=about)
+
+
+def add_plugins(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    about: str = "a Python file that declares further metrics; may be repeated",
+) -> None:
+    """Add the files of a user's own metrics."""
+    parser.add_argument(
+        "--plugin", type=Path, action="append", default=[], metavar="FILE.py", help=about
+    )
+
+
+def add_output(
+    parser: argparse.ArgumentParser,
+    metavar: str = "FILE",
+    about: str = "write here instead of to stdout",
+    *,
+    required: bool = False,
+) -> None:
+    """Add the file or folder that is written."""
+    parser.add_argument("-o", "--output", type=Path, metavar=metavar, help=about, required=required)
 
 
 def add_preset(parser: argparse._ActionsContainer) -> None:
@@ -67,20 +110,9 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
         "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
         "and this help does with -m METRIC.",
     )
-    group.add_argument(
-        "-m",
-        "--metrics",
-        metavar="NAMES",
-        help=f"comma-separated; default {','.join(registry.defaults())} (see grice list)",
-    )
-    group.add_argument(
-        "--plugin",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="a Python file that declares further metrics; may be repeated",
-    )
+    about = f"comma-separated; default {','.join(registry.defaults())} (see grice list)"
+    group.add_argument("-m", "--metrics", metavar="NAMES", help=about)
+    add_plugins(group)
     add_preset(group)
     group.add_argument(
         "--mode",
@@ -98,7 +130,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
         help="folder of answers kept between runs (default: the user's cache folder)",
     )
     group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
-    named = _names(early.metrics)
+    named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)
 
@@ -143,7 +175,11 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
     for metric in arguments.registry.metrics.values():
         given = {
             name: value
-            for name in (*(one.name for one in metric.options), *metric.models, *metric.renamed)
+            for name in (
+                *(option.name for option in metric.options),
+                *metric.models,
+                *metric.renamed,
+            )
             if (value := getattr(arguments, destination(metric, name), None)) is not None
         }
         if given:
@@ -151,7 +187,7 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
     preset = chosen_preset(arguments)
     return load_from(
         arguments.registry,
-        _names(arguments.metrics),
+        names(arguments.metrics),
         options=settings,
         speakers=speakers,
         mode=arguments.mode,
@@ -188,7 +224,8 @@ def _early(words: Sequence[str]) -> argparse.Namespace:
         return argparse.Namespace(plugin=[], metrics=None)
 
 
-def _names(listed: str | None) -> list[str]:
+def names(listed: str | None) -> list[str]:
+    """Return the names in a list with commas, as options take it."""
     return [name.strip() for name in (listed or "").split(",") if name.strip()]
 
 
@@ -198,7 +235,7 @@ def destination(metric: Metric, name: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Return a whole number of 1 or more that stands behind an option."""
+    """Return an integer of 1 or more that stands behind an option."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: a whole number of 1 or more is needed")
+        raise argparse.ArgumentTypeError(f"{text!r}: an integer of 1 or more is needed")
     return int(text)

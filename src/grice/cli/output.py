@@ -1,4 +1,4 @@
-"""What machines read on standard output."""
+"""What commands print: records for machines, lines and tables for people."""
 
 from __future__ import annotations
 
@@ -11,20 +11,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from grice.stats.estimate import Estimate
+    from grice.tables import View
 
-__all__ = ["estimate_fields", "print_json", "print_json_lines", "print_or_write"]
+__all__ = ["emit", "emit_rows", "print_json_lines", "print_or_write", "show"]
 
 
-def print_json(record: object) -> None:
-    """Print a record as one line."""
-    sys.stdout.write(to_json(record) + "\n")
+def emit(result: object, view: View, *, as_json: bool) -> None:
+    """Print a result as one line of JSON, or its view for people."""
+    emit_rows([result], view, as_json=as_json)
+
+
+def emit_rows(rows: Iterable[object], view: View, *, as_json: bool) -> None:
+    """Print rows as a line of JSON each, or a view of them for people."""
+    if as_json:
+        print_json_lines(rows)
+    else:
+        show(view)
+
+
+def show(view: View) -> None:
+    """Print lines and tables as they come."""
+    from grice.cli.tables import print_piece
+
+    for piece in view:
+        print_piece(piece)
 
 
 def print_json_lines(records: Iterable[object]) -> None:
     """Print each record as one line."""
     for record in records:
-        print_json(record)
+        sys.stdout.write(to_json(record) + "\n")
 
 
 def print_or_write(text: str, output: Path | None) -> None:
@@ -35,13 +51,3 @@ def print_or_write(text: str, output: Path | None) -> None:
     from grice.files import write_text
 
     write_text(output, text)
-
-
-def estimate_fields(estimate: Estimate) -> dict[str, object]:
-    """Return what of an estimate machines read."""
-    return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "n": estimate.n,
-    }

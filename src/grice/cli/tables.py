@@ -1,4 +1,4 @@
-"""Tables and lines that several commands print."""
+"""Lines and tables on the terminal."""
 
 from __future__ import annotations
 
@@ -7,39 +7,52 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.measure import Measurement
-from rich.table import Table
+from rich.table import Table as Drawn
 
+from grice.cli._clean import visible
 from grice.cli.terminal import console, indented, one_line
-from grice.metrics.limits import NOT_MEASURED
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
-    from grice.stats.estimate import Estimate
-
-__all__ = ["bounds", "number", "print_limits", "print_lines", "print_table"]
+__all__ = ["print_piece", "print_table"]
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> None:
+def print_piece(piece: Lines | Table) -> None:
+    """Print lines, free of control characters, or a table."""
+    if isinstance(piece, Table):
+        print_table(*piece)
+        return
+    out = console()
+    for line in piece.lines:
+        out.print(indented(one_line(line, piece.longest), piece.indent, piece.style))
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    words: int = 1,
+    dim: frozenset[int] = frozenset(),
+) -> None:
     """Print rows under a head, closer together where the terminal is too narrow for them.
 
-    Args:
-        columns: Their titles.
-        rows: Cells, as many as there are columns.
-        words: How many columns from the left hold words; the others hold figures. A name in the
-            first one is never broken or cut.
+    A name in the first column is never broken or cut. See :class:`grice.tables.Table`.
     """
+    if not columns:
+        _print_pairs(rows)
+        return
     cells = [[one_line(cell) for cell in row] for row in rows]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Drawn(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, title in enumerate(columns):
         name = place == 0 and all(" " not in row[0] for row in cells)
         table.add_column(
             title, justify="left" if place < words else "right", overflow="fold", no_wrap=name
         )
-    for row in cells:
-        table.add_row(*row)
+    for place, row in enumerate(cells):
+        table.add_row(*row, style="dim" if place in dim else "")
     out = console()
     if words < len(columns) and _width(out, table) > out.width:
         table.show_edge = False
@@ -50,41 +63,16 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, words:
     out.print(table)
 
 
-def _width(out: Console, table: Table) -> int:
+def _print_pairs(rows: Iterable[Sequence[str]]) -> None:
+    """Print what there is to know, each name beside its value."""
+    grid = Drawn.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(name, visible(value))
+    console().print(grid)
+
+
+def _width(out: Console, table: Drawn) -> int:
     """Return how wide a table is if no cell is folded."""
     return Measurement.get(out, out.options.update(max_width=sys.maxsize), table).maximum
-
-
-def print_lines(lines: Iterable[str], *, style: str = "", indent: int = 0) -> None:
-    """Print each line, cut where it is too long and free of control characters."""
-    out = console()
-    for line in lines:
-        out.print(indented(one_line(line), indent, style))
-
-
-def print_limits(limits: Mapping[str, str]) -> None:
-    """Print what metrics do not see, in one line each; those not measured in one for all.
-
-    Args:
-        limits: :func:`grice.metrics.limits.summed_up` of each metric by its name.
-    """
-    out = console()
-    out.print("What they do not see" if len(limits) > 1 else "What it does not see", end="")
-    out.print(", by recorded figures (grice list METRIC has them):")
-    for name, words in limits.items():
-        if words != NOT_MEASURED:
-            out.print(indented(f"{name}: {words}", 2))
-    if missing := [name for name, words in limits.items() if words == NOT_MEASURED]:
-        out.print(indented(f"{NOT_MEASURED}: {', '.join(missing)}", 2))
-
-
-def number(value: float | None, form: str = ".3f") -> str:
-    """Return a figure, or a dash where there is none."""
-    return "–" if value is None else format(value, form)
-
-
-def bounds(estimate: Estimate | None, form: str = ".3f") -> str:
-    """Return the interval of an estimate, or a dash where there is none."""
-    if estimate is None or estimate.low is None:
-        return "–"
-    return f"{number(estimate.low, form)} – {number(estimate.high, form)}"

@@ -15,6 +15,7 @@ from grice.cli._clean import visible
 from grice.cli._streams import complain
 from grice.errors import LONGEST, plural, shortened
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
+from grice.tables import bounds, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +62,7 @@ def print_summary(summary: Summary) -> None:
         table.add_column(title, justify="right")
     for metric in summary.metrics:
         counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
-        table.add_row(metric.metric, _number(metric.mean), _interval(metric), *counts)
+        table.add_row(metric.metric, number(metric.mean), bounds(metric), *counts)
     out.print(table)
     for metric in summary.metrics:
         _print_lowest(out, metric)
@@ -82,7 +83,7 @@ def _print_lowest(out: Console, metric: MetricSummary) -> None:
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=6, justify="right")
         grid.add_column(ratio=1)
-        grid.add_row(_number(low.value), _place(low))
+        grid.add_row(number(low.value), _place(low))
         if low.reason:
             grid.add_row("", Text(one_line(low.reason), style="italic"))
         out.print(grid)
@@ -99,7 +100,7 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
     out = console()
     for score in scores:
         line = Text(f"{score.metric}  ", style="bold")
-        line.append(_number(score.value), style="bold cyan")
+        line.append(number(score.value), style="bold cyan")
         line.append("" if score.status == "ok" else f"  {score.status}", style="yellow")
         if score.flags:
             line.append(f"  ({', '.join(score.flags)})", style="yellow")
@@ -148,17 +149,7 @@ def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
             return [f"{effect:+.2f}  {one_line(name)} = {value:g}"]
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _interval(metric: MetricSummary) -> str:
-    if metric.low is None or metric.high is None:
-        return "–"
-    return f"{metric.low:.3f} – {metric.high:.3f}"
-
-
-def one_line(text: str) -> str:
+def one_line(text: str, longest: int = TEXT_WIDTH) -> str:
     """Return the text on one line, cut, without characters that could steer a terminal."""
-    line = visible(" ".join(text[: 2 * TEXT_WIDTH].split()))
-    return line if len(line) <= TEXT_WIDTH else line[: TEXT_WIDTH - 1] + "…"
+    line = visible(" ".join(text[: 2 * longest].split()))
+    return line if len(line) <= longest else line[: longest - 1] + "…"

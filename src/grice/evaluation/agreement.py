@@ -84,8 +84,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One metric against one set of ratings.
 
     Attributes:
-        metric: Its name.
-        signature: What exactly was computed.
         trivial: Whether it is a trivial baseline.
         n: Items with a rating and a value.
         abstained: Items that count with the neutral value.
@@ -100,7 +98,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         cluster: 1 for the best metrics, which are not distinguishable at this n, 2 for the next, …
         confounds: Partial correlations, controlling for length, turns, …
         reduced: How scores of replies became one of a conversation.
-        why: Why there is no correlation.
         points: The items as (rating, value).
         trained: How far each of its models was trained on texts of the set.
     """
@@ -139,11 +136,9 @@ class SystemRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric against the mean ratings of systems.
 
     Attributes:
-        metric: Its name.
         spearman: Rank correlation of the means; None if it is not defined.
         pearson: Linear correlation of the means.
         accuracy: Share of pairs of systems in the order of the ratings.
-        why: Why there is none.
     """
 
     metric: str
@@ -157,10 +152,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     """All metrics on one aspect of one set.
 
     Attributes:
-        data: Name of the set.
         aspect: What was rated.
-        level: ``turn`` or ``dialogue``.
-        items: Rated items.
         unrated: Items of the set that nobody rated on this aspect.
         groups: Conversations or contexts that items share; None if they share none.
         baseline: The trivial baseline that metrics are compared with.
@@ -168,9 +160,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
         judge: Spearman of one judge with the mean of the others; None if unknown.
         rows: The metrics, best first, then those without a correlation.
         systems: The same at the level of systems; empty with fewer than two.
-        system_count: How many systems.
         note: What to keep in mind about the set.
-        problems: Records that could not be read.
     """
 
     data: str
@@ -229,13 +219,8 @@ def evaluate(
     Holm.
 
     Args:
-        rated: The set.
-        aspect: Which ratings.
-        columns: The metrics on its items.
         baseline: The trivial baseline to compare with; by default the cosine of the level.
-        kendall: Whether to compute tau-b too.
         trivial: Names of the metrics that are trivial baselines.
-        seed: Seed of the draws.
     """
     ratings = _Ratings(
         rated.human(aspect),

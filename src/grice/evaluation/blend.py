@@ -39,12 +39,9 @@ class Blended(NamedTuple):
     """A fitted blend and what it is worth.
 
     Attributes:
-        linear: Weights of the metrics.
         gain: By how much the squared error of an unseen item falls against the best single
             metric; worth having if its interval lies above zero.
         unseen: What the blend says of each item when fitted without its conversation's fold.
-        penalty: The ridge penalty.
-        single: Place of the best single metric.
     """
 
     linear: Linear
@@ -59,9 +56,7 @@ def fit_blend(values: Floats, ratings: Floats, groups: Integers, *, seed: int) -
 
     Args:
         values: One row per item, one column per metric, no gaps.
-        ratings: Rating of each item.
         groups: Conversation of each item; at least ten.
-        seed: Seed of the folds.
     """
     folds = _folds(groups, seed)
     blend, single = np.empty(len(ratings)), np.empty(len(ratings))

@@ -18,10 +18,12 @@ from grice.errors import InputError, os_reason, plural
 from grice.evaluation.blend import fit_blend
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.scores import ScoreLine, read_score_groups
+from grice.evaluation.verdicts import side_of
 from grice.records import Status
 from grice.stats.conformal import HumanScale, fit_human_scale
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate
+from grice.tables import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +49,6 @@ class MetricMap(msgspec.Struct, frozen=True):
     """One metric on the human scale.
 
     Attributes:
-        metric: Its name.
         signature: What exactly was computed; scores of another are refused.
         map: The map and its band.
         correlation: Spearman correlation with the ratings; None if the metric never changes.
@@ -65,7 +66,6 @@ class Blend(msgspec.Struct, frozen=True):
     """A weighted sum of metrics on the human scale.
 
     Attributes:
-        weights: Weight of each metric, at least 0.
         intercept: What is added.
         map: Map of the sum and its band.
         gain: Fall of the squared error of an unseen item against the best single metric.
@@ -87,7 +87,6 @@ class Calibration(msgspec.Struct, frozen=True):
     Attributes:
         format: Name and version of this layout.
         unit: Whether turns or conversations were rated.
-        maps: One per metric.
         blend: The blend; None if there is none.
         says: Why there is a blend or none, and what was left out.
     """
@@ -103,12 +102,10 @@ class Calibrated(msgspec.Struct, frozen=True):
     """A score on the human scale.
 
     Attributes:
-        conversation: Id of the conversation.
         turn: Index of the turn; None if conversations were rated.
         metric: Name of the metric, or :data:`BLEND`.
         value: Expected rating; None unless ``ok``.
         low: Lower end of the band that holds a person's rating with probability ``level``.
-        high: Upper end.
         level: That probability.
         score: The value of the metric.
         status: ``abstained`` or ``failed`` as the score, or where no reply was judged.
@@ -144,7 +141,6 @@ def calibrate(
         metrics: Which metrics; by default all that score what was rated.
         scale: Lowest and highest possible rating; by default the lowest and highest given.
         level: Share of new items whose rating the band shall hold.
-        seed: Seed of every split.
 
     Raises:
         InputError: If there are too few ratings, or all are alike.
@@ -186,7 +182,7 @@ def _map(
     agreement = None
     if np.ptp(values) > 0 and np.ptp(ratings) > 0:
         agreement = correlation(values, ratings, groups=groups, seed=seed)
-        if agreement.high is not None and agreement.high < 0:
+        if side_of(agreement, 0) == "below":
             says.append(f"{name}: higher scores go with lower ratings; its map is flat")
     fitted = fit_human_scale(values, ratings, scale=scale, groups=groups, level=level, seed=seed)
     if fitted.radius is None:
@@ -215,17 +211,14 @@ def _blend(
         return None
     fitted = fit_blend(values, ratings, conversations, seed=seed)
     gain, single = fitted.gain, names[fitted.single]
-    figures = f"{gain.value:+.3f} [{gain.low:.3f}, {gain.high:.3f}]"
-    if gain.low is None or gain.low <= 0:
-        says.append(
-            f"no blend: against {single} alone the squared error on unseen conversations falls by "
-            f"{figures}, an interval that includes zero"
-        )
-        return None
-    says.append(
-        f"blend: against {single} alone the squared error on unseen conversations falls by "
-        f"{figures}"
+    falls = (
+        f"against {single} alone the squared error on unseen conversations falls by "
+        f"{gain.value:+.3f} {bracketed(gain)}"
     )
+    if side_of(gain, 0) != "above":
+        says.append(f"no blend: {falls}, an interval that includes zero")
+        return None
+    says.append(f"blend: {falls}")
     # The band is set on what the blend says of items it was not fitted to.
     human = fit_human_scale(
         fitted.unseen,
@@ -262,7 +255,6 @@ def apply(
     """Yield the scores of a file on the human scale, in its order, conversation by conversation.
 
     Args:
-        calibration: The map.
         scores: What ``grice score`` wrote; scores of other metrics are passed over.
         across_signatures: Apply the map also to scores that were computed otherwise.
 
@@ -270,7 +262,7 @@ def apply(
         InputError: If a score was computed otherwise, or the file has none of the metrics.
     """
     maps = {fitted.metric: fitted for fitted in calibration.maps}
-    stamp = hashlib.sha256(msgspec.json.encode(calibration)).hexdigest()[:8]
+    fingerprint = hashlib.sha256(msgspec.json.encode(calibration)).hexdigest()[:8]
     blend = calibration.blend
     met = False
     for group in read_score_groups(scores):
@@ -280,18 +272,18 @@ def apply(
                 raise InputError(
                     f"{scores}: {line.metric} was computed otherwise than for the map\n"
                     f"  map:  {maps[line.metric].signature}\n  here: {line.signature}\n"
-                    "  calibrate anew, or give --across-signatures"
+                    "  fit a new map, or give --across-signatures"
                 )
         met = met or bool(known)
         talk = group[0].conversation
         for place, lines in _units(known, calibration.unit).items():
             for name, (value, status) in lines.items():
                 fitted = maps[name]
-                signature = f"{fitted.signature}|human:{stamp}"
+                signature = f"{fitted.signature}|human:{fingerprint}"
                 yield _calibrated(talk, place, name, value, status, fitted.map, signature)
             if blend is not None:
                 value, status = _summed(blend, lines)
-                signature = f"{BLEND}|human:{stamp}"
+                signature = f"{BLEND}|human:{fingerprint}"
                 yield _calibrated(talk, place, BLEND, value, status, blend.map, signature)
     if not met:
         raise InputError(f"{scores}: no scores of {', '.join(maps)}, which the map is for")

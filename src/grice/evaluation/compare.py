@@ -20,6 +20,7 @@ from grice.evaluation.table import (
 from grice.stats.comparison import Comparison, holm, verdict
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import Power, compare_systems, items_needed
+from grice.tables import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,15 +30,14 @@ __all__ = ["CompareResult", "MetricDifference", "compare"]
 BASELINE, OTHER = "baseline", "other"
 NAMED = 5
 """How many items that stand in one file only are named."""
-LEVEL = "not told apart at this n"
-"""The verdict on a difference that may be zero."""
+DIFFERENT = ("first higher", "second higher")
+"""The verdicts on a difference that is surely not zero."""
 
 
 class MetricDifference(msgspec.Struct, frozen=True):
     """One metric in two files.
 
     Attributes:
-        metric: Its name.
         says: The outcome in one sentence.
         baseline: Mean over the shared items in the first file; None if it cannot be told.
         other: Mean over the same items in the second; likewise.
@@ -72,12 +72,8 @@ class CompareResult(msgspec.Struct, frozen=True):
     """Two files of scores.
 
     Attributes:
-        baseline: Name of the first file.
-        other: Name of the second.
         metrics: One entry for each metric that both have.
         left_out: What was not compared and why, one line each.
-        level: Confidence level.
-        seed: Seed of swaps.
     """
 
     baseline: str
@@ -111,15 +107,12 @@ def compare(
     """Compare two files that ``grice score`` wrote, item by item.
 
     Args:
-        baseline: The first file.
         other: The second file; differences are second less first.
         across_signatures: Compare also where the two files were not computed alike.
         difference: The smallest difference worth finding, for the number of conversations that
             would be needed; by default the one that was found.
         moved: How many conversations to name that moved most.
         texts: File of the scored conversations, to show what was judged where it moved.
-        level: Confidence level.
-        seed: Seed of swaps.
 
     Raises:
         InputError: If the files share no metric or no item, or were not computed alike.
@@ -228,7 +221,7 @@ def _difference(
         for item in items[:NAMED]
     ]
     power = None
-    if test and test.comparison.verdict == LEVEL:
+    if test and test.comparison.verdict not in DIFFERENT:
         power = _power(joined, worth or abs(test.comparison.difference.value), test.level)
     return MetricDifference(
         metric=name,
@@ -276,13 +269,11 @@ def _says(
             "nothing can be said of a difference with fewer than two conversations"
         )
     gap = test.comparison.difference
-    interval = "" if gap.low is None else f" [{gap.low:.3f}, {gap.high:.3f}]"
-    figures = (
-        f"{gap.value:+.3f}{interval}, p {test.comparison.p_value:.2g}, n {gap.n} in {gap.groups} "
-        f"conversations"
-    )
+    interval = f"{gap.value:+.3f} {bracketed(gap)}".rstrip()
+    units = f"{gap.groups} conversations"
+    figures = f"{interval}, p {test.comparison.p_value:.2g}, n {gap.n} in {units}"
     rough = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
-    if test.comparison.verdict == LEVEL:
+    if test.comparison.verdict not in DIFFERENT:
         return (
             f"{name}: not distinguishable at this n ({figures}){_more(power, given=given)}{rough}"
         )

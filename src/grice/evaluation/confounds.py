@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
+from grice.evaluation.verdicts import side_of
 from grice.stats import correlation_within, partial_correlation
 from grice.text.tokens import WORDS
 
@@ -35,7 +36,6 @@ class Confound(msgspec.Struct, frozen=True):
             inside each. None if it is not defined.
         kept: Share of the plain correlation that is left; None if the plain one may be zero, as
             a share of nothing means nothing.
-        why: Why there is no value.
     """
 
     given: str
@@ -66,16 +66,7 @@ def confounds(
     systems: Sequence[str | None],
     groups: Sequence[str] | None,
 ) -> tuple[Confound, ...]:
-    """Return partial correlations, controlling for each covariate, all of them, and the system.
-
-    Args:
-        values: One value per item of the metric.
-        human: Mean rating of each item.
-        plain: The plain Spearman correlation.
-        held: Covariates by name.
-        systems: Who wrote each item.
-        groups: Conversation of each item.
-    """
+    """Return partial correlations, controlling for each covariate, all of them, and the system."""
     usable = {name: column for name, column in held.items() if np.ptp(column) > 0}
     partials = []
     for name in held:
@@ -106,9 +97,7 @@ def _partial(
 
 
 def _kept(partial: Estimate, plain: Estimate) -> float | None:
-    if plain.low is None or plain.high is None or plain.low <= 0 <= plain.high:
-        return None
-    return partial.value / plain.value
+    return partial.value / plain.value if side_of(plain, 0) in ("above", "below") else None
 
 
 def _within(

@@ -1,6 +1,6 @@
 """What would have lifted a low score: single changes of knowledge and of text, tried out.
 
-Each change is really made and the reply judged anew: one of its triples is added to the
+Each change is really made and the reply judged again: one of its triples is added to the
 knowledge, exactly as ``grice kb add`` would, or the words of one event are left out of the reply.
 """
 
@@ -40,7 +40,6 @@ class Counterfactual(msgspec.Struct, frozen=True):
     Attributes:
         kind: ``knowledge`` if a triple is added, ``text`` if words are left out of the reply.
         change: The triple, or the words.
-        value: The score with the change.
         lift: By how much it is higher.
         span: The place of the words.
     """

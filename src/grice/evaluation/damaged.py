@@ -97,7 +97,6 @@ def read_pairs(
 
     Args:
         name: One of :data:`DAMAGED`.
-        folder: The data folder.
         most: How many pairs to draw; by default all.
         seed: Seed of the draw, which does not depend on the order of the file.
 

@@ -78,7 +78,6 @@ class Item(NamedTuple):
     Attributes:
         conversation: What was rated; of a reply, with the turns before it and itself the target.
         ratings: Ratings by aspect, one per judge, None for N/A; a mean stands alone.
-        system: Who wrote it, if stated.
         group: The conversation or context it shares with other items; its own id if none.
     """
 
@@ -98,17 +97,15 @@ class Rated(NamedTuple):
 
     Attributes:
         set: What is known of it.
-        items: The rated items in the order of the file.
-        problems: Records that could not be read.
         grouped: Whether items share conversations or contexts.
-        stamp: Its name with a hash of its file.
+        fingerprint: Its name with a hash of its file.
     """
 
     set: RatedSet
     items: tuple[Item, ...]
     problems: tuple[str, ...]
     grouped: bool
-    stamp: str
+    fingerprint: str
 
     def human(self, aspect: str) -> list[float | None]:
         """Return the mean rating of each item."""
@@ -231,8 +228,8 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
     if not items:
         raise InputError(f"{paths[0]}: no record of {entry.name} could be read{_first(problems)}")
     grouped = len({item.group for item in items}) < len(items)
-    stamp = f"{entry.name}@{digest.hexdigest()[:8]}"
-    return Rated(entry, tuple(items), tuple(problems), grouped, stamp)
+    fingerprint = f"{entry.name}@{digest.hexdigest()[:8]}"
+    return Rated(entry, tuple(items), tuple(problems), grouped, fingerprint)
 
 
 def _first(problems: Sequence[str]) -> str:

@@ -40,7 +40,6 @@ def problems(
         piece: What a file says.
         texts: The turns of the conversation.
         derived: What the metric says now, by identity.
-        loaded: The metric.
         tolerance: Largest difference of two figures that count as the same.
     """
     return [

@@ -19,6 +19,8 @@ from grice.stats.systems import mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from grice.stats.clusters import Bounds
+
 __all__ = ["RULE", "EstimateResult", "MetricEstimate", "Suggestion", "estimate"]
 
 STRATA = 5
@@ -37,12 +39,9 @@ class MetricEstimate(msgspec.Struct, frozen=True):
     """The mean rating with the help of one metric.
 
     Attributes:
-        metric: Its name.
-        mean: Mean rating over all items, with its interval.
         weight: How far the metric was used; 0 is not at all.
         labels_saved: How many more labels alone would give an interval of this width; negative
             if the metric is of no help. None if it cannot be told.
-        signature: What exactly was computed.
         says: The outcome in words, and what to beware of.
     """
 
@@ -58,9 +57,7 @@ class Suggestion(msgspec.Struct, frozen=True):
     """A conversation to label next.
 
     Attributes:
-        conversation: Its id.
         low: The lowest value of the metric in its fifth.
-        high: The highest.
         gain: By how much the variance of the mean is expected to fall.
     """
 
@@ -75,15 +72,12 @@ class EstimateResult(msgspec.Struct, frozen=True):
 
     Attributes:
         unit: Whether turns or conversations were rated.
-        labelled: Rated items.
         unlabelled: Items with scores alone.
         labels_only: What the labels alone give.
-        metrics: One entry per metric.
         rule: How the next conversations are chosen.
         by: The metric they are chosen by: the first one.
         next: Conversations to label next, in order.
-        remarks: What was left out.
-        seed: Seed of the choice.
+        remarks: What was left out or assumed.
     """
 
     unit: Unit
@@ -103,6 +97,7 @@ def estimate(
     scores: str,
     *,
     metrics: Sequence[str] = (),
+    scale: Bounds | None = None,
     suggest: int = 10,
     level: float = 0.95,
     seed: int = 0,
@@ -117,12 +112,13 @@ def estimate(
         labels: Ratings; see :func:`grice.evaluation.labels.align`.
         scores: Scores of the same items and of many more.
         metrics: Which metrics; by default all that score what was rated.
+        scale: Lowest and highest possible rating; intervals stay within. By default 0 to 1 where
+            every rating lies there, otherwise none.
         suggest: How many conversations to suggest for labelling next.
-        level: Confidence level.
-        seed: Seed of the suggestions.
 
     Raises:
-        InputError: If fewer than ten items are rated, all alike, or no others are scored.
+        InputError: If fewer than ten items are rated, all alike, one lies outside the scale, or
+            no others are scored.
     """
     aligned = align(labels, scores, metrics)
     rated = aligned.rated
@@ -132,9 +128,14 @@ def estimate(
             f"every item of {scores} is rated; give scores of more conversations than were rated, "
             "or take the mean of the ratings"
         )
-    powered = [_powered(aligned, name, level) for name in aligned.columns]
+    ratings = aligned.ratings[rated]
+    remarks = aligned.remarks
+    if scale is None and ratings.min() >= 0 and ratings.max() <= 1:
+        scale = (0.0, 1.0)
+        remarks += ("the scale is taken to be 0 to 1; state it with --scale LOW HIGH",)
+    powered = [_powered(aligned, name, scale, level) for name in aligned.columns]
     by = next(iter(aligned.columns))
-    labels_only = mean(aligned.ratings[rated], groups=aligned.groups(rated), level=level)
+    labels_only = mean(ratings, groups=aligned.groups(rated), bounds=scale, level=level)
     return EstimateResult(
         aligned.unit,
         len(rated),
@@ -144,7 +145,7 @@ def estimate(
         RULE,
         by,
         tuple(_suggested(aligned, by, powered[0].weight, suggest, seed)),
-        aligned.remarks,
+        remarks,
         seed,
     )
 
@@ -155,7 +156,7 @@ def _filled(given: Floats) -> Floats:
     return np.where(there, given, given[there].mean() if there.any() else 0.0)
 
 
-def _powered(aligned: Aligned, name: str, level: float) -> MetricEstimate:
+def _powered(aligned: Aligned, name: str, scale: Bounds | None, level: float) -> MetricEstimate:
     column = aligned.columns[name]
     values = _filled(column.given)
     rated = aligned.rated
@@ -166,6 +167,7 @@ def _powered(aligned: Aligned, name: str, level: float) -> MetricEstimate:
         values[others],
         groups=aligned.groups(rated),
         unlabelled_groups=aligned.groups(others),
+        bounds=scale,
         level=level,
     )
     saved = powered.worth - len(rated) if math.isfinite(powered.worth) else None

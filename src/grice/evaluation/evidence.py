@@ -21,7 +21,6 @@ class EvidenceChange(msgspec.Struct, frozen=True):
     """One piece of evidence that differs.
 
     Attributes:
-        what: The piece in words.
         measure: What its two values are.
         baseline: Its value in the first score; None if it is not there.
         other: Its value in the second; likewise.

@@ -1,7 +1,7 @@
 """Does a score move as its evidence says, when the reply or a triple is changed?
 
 Two of the changes are made in the text and judged by the whole metric, which reads the changed
-reply anew: the words of the least plausible triple are deleted (a fair score rises), and the words
+reply again: the words of the least plausible triple are deleted (a fair score rises), and the words
 of a tail are turned into their contrary (a fair score falls). The last ones are made in the triple
 alone, whose tail is turned into its contrary, and judged by whatever judged the triple. Each has
 its contrast in the same table: deleting the most plausible triple should not raise the score.
@@ -50,7 +50,6 @@ class FaithfulResult(msgspec.Struct, frozen=True):
     """How faithful the evidence of a metric is on some replies.
 
     Attributes:
-        metric: Name of the metric.
         signature: What exactly it computes.
         replies: Replies whose score rests on triples.
         rates: What was found.

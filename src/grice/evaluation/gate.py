@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -21,11 +21,13 @@ from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW
+from grice.tables import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.records import Status
+    from grice.tables import Interval
 
 __all__ = ["EVERY", "Check", "GateResult", "Rules", "ShareBelow", "gate", "gate_file", "rules"]
 
@@ -134,12 +136,7 @@ class Check(msgspec.Struct, frozen=True):
         what: What was held against the threshold.
         value: The figure; None if there is nothing to compute it from.
         low: Low end of its 95 % interval; None where it has none.
-        high: High end.
-        bar: The threshold.
-        n: Number of scores.
-        conversations: Number of conversations they come from.
         verdict: ``passed``, ``failed`` or ``uncertain``.
-        says: The outcome in words.
     """
 
     metric: str
@@ -158,8 +155,6 @@ class GateResult(msgspec.Struct, frozen=True):
     """All checks of a run.
 
     Attributes:
-        checks: One per rule.
-        passed: Whether the run passes.
         allow_uncertain: Whether uncertain checks were let through.
     """
 
@@ -262,21 +257,14 @@ def _of_means(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
         if mean is None:
             yield _nothing(metric, "mean", least, tally)
             continue
-        units = tally.mean.clusters
-        reached = mean.low is not None and mean.low >= least
-        verdict, why = _decided(good=mean.mean >= least, sure=reached, conversations=units)
-        interval = _interval(mean.low, mean.high)
-        yield Check(
-            metric=metric,
-            what="mean",
-            value=mean.mean,
-            low=mean.low,
-            high=mean.high,
-            bar=least,
-            n=tally.mean.count,
-            conversations=units,
-            verdict=verdict,
-            says=f"mean {mean.mean:.3f}{interval}, at least {least:g} wanted{why}",
+        yield _check(
+            metric,
+            "mean",
+            _Figure(mean.mean, mean.low, mean.high, tally.mean.count, tally.mean.clusters),
+            least,
+            good=mean.mean >= least,
+            sure=mean.low is not None and mean.low >= least,
+            says=f"mean {mean.mean:.3f}{_interval(mean)}, at least {least:g} wanted",
         )
 
 
@@ -288,22 +276,49 @@ def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
         if below is None:
             yield _nothing(rule.metric, what, rule.share, tally)
             continue
-        units = below.groups or 0
-        kept = below.high is not None and below.high <= rule.share
-        verdict, why = _decided(good=below.value <= rule.share, sure=kept, conversations=units)
-        interval = _interval(below.low, below.high, ".1%")
-        yield Check(
-            metric=rule.metric,
-            what=what,
-            value=below.value,
-            low=below.low,
-            high=below.high,
-            bar=rule.share,
-            n=below.n,
-            conversations=units,
-            verdict=verdict,
-            says=f"{what}: {below.value:.1%}{interval}, at most {rule.share:.1%} wanted{why}",
+        interval = _interval(below, ".1%")
+        yield _check(
+            rule.metric,
+            what,
+            _Figure(below.value, below.low, below.high, below.n, below.groups or 0),
+            rule.share,
+            good=below.value <= rule.share,
+            sure=below.high is not None and below.high <= rule.share,
+            says=f"{what}: {below.value:.1%}{interval}, at most {rule.share:.1%} wanted",
         )
+
+
+class _Figure(NamedTuple):
+    """What is held against a threshold."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    conversations: int
+
+
+def _check(
+    metric: str, what: str, figure: _Figure, threshold: float, *, good: bool, sure: bool, says: str
+) -> Check:
+    """Return how a rule comes out.
+
+    Args:
+        good: Whether the figure is on the good side of it.
+        sure: Whether its whole interval is.
+    """
+    few = figure.conversations < FEW
+    verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
+    why = ""
+    if good and few:
+        so_many = plural(figure.conversations, "conversation is", "conversations are")
+        why = f"; {so_many} too few to tell ({FEW} needed)"
+    elif good and not sure:
+        why = "; the interval reaches across the threshold: more conversations are needed"
+    value, low, high, n, conversations = figure
+    return Check(
+        metric, what, value, low, high, threshold, n, conversations, verdict, f"{says}{why}"
+    )
 
 
 def _of_statuses(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
@@ -316,18 +331,11 @@ def _of_statuses(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]
             chosen = list(tallies.values()) if metric == EVERY else [tallies[metric]]
             n = sum(tally.total for tally in chosen)
             count = sum(tally.statuses[status] for tally in chosen)
-            yield Check(
-                metric=metric,
-                what=f"share {status}",
-                value=count / n,
-                low=None,
-                high=None,
-                bar=most,
-                n=n,
-                conversations=max(tally.conversations for tally in chosen),
-                verdict="passed" if count <= most * n else "failed",
-                says=f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted",
-            )
+            units = max(tally.conversations for tally in chosen)
+            verdict: Verdict = "passed" if count <= most * n else "failed"
+            says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
+            what = f"share {status}"
+            yield Check(metric, what, count / n, None, None, most, n, units, verdict, says)
 
 
 def _nothing(metric: str, what: str, threshold: float, tally: _Tally) -> Check:
@@ -336,24 +344,5 @@ def _nothing(metric: str, what: str, threshold: float, tally: _Tally) -> Check:
     return Check(metric, what, None, None, None, threshold, 0, 0, "failed", f"{says} {threshold:g}")
 
 
-def _decided(*, good: bool, sure: bool, conversations: int) -> tuple[Verdict, str]:
-    """Return the verdict on a figure, and what to add to it.
-
-    Args:
-        good: Whether the figure is on the good side of its threshold.
-        sure: Whether its whole interval is.
-        conversations: How many conversations it rests on.
-    """
-    if not good:
-        return "failed", ""
-    if conversations < FEW:
-        few = plural(conversations, "conversation is", "conversations are")
-        return "uncertain", f"; {few} too few to tell ({FEW} needed)"
-    if not sure:
-        wide = "the interval reaches across the threshold"
-        return "uncertain", f"; {wide}: more conversations are needed"
-    return "passed", ""
-
-
-def _interval(low: float | None, high: float | None, form: str = ".3f") -> str:
-    return "" if low is None or high is None else f" [{low:{form}}, {high:{form}}]"
+def _interval(figure: Interval, form: str = ".3f") -> str:
+    return f" {interval}" if (interval := bracketed(figure, form)) else ""

@@ -43,7 +43,6 @@ class JoinedScores(NamedTuple):
     Attributes:
         values: Its value; NaN unless ``ok``. Of a conversation, the mean over its replies.
         given: Its value, the neutral one where it abstained; NaN where it failed.
-        signature: What exactly was computed.
     """
 
     values: Floats
@@ -59,7 +58,6 @@ class Aligned(NamedTuple):
         ids: Names of the conversations.
         items: Number of every item of the file of scores, rising.
         ratings: Mean rating of each; NaN where nobody rated it.
-        columns: Scores by metric.
         remarks: What was left out, one line each.
     """
 

@@ -81,9 +81,7 @@ def meta_evaluate(
             ``SET=FILE`` where ids stand in several sets.
         reduce: How scores of replies become one of their conversation.
         baseline: The trivial baseline to compare with; by default the cosine of the level.
-        kendall: Whether to compute Kendall's tau-b too.
         most: How many of the pairs of a collection of damaged texts to draw; by default all.
-        seed: Seed of that draw.
         report: Is given each table as soon as it stands.
         warn: Is told of records that could not be read.
 

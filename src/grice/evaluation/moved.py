@@ -47,7 +47,6 @@ class MovedConversation(msgspec.Struct, frozen=True):
     """One of the conversations that moved most.
 
     Attributes:
-        conversation: Its id.
         difference: Mean of its scores in the second file less that in the first.
         items: The items that moved most.
     """

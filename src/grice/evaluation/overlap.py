@@ -19,6 +19,7 @@ import msgspec
 from grice.errors import InputError
 from grice.evaluation.proportions import proportion
 from grice.stats.estimate import Estimate
+from grice.tables import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,7 +84,7 @@ class Fingerprint(NamedTuple):
         if head.format != "grice-texts/1" or len(body) != BYTES * head.hashes:
             raise InputError(
                 f"a fingerprint {head.format!r} of {head.hashes} hashes has {len(body)} bytes; "
-                f"expected grice-texts/1 and {BYTES * head.hashes} bytes: make it anew"
+                f"expected grice-texts/1 and {BYTES * head.hashes} bytes: record the texts again"
             )
         parts = (body[place : place + BYTES] for place in range(0, len(body), BYTES))
         return cls(tuple(int.from_bytes(part, "big") for part in parts), head.below, head.words)
@@ -100,7 +101,6 @@ class Overlap(msgspec.Struct, frozen=True):
         share: Their share with its interval; None if nothing could be checked.
         examples: The first of them.
         seen: Share of all texts that the fingerprint can tell.
-        says: The outcome in words.
     """
 
     texts: int
@@ -127,7 +127,6 @@ def fingerprint(texts: Iterable[str], *, most: int = MOST, words: int = WORDS) -
 
     Args:
         texts: The texts a model was trained on or chosen by.
-        most: Hashes kept at most.
         words: Texts of fewer words are passed over.
     """
     heap: list[int] = []
@@ -153,7 +152,6 @@ def overlap(corpus: Fingerprint, texts: Iterable[str]) -> Overlap:
 
     Args:
         corpus: Fingerprint of what a model was trained on.
-        texts: Texts of an evaluated set; each counts once.
     """
     distinct = {normalised(text): text for text in texts}
     long = {key: text for key, text in distinct.items() if len(text.split()) >= corpus.words}
@@ -180,7 +178,7 @@ def _says(checked: int, present: int, rate: Estimate | None) -> str:
     if present:
         return (
             f"{present} of {checked} texts that could be checked stand in the training texts: "
-            f"{rate.value:.1%} [{rate.low:.1%}, {rate.high:.1%}] of the set"
+            f"{rate.value:.1%} {bracketed(rate, '.1%')} of the set"
         )
     return f"none of {checked} texts that could be checked stands there: at most {rate.high:.1%}"
 

@@ -31,8 +31,6 @@ class DamagedRow(msgspec.Struct, frozen=True, kw_only=True):
     """One metric on one collection.
 
     Attributes:
-        metric: Its name.
-        signature: What exactly was computed.
         trivial: Whether it is a trivial baseline.
         kinds: Share of pairs with the original scored higher, by kind of damage, over
             :data:`EVERY` kind first. The interval takes versions of one source as one.
@@ -59,8 +57,6 @@ class DamagedBlock(msgspec.Struct, frozen=True, kw_only=True):
     """All metrics on one collection.
 
     Attributes:
-        data: Its name.
-        level: ``turn`` or ``dialogue``.
         pairs: How many pairs were judged.
         of: How many there are, of which these were drawn.
         sources: How many contexts or conversations they go back to.
@@ -91,8 +87,6 @@ def judge_pairs(
     """Return how often each metric scores the original higher.
 
     Args:
-        paired: The collection.
-        columns: The metrics on its texts.
         trivial: Names of the metrics that are trivial baselines.
         drawn: How the pairs were drawn, for signatures; empty if they are all there are.
     """

@@ -27,8 +27,6 @@ def proportion(
 
     Args:
         hits: Hits of each conversation; a half counts as half a hit.
-        sizes: Items of each conversation.
-        level: Confidence level.
     """
     sums = np.asarray(hits, np.float64)
     items = np.asarray(sizes, np.float64)

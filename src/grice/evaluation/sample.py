@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import heapq
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from grice.errors import RecordError
 from grice.records import Conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["Sample", "hashed", "sample"]
+__all__ = ["Sample", "hashed", "sample", "windows"]
+
+Item = TypeVar("Item")
 
 
 class Sample(NamedTuple):
@@ -66,3 +68,9 @@ def hashed(text: str, seed: int) -> int:
     """Return 64 bits that look random and are the same everywhere."""
     data = f"{seed} {text}".encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
+
+
+def windows(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """Yield items in their order, at most so many at once: this bounds memory."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

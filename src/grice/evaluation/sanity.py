@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.proportions import proportion
-from grice.evaluation.sample import hashed, sample
+from grice.evaluation.sample import hashed, sample, windows
 from grice.evaluation.variants import VARIANTS
+from grice.evaluation.verdicts import Side, side_of
 from grice.records import Conversation
 from grice.scoring.items import responses
 from grice.stats.estimate import Estimate
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SanityResult", "SanityRow", "sanity"]
 
-Verdict: TypeAlias = Literal["told apart", "blind", "rewarded", "not judged"]
+Verdict: TypeAlias = Literal["discriminates", "blind", "rewarded", "not judged"]
+VERDICTS: dict[Side | None, Verdict] = {"above": "discriminates", "below": "rewarded"}
+CHANCE = 0.5
 
 TIE = 1e-9
 """Scores that differ by less are equal."""
@@ -41,8 +44,6 @@ class SanityRow(msgspec.Struct, frozen=True):
     """One metric against one kind of known-bad variant.
 
     Attributes:
-        metric: Name of the metric.
-        variant: Name of the variant.
         rate: How often the variant scores lower, ties half, with its interval; chance is 0.5.
             None if no pair could be judged.
         held: Share of pairs whose variant scores lower or equal: what every metric owes.
@@ -51,7 +52,7 @@ class SanityRow(msgspec.Struct, frozen=True):
         higher: Pairs whose variant scores higher: what must not be.
         abstained: Variants on which the metric abstains; not part of the rate.
         failed: Variants on which it failed; likewise.
-        verdict: ``told apart`` if the interval lies above 0.5, ``rewarded`` if below it,
+        verdict: ``discriminates`` if the interval lies above 0.5, ``rewarded`` if below it,
             ``blind`` if it holds 0.5, ``not judged`` without a pair.
     """
 
@@ -75,7 +76,6 @@ class SanityResult(msgspec.Struct, frozen=True):
         conversations: How many were tried.
         of: How many the input has that could have been.
         unusable: How many have no reply with a turn before it.
-        broken: Records that could not be read.
         problems: The first of them.
         impossible: For each variant the conversations in which it cannot be made.
         unjudged: For each metric the conversations whose own reply it does not judge.
@@ -147,7 +147,6 @@ def sanity(
         records: The conversations; up to ``most`` are drawn from them.
         scorer: The metrics. Those that judge replies judge the changed one, those that judge
             conversations the whole conversation with it.
-        most: How many conversations at most.
         seed: Seed of the draw, of the reply in each conversation, and of the shuffling.
 
     Raises:
@@ -166,8 +165,8 @@ def sanity(
     names = [loaded.metric.name for loaded in scorer.metrics]
     counts = {(metric, variant): _Counts() for metric in names for variant in VARIANTS}
     unjudged = dict.fromkeys(names, 0)
-    for start in range(0, len(cases), WINDOW):
-        for original, variants in _scored(cases[start : start + WINDOW], scorer):
+    for window in windows(cases, WINDOW):
+        for original, variants in _scored(window, scorer):
             for metric in names:
                 own = original.get(metric)
                 if own is None or own.status != "ok" or own.value is None:
@@ -245,10 +244,4 @@ def _scored(
 
 
 def _verdict(rate: Estimate | None) -> Verdict:
-    if rate is None:
-        return "not judged"
-    if rate.low is not None and rate.low > 0.5:
-        return "told apart"
-    if rate.high is not None and rate.high < 0.5:
-        return "rewarded"
-    return "blind"
+    return "not judged" if rate is None else VERDICTS.get(side_of(rate, CHANCE), "blind")

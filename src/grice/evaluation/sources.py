@@ -46,7 +46,6 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         licence: As stated there.
         layout: What of it became our files, and how.
         files: By path in the data folder the sha256 of the content, after gzip is undone.
-        name: Its name.
     """
 
     origin: str
@@ -60,8 +59,8 @@ class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 def known_data() -> dict[str, DataSet]:
     """Return the data sets that grice knows, by name."""
     text = (resources.files("grice") / "data" / "sets.toml").read_bytes()
-    found = msgspec.toml.decode(text, type=dict[str, DataSet])
-    return {name: msgspec.structs.replace(entry, name=name) for name, entry in found.items()}
+    entries = msgspec.toml.decode(text, type=dict[str, DataSet])
+    return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
 
 
 def named_data(names: Sequence[str]) -> list[DataSet]:
@@ -108,7 +107,6 @@ def fetch(data_set: DataSet, mirror: str, folder: Path) -> Iterator[str]:
     A file appears under its name only when all of it has come and its content is the known one.
 
     Args:
-        data_set: The set.
         mirror: URL of a data folder in our layout: https, http, or file; a path is one, too.
         folder: The data folder; made if it is not there.
 

@@ -1,7 +1,7 @@
 """Scores as one table: items down, metrics across, whether they were read or just computed.
 
 Conversations are numbered once for all files that are evaluated together, so that an item is one
-whole number and joining two files is joining two sorted columns: 17 bytes per score, whatever
+integer and joining two files is joining two sorted columns: 17 bytes per score, whatever
 the order of the lines.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
+from grice.evaluation.sample import windows
 from grice.evaluation.scores import ScoreLine, read_score_lines
 from grice.records import Status
 
@@ -89,8 +90,6 @@ class Column(NamedTuple):
     """One metric on the items of a rated set.
 
     Attributes:
-        metric: Its name.
-        signature: What exactly was computed.
         values: One value per item: the neutral one where the metric abstained, None where it
             failed or no score is there.
         abstained: Items on which it had nothing to judge.
@@ -163,7 +162,6 @@ class ScoreTable(NamedTuple):
     Attributes:
         source: Name of the file as given; empty if they were computed.
         ids: The numbering of the conversations, shared with other tables.
-        metrics: Scores by metric.
     """
 
     source: str
@@ -235,8 +233,6 @@ class ScoreTable(NamedTuple):
         """Return a metric's column on the items of a rated set.
 
         Args:
-            metric: Its name.
-            rated: The set.
             reduce: How scores of several replies become one value.
 
         Raises:
@@ -343,14 +339,9 @@ def score_table(metrics: Scores, signatures: Mapping[str, str], rated: Rated) ->
     Args:
         metrics: Computes them.
         signatures: What exactly each computes, by its name.
-        rated: The set.
     """
     conversations = [item.conversation for item in rated.items]
-    scores = (
-        score
-        for start in range(0, len(conversations), STEP)
-        for score in metrics.score(conversations[start : start + STEP])
-    )
+    scores = (score for talks in windows(conversations, STEP) for score in metrics.score(talks))
     table = _table(scores, "", Ids(), signatures)
     stated = {
         name: scores._replace(signatures=(signatures.get(name, ""),))

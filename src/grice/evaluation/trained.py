@@ -56,9 +56,7 @@ class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
     """How far one model was trained, or its settings chosen, on the texts of an evaluated set.
 
     Attributes:
-        model: Its name.
         overlap: What of the set stands among its training texts; None if these are not recorded.
-        says: The outcome in words.
         chosen: What of the set stands among further texts that chose its settings; None if no such
             texts are recorded.
     """
@@ -83,11 +81,7 @@ def worst_mark(models: Iterable[TrainedOn]) -> Mark:
 
 
 class Guard:
-    """Looks for the texts of a rated set, replies and contexts, in what models were trained on.
-
-    Args:
-        rated: The set.
-    """
+    """Looks for the texts of a rated set, replies and contexts, in what models were trained on."""
 
     def __init__(self, rated: Rated) -> None:
         turns = (turn for item in rated.items for turn in item.conversation.turns)
@@ -163,7 +157,6 @@ def record_texts(folder: Path, texts: Iterable[str]) -> Fingerprint:
     Recipes call it last, once the card stands. Nothing else of the bundle changes.
 
     Args:
-        folder: Folder of the bundle.
         texts: Everything the model was trained on, held-out parts that chose it included.
 
     Raises:
@@ -176,7 +169,6 @@ def record_selection(folder: Path, texts: Iterable[str]) -> Fingerprint:
     """Write the fingerprint of further texts that chose a bundle's settings, likewise.
 
     Args:
-        folder: Folder of the bundle.
         texts: What chose settings beside the training texts: development sets, outputs read by eye.
 
     Raises:

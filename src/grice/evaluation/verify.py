@@ -1,12 +1,13 @@
 """Re-derives what a file of scores says from the conversations, the models and the knowledge.
 
-Nothing of a file is believed. The metric judges each reply anew, and each piece of evidence is
+Nothing of a file is believed. The metric judges each reply again, and each piece of evidence is
 held against what the text, the metric and the knowledge say (:mod:`grice.evaluation.derivation`).
 None of it looks at which metric it is.
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from grice.errors import InputError, RecordError
 from grice.evaluation.derivation import figures, problems, same
 from grice.evaluation.evidence import describe, identity, kind
 from grice.evaluation.scores import read_scores
-from grice.formats import read
+from grice.formats import read, records_of
 from grice.records import Conversation, Score
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ class Difference(msgspec.Struct, frozen=True):
     """Something in the file that does not follow.
 
     Attributes:
-        conversation: Id of the conversation.
         turn: The judged turn; None for the whole conversation.
-        metric: Name of the metric.
         kind: ``signature``, ``value``, or the kind of evidence.
         piece: The piece in words; empty for a value.
         what: What differs, with what the file says and what was found.
@@ -60,7 +59,6 @@ class Tally(msgspec.Struct, frozen=True):
     """How many pieces of one kind were re-derived.
 
     Attributes:
-        metric: Name of the metric.
         kind: ``value``, or the kind of evidence.
         verified: Pieces that follow.
         differs: Pieces that do not.
@@ -76,10 +74,6 @@ class VerifyResult(msgspec.Struct, frozen=True):
     """What was found of a file of scores.
 
     Attributes:
-        file: Its name.
-        scores: Scores that were re-derived.
-        tallies: Counts by metric and kind.
-        differences: The first differences.
         more: How many further ones there are.
     """
 
@@ -99,7 +93,6 @@ class Stated(NamedTuple):
     """How a file says that its scores were computed.
 
     Attributes:
-        signatures: Signature of each metric by its name.
         options: Options of each metric that is installed here.
         fast: Whether they were computed in fast mode.
     """
@@ -114,7 +107,6 @@ def stated(file: str, metrics: Mapping[str, Metric]) -> Stated:
 
     Args:
         file: What ``grice score`` wrote.
-        metrics: The metrics that are installed here.
 
     Raises:
         InputError: If it is no file of scores, or one metric was computed in several ways.
@@ -160,8 +152,6 @@ def verify_files(
         scores: What ``grice score`` wrote.
         files: The conversations, in the order in which they were scored.
         load: Loads metrics by name with the stated options.
-        installed: The metrics that are installed here.
-        metrics: Which metrics; by default all of the file.
         format: Format of the conversations; by default it is recognised.
         tolerance: Largest difference of two figures that count as the same.
 
@@ -181,14 +171,9 @@ def verify_files(
 
 def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of files as ``grice score`` sees them: of several, with the file."""
-    for file in files:
-        with read(file, format=form) as reading:
-            for record in reading:
-                if len(files) > 1 and not isinstance(record, RecordError):
-                    meta = {"file": reading.source, **record.meta}
-                    yield msgspec.structs.replace(record, meta=meta)
-                else:
-                    yield record
+    with ExitStack() as stack:
+        readings = [stack.enter_context(read(file, format=form)) for file in files]
+        yield from records_of(readings)
 
 
 def verify(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from grice.formats._document import document
 from grice.formats._find import find_conversation
 from grice.formats._format import Format, Line
-from grice.formats._reading import Reading, read
+from grice.formats._reading import Reading, read, records_of
 from grice.formats._registry import Formats, find_formats
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "find_conversation",
     "find_formats",
     "read",
+    "records_of",
 ]

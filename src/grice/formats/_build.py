@@ -66,8 +66,6 @@ def built_turns(
     """Return the turn of each item, with its place in a complaint about it.
 
     Args:
-        items: The decoded items.
-        field: The name of the list.
         build: Makes a turn of an item and the speaker to take if none is said.
         before: How many turns the conversation has already.
     """

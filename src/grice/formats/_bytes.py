@@ -105,7 +105,6 @@ class Opened(NamedTuple):
     Attributes:
         name: How messages name it: the path as given, or ``<stdin>``.
         prefix: Its first bytes, unpacked; still to be read from ``lines`` too.
-        lines: Its lines.
         position: Tells how many of its bytes, as they lie on disk, were taken so far.
         closing: Closes the file; does not close standard input.
     """

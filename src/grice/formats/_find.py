@@ -24,10 +24,7 @@ def find_conversation(
     """Return the conversation of an id, or the first one, with the reply to be judged.
 
     Args:
-        source: As :func:`grice.formats.read` takes it.
-        id: Id of the conversation.
         turn: Index of the reply, from 0; by default the last turn.
-        format: Name of the format; None recognises it.
 
     Raises:
         InputError: If the file cannot be used, or there is no such conversation or turn.

@@ -16,14 +16,14 @@ from grice.formats._ids import Ids
 from grice.formats._registry import named, recognise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
     from typing import Self
 
     from grice.formats._bytes import Opened
     from grice.formats._format import Format
 
-__all__ = ["Reading", "read"]
+__all__ = ["Reading", "read", "records_of"]
 
 _MAGIC = 16
 
@@ -133,6 +133,19 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
         )
     opened, form, records = _file(given, form)
     return Reading(given, form.name, records, position=opened.position, close=opened.closing.close)
+
+
+def records_of(readings: Sequence[Reading]) -> Iterator[Found]:
+    """Yield the records of inputs, one after the other.
+
+    Ids are unique within one input only: of several, each conversation names its own in ``meta``.
+    """
+    for reading in readings:
+        for record in reading:
+            if isinstance(record, RecordError) or len(readings) == 1:
+                yield record
+            else:
+                yield replace(record, meta={"file": reading.source, **record.meta})
 
 
 class _Progress:

@@ -89,7 +89,6 @@ def exchange(
 
     Args:
         context: A list of turns or texts, or one text.
-        response: A text or a turn.
         names: What the two fields are called.
 
     Raises:

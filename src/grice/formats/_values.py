@@ -37,8 +37,6 @@ def values(
     """Yield objects (and lists) that stand alone or one level down in a container.
 
     Args:
-        blocks: The bytes of the file.
-        name: Name of the file, for errors.
         container: ``b"["`` to yield the elements of arrays, and objects outside of any array;
             ``b"{"`` to yield the members of objects.
 

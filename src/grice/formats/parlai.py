@@ -69,7 +69,7 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
         try:
             if isinstance(line, RecordError):
                 raise Bad(line.field, line.problem)
-            said, done = _exchange(_fields(line.text()))
+            exchange, done = _exchange(_fields(line.text()))
         except Bad as bad:
             # Between two episodes a bad line harms none of them; inside one it takes a turn away.
             broken = bool(turns)
@@ -77,7 +77,7 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
             yield bad.at(name, number)
             continue
         first = first if turns else line.number
-        turns += said
+        turns += exchange
         if done:
             yield _episode(turns, name, base, first, broken=broken)
             turns, broken = [], False

@@ -122,7 +122,7 @@ def shape_of(graph: Graph, belief: str, argument: str) -> Shape:
     return Shape(
         concepts=len(graph.concepts),
         facts=len(set(graph.edges)),
-        external=sum(not is_internal(one, belief, argument) for one in graph.concepts),
+        external=sum(not is_internal(concept, belief, argument) for concept in graph.concepts),
         depth=None if cyclic else depth(graph),
         linear=is_linear(graph),
         topological=not cyclic and _is_topological(graph),
@@ -145,25 +145,25 @@ def shapes(samples: Sequence[Sample]) -> Shapes:
     Raises:
         InputError: If no sample has a graph.
     """
-    found = [
+    forms = [
         shape_of(read_graph(text).graph, sample.belief, sample.argument)
         for sample in samples
         for text in sample.graphs
     ]
-    if not found:
+    if not forms:
         raise InputError("no sample has a graph to count")
-    n = len(found)
-    deep = [one.depth for one in found if one.depth is not None]
+    n = len(forms)
+    deep = [form.depth for form in forms if form.depth is not None]
     return Shapes(
         n=n,
-        concepts=_range([one.concepts for one in found]),
-        facts=_range([one.facts for one in found]),
-        external=_range([one.external for one in found]),
+        concepts=_range([form.concepts for form in forms]),
+        facts=_range([form.facts for form in forms]),
+        external=_range([form.external for form in forms]),
         depth=_range(deep or [0]),
-        non_linear=sum(not one.linear for one in found) / n,
-        with_external=sum(one.external > 0 for one in found) / n,
-        topological=sum(one.topological for one in found) / n,
-        depth_first=sum(one.depth_first for one in found) / n,
+        non_linear=sum(not form.linear for form in forms) / n,
+        with_external=sum(form.external > 0 for form in forms) / n,
+        topological=sum(form.topological for form in forms) / n,
+        depth_first=sum(form.depth_first for form in forms) / n,
         cyclic=n - len(deep),
     )
 
@@ -189,7 +189,11 @@ def negation_by_stance(samples: Sequence[Sample]) -> dict[str, float]:
     """
     shares = {}
     for stance, counts in relations_by_stance(samples).items():
-        negated = sum(counts[one] for one in counts if is_negative(one) and one != "antonym of")
+        negated = sum(
+            counts[relation]
+            for relation in counts
+            if is_negative(relation) and relation != "antonym of"
+        )
         shares[stance] = negated / max(1, counts.total())
     return shares
 
@@ -209,20 +213,20 @@ def leaks(samples: Sequence[Sample]) -> list[Leak]:
     most = Counter(stances).most_common(1)[0][0]
     guesses: dict[str, list[Stance | None]] = {
         "majority": [most] * len(known),
-        "words": [word_polarity(one.belief, one.argument) for one in known],
-        "graph": [graph_polarity(one.graphs[0]) for one in known],
+        "words": [word_polarity(sample.belief, sample.argument) for sample in known],
+        "graph": [graph_polarity(sample.graphs[0]) for sample in known],
     }
-    beliefs = [one.belief.lower() for one in known]
+    beliefs = [sample.belief.lower() for sample in known]
     return [
         Leak(
             rule,
             mean(
-                [float(a == b) for a, b in zip(said, stances, strict=True)],
+                [float(a == b) for a, b in zip(guesses_of_rule, stances, strict=True)],
                 groups=beliefs,
                 bounds=(0, 1),
             ),
         )
-        for rule, said in guesses.items()
+        for rule, guesses_of_rule in guesses.items()
     ]
 
 
@@ -251,8 +255,8 @@ def by_shape(
     return {
         name: {
             measure: mean(
-                [scored[one.id].values[measure] for one in part],
-                groups=[one.belief.lower() for one in part],
+                [scored[sample.id].values[measure] for sample in part],
+                groups=[sample.belief.lower() for sample in part],
                 bounds=(0, 1),
             )
             for measure in _measures(scored)

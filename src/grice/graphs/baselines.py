@@ -42,9 +42,11 @@ def nonsense_graph(belief: str, argument: str) -> str:
     >>> nonsense_graph("Zoos should be abolished.", "Animals live in small cages.")
     '(abolished; capable of; animals)(animals; has context; cages)(cages; causes; zoos)'
     """
-    said = content_words(argument)
-    ends = _pick(said, (), content_words(belief))
-    starts = _pick([word for word in content_words(belief) if word not in ends], ends, said)
+    argument_words = content_words(argument)
+    ends = _pick(argument_words, (), content_words(belief))
+    starts = _pick(
+        [word for word in content_words(belief) if word not in ends], ends, argument_words
+    )
     (first, last), (middle, other) = starts, ends
     chain = (first, middle, other, last)
     relations = ("capable of", "has context", "causes")
@@ -69,8 +71,8 @@ def graph_polarity(graph: str) -> Stance:
     """Return the stance that the number of negating relations of a graph says: even, support."""
     schema = load_schema("explagraphs")
     negative = {name for name, relation in schema.relations.items() if relation.negative}
-    found = sum(edge.relation in negative for edge in read_graph(graph.lower()).graph.edges)
-    return "counter" if found % 2 else "support"
+    negations = sum(edge.relation in negative for edge in read_graph(graph.lower()).graph.edges)
+    return "counter" if negations % 2 else "support"
 
 
 def word_polarity(belief: str, argument: str) -> Stance:

@@ -107,9 +107,9 @@ def _around(phrase: str, text: str, words: int) -> list[float]:
     """Return what stands before and after a phrase, alone and by the length of the phrase."""
     first = text.find(phrase)
     last = first + len(phrase)
-    found = list(PLAIN_COMPOUNDS.finditer(text))
-    before = next((one for one in reversed(found) if one.end() <= first), None)
-    after = next((one for one in found if one.start() >= last), None)
+    matches = list(PLAIN_COMPOUNDS.finditer(text))
+    before = next((match for match in reversed(matches) if match.end() <= first), None)
+    after = next((match for match in matches if match.start() >= last), None)
     ahead = before[0] if before and not text[before.end() : first].strip() else ""
     behind = after[0] if after and not text[last : after.start()].strip() else ""
     edges = [*_kind(behind), *_kind(ahead)]
@@ -121,7 +121,7 @@ def _around(phrase: str, text: str, words: int) -> list[float]:
         behind in MODAL,
         ahead in OWNING,
         ahead in LEADING,
-        len(found) / 20,
+        len(matches) / 20,
         *(edge * (words == 1) for edge in edges),
         *(edge * (words == 3) for edge in edges),
     ]
@@ -152,14 +152,16 @@ def candidates(
     texts = (belief.lower(), argument.lower())
     chosen: dict[str, float] = {}
     for text, other in ((belief, argument), (argument, belief)):
-        said = phrases(text)
-        scores = [float(phrase_row(one, text, other, features) @ weights) for one in said]
-        for i in sorted(range(len(said)), key=lambda i: -scores[i])[:OF_EACH]:
-            chosen[said[i]] = max(scores[i], chosen.get(said[i], scores[i]))
-    found = []
+        own_phrases = phrases(text)
+        scores = [
+            float(phrase_row(phrase, text, other, features) @ weights) for phrase in own_phrases
+        ]
+        for i in sorted(range(len(own_phrases)), key=lambda i: -scores[i])[:OF_EACH]:
+            chosen[own_phrases[i]] = max(scores[i], chosen.get(own_phrases[i], scores[i]))
+    ranked = []
     for text, weight in chosen.items():
         where = origin(text, *texts)
-        found.append(Candidate(text, where, *place_in(text, texts[where == "argument"]), weight))
+        ranked.append(Candidate(text, where, *place_in(text, texts[where == "argument"]), weight))
     both = features.vector(belief) + features.vector(argument)
     near = [float(features.vector(word) @ both + FREQUENT * often) for word, often in outside]
     fresh = [
@@ -167,4 +169,4 @@ def candidates(
         for i in sorted(range(len(near)), key=lambda i: -near[i])[: 4 * OUTSIDE]
         if origin(outside[i][0], *texts) == "outside"
     ]
-    return found + [Candidate(word, "outside", 0.0, 0.0, 0.0) for word in fresh[:OUTSIDE]]
+    return ranked + [Candidate(word, "outside", 0.0, 0.0, 0.0) for word in fresh[:OUTSIDE]]

@@ -141,11 +141,11 @@ def _released(text: str, belief: str, argument: str) -> Iterator[Failure]:
         return
     graph = Graph(tuple(Triple(fact[0], fact[1], fact[2]) for fact in facts))
     links = links_of(graph)
-    long = {one for one in links if not one or one.count(" ") >= MAX_WORDS}
+    long = {concept for concept in links if not concept or concept.count(" ") >= MAX_WORDS}
     yield from _concept_words(graph, long, starts)
     yield from _relations(graph, starts)
     for rule, name, source in _sources(belief, argument):
-        yield from _shared(rule, name, [one for one in links if one in source])
+        yield from _shared(rule, name, [concept for concept in links if concept in source])
     yield from _shape(links)
 
 
@@ -162,12 +162,18 @@ def _paper(text: str, belief: str, argument: str) -> Iterator[Failure]:
         yield Failure("max_facts", f"{len(graph.edges)} facts, at most {MAX_FACTS} are allowed")
     links = links_of(graph)
     words = {concept: word_string(concept) for concept in links}
-    long = {one for one, said in words.items() if not 0 < said.count(" ") - 1 <= MAX_WORDS}
+    long = {
+        concept
+        for concept, words_of_it in words.items()
+        if not 0 < words_of_it.count(" ") - 1 <= MAX_WORDS
+    }
     yield from _concept_words(graph, long, starts)
     yield from _relations(graph, starts)
     for rule, name, source in _sources(word_string(belief), word_string(argument)):
-        found = [one for one, said in words.items() if said in source and said != " "]
-        yield from _shared(rule, name, found)
+        internal = [
+            concept for concept, spaced in words.items() if spaced in source and spaced != " "
+        ]
+        yield from _shared(rule, name, internal)
     if len(set(graph.edges)) < len(graph.edges):
         yield from _duplicates(graph, starts)
     yield from _shape(links)
@@ -231,9 +237,9 @@ def _relations(graph: Graph, starts: Sequence[int]) -> Iterator[Failure]:
             yield Failure("relation", reason, failure.fact, failure.position)
 
 
-def _shared(rule: Rule, name: str, found: Sequence[str]) -> Iterator[Failure]:
-    if len(found) < MIN_SHARED:
-        only = f"only {found[0]!r} comes" if found else "no concept comes"
+def _shared(rule: Rule, name: str, internal: Sequence[str]) -> Iterator[Failure]:
+    if len(internal) < MIN_SHARED:
+        only = f"only {internal[0]!r} comes" if internal else "no concept comes"
         yield Failure(rule, f"{only} from the {name}, at least {MIN_SHARED} are needed")
 
 
@@ -273,7 +279,7 @@ def components(links: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
         seen.add(start)
         part = [start]
         for concept in part:
-            fresh = [one for one in near[concept] if one not in seen]
+            fresh = [other for other in near[concept] if other not in seen]
             seen.update(fresh)
             part += dict.fromkeys(fresh)
         parts.append(part)

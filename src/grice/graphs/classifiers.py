@@ -71,18 +71,19 @@ class GraphClassifiers:
         self._encoder = encoder
         self._vectors: dict[str, Vector] = {}
         with np.load(bundle.path("judges.npz"), allow_pickle=False) as arrays:
-            kept = dict(arrays)
-        axes = kept["axes"].astype(np.float32)
-        self.features = Features(Space(kept["mean"], axes, kept["good"]), self._vectors)
-        self._stance = KernelHead.load(kept, "stance")
-        self._edges = KernelHead.load(kept, "edges")
-        self._meaning = KernelHead.load(kept, "meaning")
-        self._choice = KernelHead.load(kept, "choice")
+            stored = dict(arrays)
+        axes = stored["axes"].astype(np.float32)
+        self.features = Features(Space(stored["mean"], axes, stored["good"]), self._vectors)
+        self._stance = KernelHead.load(stored, "stance")
+        self._edges = KernelHead.load(stored, "edges")
+        self._meaning = KernelHead.load(stored, "meaning")
+        self._choice = KernelHead.load(stored, "choice")
         self._informativeness = [
-            (KernelHead.load(kept, name), kept[f"{name}_scale"]) for name in ("written", "accepted")
+            (KernelHead.load(stored, name), stored[f"{name}_scale"])
+            for name in ("written", "accepted")
         ]
         self._facts = Bilinear.load(bundle.path("facts.npz"))
-        self.generator = GraphGenerator.load(bundle, kept, self.features)
+        self.generator = GraphGenerator.load(bundle, stored, self.features)
 
     def encode(self, texts: Iterable[str]) -> None:
         """Encode the texts that are new, all at once."""

@@ -134,7 +134,7 @@ class _Search:
         if place == len(self.order):
             return []
         name, back = self.order[place], self.back[place]
-        found = []
+        choices = []
         for target in free:
             gain = 2 if self.names[target] == name else 1
             for earlier, forward, relation in back:
@@ -143,9 +143,9 @@ class _Search:
                 there = self.large.get(ends)
                 if there is not None:
                     gain += 2 if there == relation else 1
-            found.append((gain, target))
-        found.sort()
-        return found
+            choices.append((gain, target))
+        choices.sort()
+        return choices
 
 
 def _walk(links: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -161,5 +161,5 @@ def _walk(links: Mapping[str, Mapping[str, str]]) -> list[str]:
             concept = stack.pop()
             if concept not in order:
                 order[concept] = None
-                stack += sorted(near[concept], key=lambda one: len(near[one]))
+                stack += sorted(near[concept], key=lambda other: len(near[other]))
     return list(order)

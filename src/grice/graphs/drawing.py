@@ -56,14 +56,14 @@ def draw_graph(graph: Graph, belief: str = "", argument: str = "", stance: str =
     links = [
         _Link(
             *((tail, head) if (head, tail) in back else (head, tail)),
-            " / ".join(said),
+            " / ".join(relations),
             (head, tail) in back,
         )
-        for (head, tail), said in labels.items()
+        for (head, tail), relations in labels.items()
     ]
     titled = (("Belief", belief), ("Argument", argument), ("Stance", stance))
-    said = [f"{name}: {text}" for name, text in titled if text]
-    lines = [line for text in said for line in wrap(text, 100)]
+    captions = [f"{name}: {text}" for name, text in titled if text]
+    lines = [line for text in captions for line in wrap(text, 100)]
     top = MARGIN + 20 * len(lines) + (12 if lines else 0)
     columns = _columns(layer, links)
     places, width = _places(columns, links, top)
@@ -95,7 +95,7 @@ def _layers(links: Mapping[str, Mapping[str, str]]) -> tuple[dict[str, int], set
     state: dict[str, int] = {}
     finished: list[str] = []
     entered = {tail for tails in links.values() for tail in tails}
-    for start in (*(one for one in links if one not in entered), *links):
+    for start in (*(concept for concept in links if concept not in entered), *links):
         if start in state:
             continue
         state[start] = 1
@@ -137,15 +137,15 @@ def _columns(layer: Mapping[str, int], links: Sequence[_Link]) -> list[list[CELL
         chain = _chain(link, layer)
         for cell in chain[1:-1]:
             columns[cell[1]].append(cell)
-        for one, other in pairwise(chain):
-            near.setdefault(one, []).append(other)
-            near.setdefault(other, []).append(one)
+        for first, second in pairwise(chain):
+            near.setdefault(first, []).append(second)
+            near.setdefault(second, []).append(first)
     for sweep in range(SWEEPS):
         rank = {cell: row for column in columns for row, cell in enumerate(column)}
         for column in columns if sweep % 2 == 0 else columns[::-1]:
 
             def middle(cell: CELL, rank: Mapping[CELL, int] = rank) -> float:
-                rows = [rank[one] for one in near.get(cell, ())]
+                rows = [rank[neighbour] for neighbour in near.get(cell, ())]
                 return sum(rows) / len(rows) if rows else rank[cell]
 
             column.sort(key=middle)

@@ -56,8 +56,8 @@ class TokenLikeness:
             part = facts[start : start + BATCH]
             texts = [fact.replace(";", "") for fact in part]
             for fact, (hidden, _) in zip(part, self._encoder.hidden(texts), strict=True):
-                said = [i for i, (first, last) in enumerate(hidden.offsets) if last > first]
-                states = hidden.states[said]
+                worded = [i for i, (first, last) in enumerate(hidden.offsets) if last > first]
+                states = hidden.states[worded]
                 lengths = np.linalg.norm(states, axis=1, keepdims=True)
                 self._known[fact] = states / np.maximum(lengths, 1e-12)
 

@@ -103,11 +103,11 @@ class Features:
         links = links_of(graph)
         concepts = list(links)
         ends = _Ends.of(graph)
-        said = {word for one in concepts for word in one.split()}
+        mentioned = {word for concept in concepts for word in concept.split()}
         negative = [is_negative(fact.relation) for fact in graph.edges]
         even = -1.0 if sum(negative) % 2 else 1.0
         against = -1.0 if len(NEGATION.findall(belief) + ENDING.findall(belief)) % 2 else 1.0
-        outside = [one for one in concepts if one not in belief]
+        outside = [concept for concept in concepts if concept not in belief]
         good = self.good(reading.belief)
         sinks, sources = _mean(map(self.good, ends.sinks)), _mean(map(self.good, ends.sources))
         strange = _mean(map(self.good, outside))
@@ -116,7 +116,7 @@ class Features:
             for fact, denied in zip(graph.edges, negative, strict=True)
         ]
         mine = self.vector(reading.belief)
-        near = [float(self.vector(one) @ mine) for one in concepts]
+        near = [float(self.vector(concept) @ mine) for concept in concepts]
         facts = [float(self.vector(fact_text(fact)) @ mine) for fact in graph.edges]
         joined = [float(self.vector(f.head) @ self.vector(f.tail)) for f in graph.edges]
         row = [
@@ -127,14 +127,14 @@ class Features:
             is_linear(graph),
             len(ends.sources),
             len(ends.sinks),
-            _mean(one in belief for one in ends.sources),
-            _mean(one in belief for one in ends.sinks),
-            _mean(len(one.split()) for one in concepts),
+            _mean(concept in belief for concept in ends.sources),
+            _mean(concept in belief for concept in ends.sinks),
+            _mean(len(concept.split()) for concept in concepts),
             *(_low(near), _mean(near), _high(near)),
             *(_low(joined), _mean(joined), _high(joined)),
             *(_mean(facts), _high(facts)),
             *(sum(negative), even, any(negative)),
-            _covered(belief, said),
+            _covered(belief, mentioned),
             len(belief.split()),
             *(against, against * even),
             *(good, good * even, good * against, sinks, sources, strange),
@@ -144,13 +144,15 @@ class Features:
             *(_low(map(self.good, concepts)), _high(map(self.good, concepts))),
         ]
         if reading.argument is not None:
-            row += self._beside(reading.argument, reading, said, even)
+            row += self._beside(reading.argument, reading, mentioned, even)
         counts = dict.fromkeys(relation_names(), 0)
         for fact in graph.edges:
             counts[fact.relation] = counts.get(fact.relation, 0) + 1
-        return [*map(float, row), *(float(counts[one]) for one in relation_names())]
+        return [*map(float, row), *(float(counts[name]) for name in relation_names())]
 
-    def _beside(self, argument: str, reading: Reading, said: set[str], even: float) -> list[float]:
+    def _beside(
+        self, argument: str, reading: Reading, mentioned: set[str], even: float
+    ) -> list[float]:
         """Return the counts that need the argument."""
         lowered, belief = argument.lower(), reading.belief.lower()
         likeness = float(self.vector(argument) @ self.vector(reading.belief))
@@ -158,8 +160,8 @@ class Features:
         good = self.good(argument)
         other = _content(lowered)
         return [
-            sum(one in lowered for one in reading.graph.concepts),
-            _covered(lowered, said),
+            sum(concept in lowered for concept in reading.graph.concepts),
+            _covered(lowered, mentioned),
             len(lowered.split()),
             likeness,
             *(against, against * even, against * likeness),
@@ -205,8 +207,8 @@ class Features:
 
     def _several(self, texts: Iterable[str]) -> Array:
         """Return the texts in axes, one row of zeros if there is none."""
-        found = [self.axes(text) for text in texts]
-        return np.stack(found) if found else np.zeros((1, self._space.axes.shape[1]), np.float32)
+        rows = [self.axes(text) for text in texts]
+        return np.stack(rows) if rows else np.zeros((1, self._space.axes.shape[1]), np.float32)
 
 
 class _Ends(NamedTuple):
@@ -225,19 +227,19 @@ class _Ends(NamedTuple):
 
 def texts_of(readings: Iterable[Reading]) -> list[str]:
     """Return every text whose vector the features need, each once."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for reading in readings:
-        found[reading.belief] = None
+        texts[reading.belief] = None
         if reading.argument is not None:
-            found[reading.argument] = None
-        found.update(dict.fromkeys(reading.graph.concepts))
-        found.update(dict.fromkeys(map(fact_text, reading.graph.edges)))
-    return list(found)
+            texts[reading.argument] = None
+        texts.update(dict.fromkeys(reading.graph.concepts))
+        texts.update(dict.fromkeys(map(fact_text, reading.graph.edges)))
+    return list(texts)
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else 0.0
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 0.0
 
 
 def _low(values: Iterable[float]) -> float:
@@ -252,7 +254,7 @@ def _content(text: str) -> set[str]:
     return set(LETTERS.findall(text)) - STOP_WORDS
 
 
-def _covered(text: str, said: set[str] | Sequence[str]) -> float:
+def _covered(text: str, mentioned: set[str] | Sequence[str]) -> float:
     """Return the share of a text's content words that concepts hold."""
     words = _content(text)
-    return sum(word in said for word in words) / len(words) if words else 0.0
+    return sum(word in mentioned for word in words) / len(words) if words else 0.0

@@ -109,7 +109,9 @@ def read_graphs(samples: Path, predictions: Path | None = None) -> list[SampleGr
     """
     known = {sample.id: sample for sample in read_samples(samples)}
     if predictions is None:
-        graphs = [SampleGraph(one, graph) for one in known.values() for graph in one.graphs]
+        graphs = [
+            SampleGraph(sample, graph) for sample in known.values() for graph in sample.graphs
+        ]
         if not graphs:
             raise InputError(f"{samples}: no sample has a graph")
         return graphs
@@ -207,7 +209,7 @@ def describe_graphs(graphs: Sequence[SampleGraph]) -> Description:
     """
     from grice.graphs.analysis import leaks, negation_by_stance, relations_by_stance, shapes
 
-    samples = [msgspec.structs.replace(one.sample, graphs=(one.graph,)) for one in graphs]
+    samples = [msgspec.structs.replace(entry.sample, graphs=(entry.graph,)) for entry in graphs]
     return Description(
         shapes(samples),
         negation_by_stance(samples),

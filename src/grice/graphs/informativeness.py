@@ -100,13 +100,13 @@ def informativeness_features(
 def _connection(graph: Graph, belief: str, argument: str, plausible: Sequence[float]) -> float:
     """Return the widest path: join concepts by falling plausibility until both sides meet."""
     part = {concept: {concept} for concept in graph.concepts}
-    for place in sorted(range(len(plausible)), key=lambda one: -plausible[one]):
+    for place in sorted(range(len(plausible)), key=lambda number: -plausible[number]):
         edge = graph.edges[place]
         joined = part[edge.head] | part[edge.tail]
         for concept in joined:
             part[concept] = joined
-        ours = {one for one in joined if one in belief}
-        theirs = {one for one in joined if one in argument}
+        ours = {name for name in joined if name in belief}
+        theirs = {name for name in joined if name in argument}
         if ours and theirs and len(ours | theirs) > 1:
             return plausible[place]
     return 0.0

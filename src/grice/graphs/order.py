@@ -25,7 +25,7 @@ def depth_first(graph: Graph) -> Graph:
     links = links_of(graph)
     entered = {tail for tails in links.values() for tail in tails}
     waiting = {head: iter(tails.items()) for head, tails in links.items()}
-    found = []
+    facts = []
     for start in (*(head for head in links if head not in entered), *links):
         path = [start]
         while path:
@@ -33,9 +33,9 @@ def depth_first(graph: Graph) -> Graph:
             if step is None:
                 path.pop()
             else:
-                found.append(Triple(path[-1], step[1], step[0]))
+                facts.append(Triple(path[-1], step[1], step[0]))
                 path.append(step[0])
-    return Graph(tuple(found))
+    return Graph(tuple(facts))
 
 
 def topological(graph: Graph) -> Graph:

@@ -104,8 +104,8 @@ class _Reader:
         if self.text[start] == ")":
             self.add("brackets", start, start + 1, f"the ')' at {start} closes nothing")
             return start + 1
-        found = OUTSIDE.match(self.text, start)
-        end = start if found is None else found.end()
+        match = OUTSIDE.match(self.text, start)
+        end = start if match is None else match.end()
         stray = self.text[start:end]
         if stray.strip():
             self.add("text", start, end, f"text outside of brackets: {_shown(stray)}")
@@ -136,7 +136,9 @@ class _Reader:
                 cuts.append(at)
             else:
                 self._unclosed(start)
-                self._finish([*cuts, opened[1]], [one for one in nested if one < opened[1]])
+                self._finish(
+                    [*cuts, opened[1]], [bracket for bracket in nested if bracket < opened[1]]
+                )
                 if opened[1] < opened[-1]:
                     stray = self.text[opened[1] : opened[-1]]
                     self.add("text", opened[1], opened[-1], f"no fact: {_shown(stray)}")

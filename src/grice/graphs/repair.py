@@ -103,10 +103,10 @@ def repair_graph(text: str, belief: str, argument: str, *, rules: RuleSet = "rel
     task = _Task(belief.lower(), argument.lower(), rules)
     written = write_graph(graph)
     first = () if written == text.lower() else (Edit("rewrite", text, written),)
-    found = _verdict(graph, task)
-    if found.ok:
+    outcome = _verdict(graph, task)
+    if outcome.ok:
         return Repair(written, first, verdict)
-    layer: list[tuple[Graph, tuple[Edit, ...], Verdict]] = [(graph, first, found)]
+    layer: list[tuple[Graph, tuple[Edit, ...], Verdict]] = [(graph, first, outcome)]
     seen = {graph}
     for _ in range(MOST_EDITS):
         following: list[tuple[Graph, tuple[Edit, ...], Verdict]] = []
@@ -115,11 +115,11 @@ def repair_graph(text: str, belief: str, argument: str, *, rules: RuleSet = "rel
                 if changed in seen:
                     continue
                 seen.add(changed)
-                found = _verdict(changed, task)
-                if found.ok:
+                outcome = _verdict(changed, task)
+                if outcome.ok:
                     return Repair(write_graph(changed), (*edits, edit), verdict)
-                following.append((changed, (*edits, edit), found))
-        following.sort(key=lambda one: len(one[2].failures))
+                following.append((changed, (*edits, edit), outcome))
+        following.sort(key=lambda candidate: len(candidate[2].failures))
         layer = following[:WIDTH]
     return Repair(None, (), verdict, f"none found within {MOST_EDITS} edits{_short_of(task)}")
 
@@ -129,8 +129,8 @@ def _short_of(task: _Task) -> str:
     for name, text in (("belief", task.belief), ("argument", task.argument)):
         words = len(word_string(text).split())
         if words < MIN_SHARED:
-            said = f"{words} word{'s' * (words != 1)}"
-            return f": the {name} has {said}, and {MIN_SHARED} concepts must come from it"
+            counted = f"{words} word{'s' * (words != 1)}"
+            return f": the {name} has {counted}, and {MIN_SHARED} concepts must come from it"
     return ""
 
 
@@ -213,7 +213,7 @@ def _shorten(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
     def bad(concept: str) -> bool:
         return not 0 < len(concept.split(" ")) <= MAX_WORDS or not concept or "(" in concept
 
-    concept = next((one for one in graph.concepts if bad(one)), None)
+    concept = next((name for name in graph.concepts if bad(name)), None)
     if concept is None:
         return
     words = concept.replace("(", " ").replace(")", " ").split()
@@ -244,10 +244,10 @@ def _grow(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
 def _join(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
     """Make two parts one: two concepts that nearly agree become one, or a fact links them."""
     pairs = _apart(graph)
-    for one, other in pairs:
-        if _tied(other, task) >= _tied(one, task):
-            yield _rename(graph, one, other)
-        yield _rename(graph, other, one)
+    for concept, other in pairs:
+        if _tied(other, task) >= _tied(concept, task):
+            yield _rename(graph, concept, other)
+        yield _rename(graph, other, concept)
     if len(graph.edges) < MAX_FACTS:
         yield from _link(graph, pairs)
     yield from _remove(graph, range(len(graph.edges)))
@@ -256,7 +256,7 @@ def _join(graph: Graph, task: _Task) -> Iterator[tuple[Edit, Graph]]:
 def _apart(graph: Graph) -> list[tuple[str, str]]:
     """Return a few pairs of concepts of the first part and of another one; none if connected."""
     first, *rest = components(links_of(graph)) or [[]]
-    return _nearest((one, other) for one in first for part in rest for other in part)
+    return _nearest((concept, other) for concept in first for part in rest for other in part)
 
 
 def _nearest(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -265,9 +265,9 @@ def _nearest(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _link(graph: Graph, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[Edit, Graph]]:
-    for one, other in pairs:
-        yield _add(graph, one, other)
-        yield _add(graph, other, one)
+    for concept, other in pairs:
+        yield _add(graph, concept, other)
+        yield _add(graph, other, concept)
 
 
 def _tied(concept: str, task: _Task) -> int:
@@ -281,14 +281,14 @@ def _anchor(graph: Graph, source: str, *, rename: bool = True) -> Iterator[tuple
     if not words and len(content_words(source)) < MIN_SHARED:
         words = [word for word in word_string(source).split() if word not in concepts]
     near = sorted(
-        ((one, word) for one in concepts for word in words),
+        ((concept, word) for concept in concepts for word in words),
         key=lambda pair: -SequenceMatcher(None, *pair).ratio(),
     )
     if rename:
-        for one, word in near[:CHOICES]:
-            yield _rename(graph, one, word)
+        for concept, word in near[:CHOICES]:
+            yield _rename(graph, concept, word)
     if len(graph.edges) < MAX_FACTS:
-        ends = [one for one in concepts if one] or words[:1]
+        ends = [concept for concept in concepts if concept] or words[:1]
         for word in words[:CHOICES]:
             for end in ends[-1:]:
                 if word != end:

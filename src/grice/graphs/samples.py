@@ -95,7 +95,7 @@ def read_predictions(path: Path) -> list[Prediction]:
     """
     if _is_table(path):
         return [_prediction_of(path, number, parts) for number, parts in _table(path)]
-    found = []
+    predictions = []
     for number, line in enumerate(_json_lines(path, _PredictionLine), 1):
         stance = line.stance or line.given_stance
         if stance is None:
@@ -105,8 +105,8 @@ def read_predictions(path: Path) -> list[Prediction]:
                 line=number,
                 field="stance",
             )
-        found.append(Prediction(line.id, stance, line.graph))
-    return _distinct(path, found)
+        predictions.append(Prediction(line.id, stance, line.graph))
+    return _distinct(path, predictions)
 
 
 def _is_table(path: Path) -> bool:

@@ -141,7 +141,7 @@ def score_sample(
         golds = [_gold(sample.id, text) for text in sample.graphs]
         distances = [edit_distance(graph, gold) for gold in golds]
         nearest = min(distances, key=lambda distance: distance.normalised)
-        values["ged"], exact = nearest.normalised, all(one.exact for one in distances)
+        values["ged"], exact = nearest.normalised, all(distance.exact for distance in distances)
         for name, alike in likeness.items():
             matches[name] = best_gold([_match(graph, gold, alike) for gold in golds])
     for name, match in matches.items():
@@ -195,10 +195,10 @@ def paired(
             f"{len(unknown)} predictions belong to no sample, the first being "
             f"{min(unknown)!r}; ids of both files must agree"
         )
-    found = [(sample, answers[sample.id]) for sample in samples if sample.id in answers]
-    if not found:
+    pairs = [(sample, answers[sample.id]) for sample in samples if sample.id in answers]
+    if not pairs:
         raise InputError("no sample has a prediction")
-    return found
+    return pairs
 
 
 def score_samples(
@@ -252,7 +252,7 @@ def score_table(
     answered = [sample for sample, _ in pairs]
     rows = []
     for row, answer in _systems(name).items():
-        given = {sample.id: answer(sample, said) for sample, said in pairs}
+        given = {sample.id: answer(sample, prediction) for sample, prediction in pairs}
         scores = score_samples(
             answered, given, rules=rules, gate=gate, likeness=likeness, further=further
         )

@@ -95,8 +95,8 @@ class Templates:
     def load(cls, patterns: Path, vectors: Path) -> Templates:
         """Read ``cases.json`` and ``cases.npz`` as :meth:`save` writes them."""
         templates = msgspec.json.decode(patterns.read_bytes(), type=list[Template])
-        with np.load(vectors, allow_pickle=False) as kept:
-            parts = [kept[name].astype(np.float32) / STEPS for name in ("texts", "concepts")]
+        with np.load(vectors, allow_pickle=False) as stored:
+            parts = [stored[name].astype(np.float32) / STEPS for name in ("texts", "concepts")]
         return cls(templates, *parts)
 
     def save(self, folder: Path) -> None:
@@ -136,10 +136,13 @@ def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Templa
     slot = {concept: place for place, concept in enumerate(graph.concepts)}
     if not graph.edges or any(fact.relation not in number for fact in graph.edges):
         return None
-    left = [(slot[one.head], number[one.relation], slot[one.tail]) for one in graph.edges]
+    left = [(slot[fact.head], number[fact.relation], slot[fact.tail]) for fact in graph.edges]
     facts, reached = [left.pop(0)], {slot[graph.edges[0].head], slot[graph.edges[0].tail]}
     while left:
-        fact = next((one for one in left if one[0] in reached or one[2] in reached), None)
+        fact = next(
+            (candidate for candidate in left if candidate[0] in reached or candidate[2] in reached),
+            None,
+        )
         if fact is None:
             return None
         left.remove(fact)
@@ -155,7 +158,11 @@ def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Templa
 
 
 def fill(
-    template: Template, concepts: Array, found: Sequence[Candidate], vectors: Array, scores: Array
+    template: Template,
+    concepts: Array,
+    candidates: Sequence[Candidate],
+    vectors: Array,
+    scores: Array,
 ) -> Filled | None:
     """Return the pattern filled as well as a narrow beam can, or None if nothing fits.
 
@@ -167,7 +174,7 @@ def fill(
         scores: Log probability of each fact, shape ``(candidates, candidates, relations)``.
     """
     like = LIKE * (concepts @ vectors.T)
-    pools = [_pool(slot, row, found) for slot, row in zip(template.slots, like, strict=True)]
+    pools = [_pool(slot, row, candidates) for slot, row in zip(template.slots, like, strict=True)]
     if not all(pools):
         return None
     share = 1 / len(template.facts)
@@ -175,17 +182,17 @@ def fill(
     for head, relation, tail in template.facts:
         grown = []
         for score, taken in beam:
-            for first, one in _choices(head, taken, pools, found):
+            for first, head_score in _choices(head, taken, pools, candidates):
                 with_head = {**taken, head: first}
-                for last, other in _choices(tail, with_head, pools, found):
+                for last, other in _choices(tail, with_head, pools, candidates):
                     fits = share * float(scores[first, last, relation])
-                    grown.append((score + one + other + fits, {**with_head, tail: last}))
+                    grown.append((score + head_score + other + fits, {**with_head, tail: last}))
         grown.sort(key=lambda tree: -tree[0])
         beam = grown[:BEAM]
         if not beam:
             return None
     score, taken = beam[0]
-    slots = sum(pools[slot][one] for slot, one in taken.items())
+    slots = sum(pools[slot][candidate] for slot, candidate in taken.items())
     # The mean over slots, so that large graphs gain nothing by their size.
     return Filled(
         score - slots + slots / len(taken),
@@ -193,18 +200,22 @@ def fill(
     )
 
 
-def _pool(slot: Slot, like: Array, found: Sequence[Candidate]) -> dict[int, float]:
+def _pool(slot: Slot, like: Array, candidates: Sequence[Candidate]) -> dict[int, float]:
     """Return the candidates that may stand in a slot, each with how well it does."""
     if slot.origin == "outside":
-        return {i: float(like[i]) for i, one in enumerate(found) if one.origin == "outside"}
+        return {
+            i: float(like[i])
+            for i, candidate in enumerate(candidates)
+            if candidate.origin == "outside"
+        }
     wanted = {"both": ("both",), "belief": ("belief", "both"), "argument": ("argument", "both")}
-    able = [i for i, one in enumerate(found) if one.origin in wanted[slot.origin]]
+    able = [i for i, candidate in enumerate(candidates) if candidate.origin in wanted[slot.origin]]
     if not able and slot.origin == "both":
-        able = [i for i, one in enumerate(found) if one.origin != "outside"]
+        able = [i for i, candidate in enumerate(candidates) if candidate.origin != "outside"]
     return {
         i: float(like[i])
-        + LOOKS * found[i].weight
-        - PLACE * (abs(found[i].start - slot.start) + abs(found[i].end - slot.end))
+        + LOOKS * candidates[i].weight
+        - PLACE * (abs(candidates[i].start - slot.start) + abs(candidates[i].end - slot.end))
         for i in able
     }
 
@@ -213,14 +224,14 @@ def _choices(
     slot: int,
     taken: Mapping[int, int],
     pools: Sequence[Mapping[int, float]],
-    found: Sequence[Candidate],
+    candidates: Sequence[Candidate],
 ) -> list[tuple[int, float]]:
     """Return who may stand in a slot beside those that are placed; who is there costs nothing."""
     if slot in taken:
         return [(taken[slot], 0.0)]
-    said = [found[one].text for one in taken.values()]
+    placed = [candidates[candidate].text for candidate in taken.values()]
     return [
         (i, score)
         for i, score in pools[slot].items()
-        if not any(found[i].text in other or other in found[i].text for other in said)
+        if not any(candidates[i].text in other or other in candidates[i].text for other in placed)
     ]

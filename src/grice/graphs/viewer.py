@@ -63,9 +63,9 @@ def graph_page(graphs: Iterable[Shown]) -> str:
     A graph too large to draw has a line that says so in place of its picture.
     """
     parts = []
-    for one in graphs:
-        picture = _picture(one)
-        broken = check_graph(one.graph, one.belief, one.argument, rules="paper").failures
+    for shown in graphs:
+        picture = _picture(shown)
+        broken = check_graph(shown.graph, shown.belief, shown.argument, rules="paper").failures
         says = "".join(
             f"<li>{_text(f'{failure.rule}: {failure.reason}')}</li>" for failure in broken
         )
@@ -75,7 +75,7 @@ def graph_page(graphs: Iterable[Shown]) -> str:
             else '<p class="right">correct by the rules of the paper</p>'
         )
         parts.append(
-            f'<section><h2>{_text(one.id)}</h2><div class="picture">{picture}</div>{verdict}'
+            f'<section><h2>{_text(shown.id)}</h2><div class="picture">{picture}</div>{verdict}'
             "</section>"
         )
     return (
@@ -88,9 +88,9 @@ def graph_page(graphs: Iterable[Shown]) -> str:
     )
 
 
-def _picture(one: Shown) -> str:
+def _picture(shown: Shown) -> str:
     try:
-        return draw_graph(read_graph(one.graph).graph, one.belief, one.argument, one.stance)
+        return draw_graph(read_graph(shown.graph).graph, shown.belief, shown.argument, shown.stance)
     except InputError as error:
         return f'<p class="wrong">not drawn: {_text(str(error))}</p>'
 

@@ -26,14 +26,14 @@ def relation_names() -> tuple[str, ...]:
 
 def is_negative(relation: str) -> bool:
     """Return whether a relation denies; an unknown one does not."""
-    found = load_schema("explagraphs").relations.get(relation)
-    return found is not None and found.negative
+    known = load_schema("explagraphs").relations.get(relation)
+    return known is not None and known.negative
 
 
 def opposite(relation: str) -> str:
     """Return the relation that denies this one; an unknown one stays."""
-    found = load_schema("explagraphs").relations.get(relation)
-    return relation if found is None or found.negation is None else found.negation
+    known = load_schema("explagraphs").relations.get(relation)
+    return relation if known is None or known.negation is None else known.negation
 
 
 def fact_text(fact: Triple) -> str:
@@ -43,8 +43,8 @@ def fact_text(fact: Triple) -> str:
     >>> fact_text(Triple("zoos", "not used for", "fun"))
     'zoos is not used for fun'
     """
-    found = load_schema("explagraphs").relations.get(fact.relation)
-    return f"{fact.head} {fact.relation if found is None else found.gloss} {fact.tail}"
+    known = load_schema("explagraphs").relations.get(fact.relation)
+    return f"{fact.head} {fact.relation if known is None else known.gloss} {fact.tail}"
 
 
 def phrases(text: str) -> list[str]:
@@ -57,15 +57,15 @@ def phrases(text: str) -> list[str]:
     """
     lowered = text.lower()
     words = [(m.start(), m.end()) for m in PLAIN_COMPOUNDS.finditer(lowered)]
-    found = []
+    spans = []
     for first, (start, _) in enumerate(words):
         for last in range(first, min(first + LONGEST, len(words))):
             end = words[last][1]
-            said = lowered[start:end]
-            inside = PLAIN_COMPOUNDS.sub("", said)
+            phrase = lowered[start:end]
+            inside = PLAIN_COMPOUNDS.sub("", phrase)
             if inside.strip() or inside != " " * (last - first):
                 break
-            parts = said.split(" ")
+            parts = phrase.split(" ")
             if parts[0] not in STOP_WORDS and parts[-1] not in STOP_WORDS:
-                found.append(said)
-    return list(dict.fromkeys(found))
+                spans.append(phrase)
+    return list(dict.fromkeys(spans))

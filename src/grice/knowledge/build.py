@@ -172,17 +172,17 @@ def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Stamp
     for file in files:
         change = log_change(connection, Change(by.at, by.who, "build", source=file.name))
         batch: list[Row] = []
-        for found in file.rows:
-            if isinstance(found, RecordError):
+        for row in file.rows:
+            if isinstance(row, RecordError):
                 broken += 1
                 if len(first) < FAULTS:
-                    first.setdefault(found.problem, str(found))
-                if found.problem in first:
-                    faults[found.problem] += 1
-            elif found.skipped:
-                skipped[found.skipped] += 1
+                    first.setdefault(row.problem, str(row))
+                if row.problem in first:
+                    faults[row.problem] += 1
+            elif row.skipped:
+                skipped[row.skipped] += 1
             else:
-                batch.append(found)
+                batch.append(row)
                 if len(batch) == BATCH:
                     rows += len(batch)
                     written += _stage(connection, batch, change)
@@ -192,8 +192,8 @@ def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Stamp
     connection.execute("DROP TABLE staged")
     index_words(connection)
     problems = [
-        said if faults[fault] == 1 else f"{said} ({faults[fault]:,} such rows)"
-        for fault, said in first.items()
+        example if faults[fault] == 1 else f"{example} ({faults[fault]:,} such rows)"
+        for fault, example in first.items()
     ]
     return Built(written, rows - written, dict(skipped), broken, tuple(problems))
 

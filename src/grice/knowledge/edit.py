@@ -58,9 +58,9 @@ def remove(path: Path, triple: Triple, by: Stamp, *, below: Below | None = None)
         _found_below(triple, below)
         build(path, (), below.store.schema, by, below=below)
     with _writing(path) as (file, connection):
-        found = _take_out(connection, _checked(file.schema, triple), below)
+        removed = _take_out(connection, _checked(file.schema, triple), below)
         change = log_change(
-            connection, Change(by.at, by.who, "remove", *parts_of(found), found.source)
+            connection, Change(by.at, by.who, "remove", *parts_of(removed), removed.source)
         )
         remark(connection, {"changes": [change]})
 
@@ -79,10 +79,10 @@ def edit(path: Path, triple: Triple, tail: str, by: Stamp, *, below: Below | Non
     with _writing(path) as (file, connection):
         old = _checked(file.schema, triple)
         new = _checked(file.schema, msgspec.structs.replace(triple, tail=tail))
-        found = _take_out(connection, old, below)
+        old_triple = _take_out(connection, old, below)
         source = triple.source or by.who
         fresh = msgspec.structs.replace(new, source=source)
-        if not _insert(connection, [fresh], by, "edit", before=found.tail):
+        if not _insert(connection, [fresh], by, "edit", before=old_triple.tail):
             raise InputError(f"{_said(new)} is there already; remove the old one instead")
 
 
@@ -167,12 +167,12 @@ def _take_out(connection: sqlite3.Connection, triple: Triple, below: Below | Non
         return Triple(head, triple.relation, tail, source=source)
     if below is None:
         raise InputError(f"{_said(triple)} is not there")
-    found = _found_below(triple, below)
+    base_triple = _found_below(triple, below)
     last = {table: _last(connection, table) for table in ("texts", "names", "hidden")}
     numbers = (
-        _number(connection, "texts", found.head),
-        _number(connection, "names", found.relation),
-        _number(connection, "texts", found.tail),
+        _number(connection, "texts", base_triple.head),
+        _number(connection, "names", base_triple.relation),
+        _number(connection, "texts", base_triple.tail),
     )
     try:
         connection.execute("INSERT INTO hidden (head, relation, tail) VALUES (?, ?, ?)", numbers)
@@ -183,7 +183,7 @@ def _take_out(connection: sqlite3.Connection, triple: Triple, below: Below | Non
         connection,
         {table: range(since + 1, _last(connection, table) + 1) for table, since in last.items()},
     )
-    return found
+    return base_triple
 
 
 def _found_below(triple: Triple, below: Below) -> Triple:
@@ -207,12 +207,12 @@ def _last(connection: sqlite3.Connection, table: str) -> int:
 
 def _checked(schema: Schema, triple: Triple) -> Triple:
     head, tail = (" ".join(text.split()) for text in (triple.head, triple.tail))
-    found = schema.renamed(Triple(head, triple.relation.strip(), tail, source=triple.source))
-    if problems := schema.problems(found):
+    cleaned = schema.renamed(Triple(head, triple.relation.strip(), tail, source=triple.source))
+    if problems := schema.problems(cleaned):
         raise InputError(f"{_said(triple)}: {'; '.join(problems)}")
     if any("\0" in text for text in (head, tail)):
         raise InputError(f"{_said(triple)}: NUL is no part of a text")
-    return found
+    return cleaned
 
 
 def _said(triple: Triple) -> str:
@@ -220,7 +220,7 @@ def _said(triple: Triple) -> str:
 
 
 def drop_vectors(path: Path) -> None:
-    """Drop the kept vectors of a file; they are computed anew when they are needed.
+    """Drop the kept vectors of a file; they are computed again when they are needed.
 
     Raises:
         BundleError: If it is not a file of knowledge.

@@ -118,11 +118,11 @@ class KnowledgeFile:
             return [[] for _ in texts]
         vectors = encoded(texts, encoder)
         rows = self._matrix(encoder)
-        found = nearest_rows(rows, among, [vectors[text] for text in texts], count)
+        nearest = nearest_rows(rows, among, [vectors[text] for text in texts], count)
         heads = self._all_heads()
         return [
             [NearHead(self._text(int(heads[place])), similarity) for place, similarity in each]
-            for each in found
+            for each in nearest
         ]
 
     def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:  # noqa: ARG002 - of your own knowledge, all is looked at
@@ -237,8 +237,8 @@ class KnowledgeFile:
         return self._triples("", ())
 
     def _triples(self, rest: str, given: Sequence[object]) -> list[Triple]:
-        found = self._connection.execute(TRIPLES + rest, given)
-        return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
+        rows = self._connection.execute(TRIPLES + rest, given)
+        return [Triple(head, name, tail, source=source) for head, name, tail, source in rows]
 
     def _counted(self, column: str) -> dict[str, int]:
         return dict(
@@ -296,15 +296,15 @@ class KnowledgeFile:
                 "SELECT id, text FROM texts WHERE id IN (SELECT head FROM triples)"
             )
         )
-        kept: dict[int, bytes] = {}
+        stored: dict[int, bytes] = {}
         for head, vector, mark in self._connection.execute(
             "SELECT head, vector, mark FROM vectors WHERE encoder = ?", (encoder.identity,)
         ):
             if head in texts:
                 if mark != _vector_mark(encoder.identity, texts[head], vector):
                     raise self._changed_vector(texts[head])
-                kept[head] = vector
-        missing = [head for head in heads if head not in kept]
+                stored[head] = vector
+        missing = [head for head in heads if head not in stored]
         for start in range(0, len(missing), AT_ONCE):
             some = missing[start : start + AT_ONCE]
             made = encoder.encode([head_text(texts[head]) for head in some])
@@ -313,8 +313,8 @@ class KnowledgeFile:
                 for head, vector in zip(some, made, strict=True)
             }
             self._keep_vectors(encoder, texts, fresh)
-            kept |= fresh
-        joined = b"".join(kept[head] for head in heads)
+            stored |= fresh
+        joined = b"".join(stored[head] for head in heads)
         return np.frombuffer(joined, np.float16).reshape(len(heads), -1)
 
     def _keep_vectors(
@@ -356,7 +356,7 @@ def connect(path: Path) -> sqlite3.Connection:
     if path.is_dir():
         raise BundleError(f"{path}: a folder, not a file of knowledge")
     if not path.is_file():
-        near = [one.name for one in path.parent.glob("*.kb")] if path.parent.is_dir() else []
+        near = [known.name for known in path.parent.glob("*.kb")] if path.parent.is_dir() else []
         raise BundleError(f"{path}: no such file of knowledge{did_you_mean(path.name, near)}")
     if path.with_name(f"{path.name}-journal").exists():
         # A write was interrupted: opened for writing, SQLite puts back what was there before.

@@ -144,16 +144,16 @@ class GenerativeKnowledge:
             (plain_event(head), self._token(relation))
             for head, relation in zip(heads, relations, strict=True)
         ]
-        distinct = list(dict.fromkeys(one for one in asked if _says_something(one[0])))
+        distinct = list(dict.fromkeys(event for event in asked if _says_something(event[0])))
         written = self._generator.generate(
             [head for head, _ in distinct],
             count=k + SPARE,
             begin=[token for _, token in distinct],
         )
-        found = dict(zip(distinct, (_different(texts, k) for texts in written), strict=True))
+        tails_of = dict(zip(distinct, (_different(texts, k) for texts in written), strict=True))
         return [
-            [KnownTail(head, tail, 1.0, 0.0, self._source) for tail in found.get(one, ())]
-            for head, one in zip(heads, asked, strict=True)
+            [KnownTail(head, tail, 1.0, 0.0, self._source) for tail in tails_of.get(event, ())]
+            for head, event in zip(heads, asked, strict=True)
         ]
 
     def plausibility(self, triples: Sequence[Triple]) -> list[float]:
@@ -163,15 +163,18 @@ class GenerativeKnowledge:
         (labels of people), without regard to the relation. Nothing said gives 0.
         """
         weights = self._settings
-        found = self.likelihoods(triples)
+        likelihoods = self.likelihoods(triples)
         scores = [
             0.0
-            if one is None
-            else weights.given * one.given + weights.usual * one.usual + weights.bias
-            for one in found
+            if likelihood is None
+            else weights.given * likelihood.given + weights.usual * likelihood.usual + weights.bias
+            for likelihood in likelihoods
         ]
         shares = sigmoid(np.array(scores, np.float32)).tolist()
-        return [0.0 if one is None else share for one, share in zip(found, shares, strict=True)]
+        return [
+            0.0 if likelihood is None else share
+            for likelihood, share in zip(likelihoods, shares, strict=True)
+        ]
 
     def likelihoods(self, triples: Sequence[Triple]) -> list[Likelihood | None]:
         """Return how probable each tail is; None for a triple without a head or a tail.
@@ -186,7 +189,9 @@ class GenerativeKnowledge:
             )
             for triple in triples
         ]
-        whole = [one for one in asked if _says_something(one[0]) and _says_something(one[2])]
+        whole = [
+            triple for triple in asked if _says_something(triple[0]) and _says_something(triple[2])
+        ]
         distinct = list(
             dict.fromkeys([*whole, *((NO_HEAD, token, tail) for _, token, tail in whole)])
         )
@@ -195,10 +200,12 @@ class GenerativeKnowledge:
             [tail for _, _, tail in distinct],
             begin=[token for _, token, _ in distinct],
         )
-        found = dict(zip(distinct, values, strict=True))
+        logs = dict(zip(distinct, values, strict=True))
         return [
-            Likelihood(found[one], found[NO_HEAD, one[1], one[2]]) if one in found else None
-            for one in asked
+            Likelihood(logs[triple], logs[NO_HEAD, triple[1], triple[2]])
+            if triple in logs
+            else None
+            for triple in asked
         ]
 
     def _token(self, relation: str) -> str:
@@ -212,18 +219,18 @@ def _says_something(text: str) -> bool:
 
 def _different(texts: Sequence[Generated], k: int) -> list[str]:
     """Return at most ``k`` tails, no two of the same words; an article makes no difference."""
-    found: dict[str, str] = {}
+    distinct: dict[str, str] = {}
     for text in texts:
         tail = _spelled(text.text)
         words = [w for w in PLAIN_WORDS.findall(tail.lower()) if w not in ("a", "an", "the", "to")]
         if words:
-            found.setdefault(" ".join(words), tail)
-    return list(found.values())[:k]
+            distinct.setdefault(" ".join(words), tail)
+    return list(distinct.values())[:k]
 
 
 def _spelled(tail: str) -> str:
     """Return a written tail with apostrophes closed up and persons named as in ATOMIC."""
-    return NAMES.sub(lambda found: f"Person{found[1].upper()}", CLITIC.sub("'", tail))
+    return NAMES.sub(lambda match: f"Person{match[1].upper()}", CLITIC.sub("'", tail))
 
 
 def plain_event(text: str) -> str:
@@ -268,8 +275,8 @@ def relation_token(relation: str) -> str:
     return f"<{relation}>"
 
 
-def _person(found: re.Match[str]) -> str:
-    return f"Person{(found[1] or found[2]).upper()}"
+def _person(match: re.Match[str]) -> str:
+    return f"Person{(match[1] or match[2]).upper()}"
 
 
 @model_kind(

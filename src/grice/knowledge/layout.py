@@ -156,11 +156,13 @@ def open_checked(path: Path, connection: sqlite3.Connection, whole: str = "") ->
                 f"{path}: cut off: {path.stat().st_size:,} of {pages * size:,} bytes; {advice}"
             )
         known = whole and content(connection) == whole
-        found = list(check(connection, about.get("seal", ""), rows=not known))
+        differences = list(check(connection, about.get("seal", ""), rows=not known))
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise BundleError(f"{path}: {_why(path, error)}; {advice}") from error
-    if found:
-        raise BundleError(f"{path}: changed by something other than grice: {found[0]}; {advice}")
+    if differences:
+        raise BundleError(
+            f"{path}: changed by something other than grice: {differences[0]}; {advice}"
+        )
     return about
 
 
@@ -191,25 +193,26 @@ def check(connection: sqlite3.Connection, sealed: str, *, rows: bool = True) -> 
         yield "its seal does not fit its marks and settings"
     if not rows:
         return
-    for (said,) in connection.execute("PRAGMA integrity_check"):
-        if said != "ok":
-            yield said
+    for (problem,) in connection.execute("PRAGMA integrity_check"):
+        if problem != "ok":
+            yield problem
     for table in MARKED:
-        found = dict(_marks(connection, table))
-        for block in sorted(found.keys() | {block for kind, block in stored if kind == table}):
-            if found.get(block) != stored.get((table, block)):
+        marks = dict(_marks(connection, table))
+        for block in sorted(marks.keys() | {block for kind, block in stored if kind == table}):
+            if marks.get(block) != stored.get((table, block)):
                 first = block * BLOCK
                 yield f"rows {first} to {first + BLOCK - 1} of the table {table}"
 
 
 def remark(connection: sqlite3.Connection, touched: dict[str, Iterable[int]]) -> None:
-    """Compute the marks of the blocks that hold the touched rows, and the seal, anew."""
+    """Compute the marks of the blocks that hold the touched rows, and the seal, again."""
     for table, rows in touched.items():
         for block in sorted({row // BLOCK for row in rows}):
             marks = list(_marks(connection, table, block))
             connection.execute("DELETE FROM marks WHERE kind = ? AND block = ?", (table, block))
             connection.executemany(
-                "INSERT INTO marks VALUES (?, ?, ?)", [(table, one, mark) for one, mark in marks]
+                "INSERT INTO marks VALUES (?, ?, ?)",
+                [(table, number, mark) for number, mark in marks],
             )
     state(connection, "seal", seal(connection))
 

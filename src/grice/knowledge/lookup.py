@@ -255,10 +255,10 @@ def _near_heads(
 ) -> list[list[NearHead]]:
     near: list[list[NearHead]] = [[] for _ in heads]
     for relation in dict.fromkeys(relations):
-        asked = [i for i, one in enumerate(relations) if one == relation]
+        asked = [i for i, name in enumerate(relations) if name == relation]
         texts = [head_text(heads[i]) for i in asked]
-        found = store.nearest_heads(texts, count, encoder=encoder, relation=relation)
-        for i, nearest in zip(asked, found, strict=True):
+        nearest_each = store.nearest_heads(texts, count, encoder=encoder, relation=relation)
+        for i, nearest in zip(asked, nearest_each, strict=True):
             near[i] = nearest
     return near
 
@@ -266,14 +266,14 @@ def _near_heads(
 def _first_tails(
     store: TripleStore, near: Sequence[NearHead], relation: str, k: int
 ) -> list[KnownTail]:
-    found: dict[str, KnownTail] = {}
-    for one in near:
-        for triple in store.tails_of(one.head, relation, k):
-            known = KnownTail(triple.head, triple.tail, one.similarity, 0.0, triple.source)
-            found.setdefault(triple.tail, known)
-        if len(found) >= k:
+    tails: dict[str, KnownTail] = {}
+    for head in near:
+        for triple in store.tails_of(head.head, relation, k):
+            known = KnownTail(triple.head, triple.tail, head.similarity, 0.0, triple.source)
+            tails.setdefault(triple.tail, known)
+        if len(tails) >= k:
             break
-    return list(found.values())[:k]
+    return list(tails.values())[:k]
 
 
 def _tail_words(schema: Schema, tail: str, relation: str) -> str:
@@ -293,7 +293,7 @@ def nearest_rows(
         asked: Queries, each of shape ``(dimensions,)``.
         count: Rows wanted per query.
     """
-    found: list[list[tuple[float, int]]] = [[] for _ in asked]
+    nearest: list[list[tuple[float, int]]] = [[] for _ in asked]
     for first in range(0, len(among), ROWS):
         places = among[first : first + ROWS]
         block = rows[places].astype(np.float32)
@@ -307,8 +307,8 @@ def nearest_rows(
                 picked = largest(share, 2 * count + SPARE)
                 exact = (block[picked] * query).sum(axis=1, dtype=np.float64)
                 best = zip((-exact).tolist(), places[picked].tolist(), strict=True)
-                found[i] = sorted([*found[i], *best])[:count]
-    return [[(number, -value) for value, number in each] for each in found]
+                nearest[i] = sorted([*nearest[i], *best])[:count]
+    return [[(number, -value) for value, number in each] for each in nearest]
 
 
 def encoded(texts: Sequence[str], encoder: Encoder) -> dict[str, Vector]:

@@ -58,7 +58,9 @@ class Overlay:
         )
         own = self.file.nearest_heads(texts, count, encoder=encoder, relation=relation)
         return [
-            _merged([one for one in base if one.head.lower() not in emptied][:count], mine, count)
+            _merged(
+                [near for near in base if near.head.lower() not in emptied][:count], mine, count
+            )
             for base, mine in zip(below, own, strict=True)
         ]
 
@@ -88,7 +90,9 @@ class Overlay:
         self, own: list[Triple], below: Callable[[int], list[Triple]], count: int
     ) -> list[Triple]:
         """Return your own triples and those below that are neither the same nor taken out."""
-        seen = {(one.head.lower(), one.relation, one.tail) for one in own} | self._hidden
+        seen = {
+            (triple.head.lower(), triple.relation, triple.tail) for triple in own
+        } | self._hidden
         return [
             *own,
             *(
@@ -120,8 +124,8 @@ class Overlay:
             head
             for head in heads
             if all(
-                (one.head.lower(), relation, one.tail) in self._hidden
-                for one in self.base.tails_of(head, relation)
+                (triple.head.lower(), relation, triple.tail) in self._hidden
+                for triple in self.base.tails_of(head, relation)
             )
         }
 

@@ -295,10 +295,10 @@ class TripleHead:
         return np.concatenate(blocks)
 
 
-def _check_outputs(bundle: Bundle, file: str, found: int, named: int) -> None:
-    if found != named:
+def _check_outputs(bundle: Bundle, file: str, outputs: int, named: int) -> None:
+    if outputs != named:
         raise BundleError(
-            f"bundle {bundle.card.name!r}: {file} has {found} outputs, the settings name {named}"
+            f"bundle {bundle.card.name!r}: {file} has {outputs} outputs, the settings name {named}"
         )
 
 

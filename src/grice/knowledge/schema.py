@@ -121,12 +121,12 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         >>> load_schema("atomic2020").problems(Triple("PersonX runs", "xWants", "to rest"))
         ("unknown relation 'xWants'; did you mean 'xWant'?",)
         """
-        found = []
+        wrong = []
         if triple.relation not in self.relations:
             hint = did_you_mean(triple.relation, self.relations)
-            found.append(f"unknown relation {triple.relation!r}{hint}")
-        found += [f"empty {side}" for side in ("head", "tail") if not getattr(triple, side).strip()]
-        return tuple(found)
+            wrong.append(f"unknown relation {triple.relation!r}{hint}")
+        wrong += [f"empty {side}" for side in ("head", "tail") if not getattr(triple, side).strip()]
+        return tuple(wrong)
 
 
 def schema_names() -> tuple[str, ...]:
@@ -136,8 +136,8 @@ def schema_names() -> tuple[str, ...]:
     ('atomic2020', 'cider', 'conceptnet', 'explagraphs')
     """
     folder = files("grice.knowledge") / "schemas"
-    found = (entry.name for entry in folder.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+    names = (entry.name for entry in folder.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
 @cache

@@ -75,19 +75,19 @@ def _texts(
 
 
 def _short(name: str, line: int, cells: list[str], needed: str) -> RecordError:
-    said = f"{plural(len(cells), 'column')}, {needed} are needed"
-    return RecordError(said, file=name, line=line)
+    problem = f"{plural(len(cells), 'column')}, {needed} are needed"
+    return RecordError(problem, file=name, line=line)
 
 
 def _read_plain(
     lines: Iterator[Line | RecordError], name: str, label: str
 ) -> Iterator[Row | RecordError]:
     """``head TAB relation TAB tail``, as ATOMIC-2020 is published."""
-    for found in _cells(lines, name, "head, relation and tail, parted by tabs,"):
-        if isinstance(found, RecordError):
-            yield found
+    for row in _cells(lines, name, "head, relation and tail, parted by tabs,"):
+        if isinstance(row, RecordError):
+            yield row
         else:
-            number, (head, relation, tail) = found
+            number, (head, relation, tail) = row
             yield Row(number, Triple(head, relation, tail, source=label))
 
 
@@ -95,11 +95,11 @@ def _cells(
     lines: Iterator[Line | RecordError], name: str, needed: str
 ) -> Iterator[tuple[int, list[str]] | RecordError]:
     """Yield the number of each line with its first three columns."""
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
+    for numbered in _texts(lines, name):
+        if isinstance(numbered, RecordError):
+            yield numbered
             continue
-        number, text = found
+        number, text = numbered
         cells = text.split("\t")
         yield (number, cells[:3]) if len(cells) >= 3 else _short(name, number, cells, needed)
 
@@ -110,11 +110,11 @@ def _read_table(
     """A header that names head, relation and tail, in any order, and perhaps source."""
     columns: dict[str, int] = {}
     comma = False
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
+    for numbered in _texts(lines, name):
+        if isinstance(numbered, RecordError):
+            yield numbered
             continue
-        number, text = found
+        number, text = numbered
         if not columns:
             comma = "\t" not in text
             columns = {cell.strip().lower(): i for i, cell in enumerate(_split(text, comma=comma))}
@@ -138,11 +138,11 @@ def _read_atomic(
 ) -> Iterator[Row | RecordError]:
     """ATOMIC (2018): one event a line, a JSON list of tails in the column of each relation."""
     header: list[str] = []
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
+    for numbered in _texts(lines, name):
+        if isinstance(numbered, RecordError):
+            yield numbered
             continue
-        number, text = found
+        number, text = numbered
         cells = _split(text, comma=True)
         if not header:
             header = cells
@@ -171,11 +171,11 @@ def _read_conceptnet(
     lines: Iterator[Line | RecordError], name: str, label: str
 ) -> Iterator[Row | RecordError]:
     """ConceptNet 5's assertions: its own name, relation, start, end, and details as JSON."""
-    for found in _texts(lines, name):
-        if isinstance(found, RecordError):
-            yield found
+    for numbered in _texts(lines, name):
+        if isinstance(numbered, RecordError):
+            yield numbered
             continue
-        number, text = found
+        number, text = numbered
         cells = text.split("\t")
         if len(cells) < 4 or not cells[1].startswith("/r/"):
             yield _short(name, number, cells, "name, relation (/r/…), start and end")
@@ -194,11 +194,11 @@ def _read_conceptnet_100k(
     lines: Iterator[Line | RecordError], name: str, label: str
 ) -> Iterator[Row | RecordError]:
     """``relation TAB head TAB tail [TAB weight]``, as Li et al. (2016) publish ConceptNet."""
-    for found in _cells(lines, name, "relation, head and tail, parted by tabs,"):
-        if isinstance(found, RecordError):
-            yield found
+    for row in _cells(lines, name, "relation, head and tail, parted by tabs,"):
+        if isinstance(row, RecordError):
+            yield row
         else:
-            number, (relation, head, tail) = found
+            number, (relation, head, tail) = row
             yield Row(number, Triple(head, relation, tail, source=label))
 
 

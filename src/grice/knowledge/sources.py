@@ -90,8 +90,8 @@ def open_triples(
 
     def rows() -> Iterator[Row | RecordError]:
         with opened.closing:
-            for found in source.read(iter(opened.lines), opened.name, label):
-                row = found
+            for source_row in source.read(iter(opened.lines), opened.name, label):
+                row = source_row
                 if isinstance(row, Row):
                     row = _checked(row, inventory, opened.name)
                 if mapping is not None and isinstance(row, Row) and not row.skipped:
@@ -105,10 +105,10 @@ def open_triples(
 def _mapped(row: Row, mapping: Mapping, into: str) -> Row:
     """Return a row under another inventory's relation, or skipped where that has none."""
     relation = row.triple.relation
-    found = mapping.renamed(row.triple)
-    if found is None:
+    renamed = mapping.renamed(row.triple)
+    if renamed is None:
         return row._replace(skipped=f"{into} has no {relation} ({mapping.dropped[relation]})")
-    return row._replace(triple=found, renamed="" if found.relation == relation else relation)
+    return row._replace(triple=renamed, renamed="" if renamed.relation == relation else relation)
 
 
 def _first_lines(prefix: bytes) -> list[str]:
@@ -131,26 +131,30 @@ def _recognised(first: list[str], name: str) -> Source:
             return source
     raise InputError(
         f"{name}: not a known file of triples; it begins with {(first or [''])[0][:60]!r}. Known "
-        f"are {'; '.join(f'{one.name} ({one.summary})' for one in SOURCES)}"
+        f"are {'; '.join(f'{source.name} ({source.summary})' for source in SOURCES)}"
     )
 
 
 def _fitting(source: Source, first: list[str], name: str) -> Schema:
     """Return the inventory that has most of the relations of the first lines."""
     lines = (Line(number, text.encode()) for number, text in enumerate(first, 1))
-    found = [row for row in source.read(lines, name, "") if isinstance(row, Row)]
+    rows = [row for row in source.read(lines, name, "") if isinstance(row, Row)]
     counts = {
-        one: sum(row.triple.relation in load_schema(one).relations for row in found)
-        for one in SCHEMAS
+        schema: sum(row.triple.relation in load_schema(schema).relations for row in rows)
+        for schema in SCHEMAS
     }
     if not any(counts.values()):
-        said = ", ".join(sorted({repr(row.triple.relation) for row in found})[:3])
+        relations = ", ".join(sorted({repr(row.triple.relation) for row in rows})[:3])
         raise InputError(
             f"{name}: looks like {source.name}, but "
-            + (f"no inventory has its relations ({said})" if said else "holds no triple there")
+            + (
+                f"no inventory has its relations ({relations})"
+                if relations
+                else "holds no triple there"
+            )
             + "; say which relations it has with --schema, a name or a TOML file"
         )
-    best = [one for one, count in counts.items() if count == max(counts.values())]
+    best = [schema_name for schema_name, count in counts.items() if count == max(counts.values())]
     if len(best) > 1:
         raise InputError(
             f"{name}: the relations of its first lines are in {', '.join(best)}: say which with "

@@ -180,8 +180,8 @@ class BundledStore:
         """
         among = np.arange(len(self._heads)) if relation is None else self._heads_with(relation)
         return [
-            [NearHead(self._head(number), similarity) for number, similarity in found]
-            for found in self._nearest(texts, count, encoder, among)
+            [NearHead(self._head(number), similarity) for number, similarity in nearest]
+            for nearest in self._nearest(texts, count, encoder, among)
         ]
 
     def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
@@ -204,31 +204,31 @@ class BundledStore:
         condition = " AND ".join(
             "(' ' || heads.text || ' ' || tails.text LIKE ? ESCAPE '\\')" for _ in words
         )
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
             " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
             " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
             f" WHERE {condition} LIMIT ?",
             (*(like(word) for word in words), count),
         )
-        return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
+        return [Triple(head, name, tail, source=source) for head, name, tail, source in rows]
 
     def triples(self, relations: Sequence[str]) -> Iterator[Triple]:
         """Yield every triple of some relations, in the order of the store."""
         marks = ", ".join("?" * len(relations))
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
             " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
             " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
             f" WHERE relations.name IN ({marks}) ORDER BY head, relation, tail",
             tuple(relations),
         )
-        for head, name, tail, source in found:
+        for head, name, tail, source in rows:
             yield Triple(head, name, tail, source=source)
 
     def exact(self, text: str, count: int) -> list[Triple]:
         """Return triples whose head or tail is exactly this text, in any case."""
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
             " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
             " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
@@ -236,7 +236,7 @@ class BundledStore:
             " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE) LIMIT ?2",
             (text.strip(), count),
         )
-        return [Triple(head, name, tail, source=source) for head, name, tail, source in found]
+        return [Triple(head, name, tail, source=source) for head, name, tail, source in rows]
 
     def counts(self) -> dict[str, int]:
         """Return how many triples each relation has."""
@@ -261,7 +261,7 @@ class BundledStore:
     ) -> list[list[tuple[int, float]]]:
         """Return numbers of known heads with their similarities, best first."""
         vectors = encoded(texts, encoder)
-        found: list[list[tuple[int, float]]] = []
+        nearest: list[list[tuple[int, float]]] = []
         for start in range(0, len(texts), QUERIES):
             asked = [self._axes.shorten(vectors[text]) for text in texts[start : start + QUERIES]]
             # All heads, also those not among the wanted: to copy these out for every relation
@@ -275,8 +275,8 @@ class BundledStore:
                 exact = (self._rows[picked] * query).sum(axis=1, dtype=np.float64)
                 exact *= -self._axes.scale
                 best = sorted(zip(exact.tolist(), picked.tolist(), strict=True))
-                found.append([(number, -value) for value, number in best[:count]])
-        return found
+                nearest.append([(number, -value) for value, number in best[:count]])
+        return nearest
 
     def _heads_with(self, relation: str) -> NDArray[np.int64]:
         """Return the numbers of the heads that have a tail under a relation, in order."""
@@ -291,7 +291,7 @@ class BundledStore:
 
     def _tails(self, head: int, relation: str) -> list[Triple]:
         number = self._known_relation(relation)
-        found = self._connection.execute(
+        rows = self._connection.execute(
             "SELECT heads.text, tails.text, source FROM triples"
             " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
             " WHERE head = ? AND relation = ? ORDER BY tail",
@@ -299,7 +299,7 @@ class BundledStore:
         )
         return [
             Triple(text, relation, tail, source=self._sources[source])
-            for text, tail, source in found
+            for text, tail, source in rows
         ]
 
     def _head(self, number: int) -> str:

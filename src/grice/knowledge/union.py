@@ -46,16 +46,18 @@ class KnowledgeUnion:
 
 
 def _in_turn(lists: Sequence[list[KnownTail]], k: int) -> list[KnownTail]:
-    found: dict[str, KnownTail] = {}
+    distinct: dict[str, KnownTail] = {}
     for row in zip_longest(*lists):
         for tail in row:
             if tail is not None:
-                found.setdefault(" ".join(tail.tail.lower().split()), tail)
-    return list(found.values())[:k]
+                distinct.setdefault(" ".join(tail.tail.lower().split()), tail)
+    return list(distinct.values())[:k]
 
 
 @model_kind("knowledge-union", answers="knowledge", protocol=KnowledgeBase, settings=NoSettings)
 def knowledge_union(bundle: Bundle, _: NoSettings, opener: Opener) -> KnowledgeUnion:
     """Open all parts."""
     parts = dependencies_of(bundle.card)
-    return KnowledgeUnion([opener.part(bundle, one, KnowledgeBase, "knowledge") for one in parts])
+    return KnowledgeUnion(
+        [opener.part(bundle, reference, KnowledgeBase, "knowledge") for reference in parts]
+    )

@@ -6,6 +6,7 @@ They are metrics like any other, so that every table can hold them as rows.
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -32,18 +33,23 @@ __all__ = [
 ]
 
 SOURCE = "A trivial baseline."
+baseline = partial(metric, source=SOURCE, neutral=0.0)
+cosine_baseline = partial(
+    baseline,
+    models={"encoder": "bundle:encoder"},
+    protocols={"encoder": Encoder},
+    low=-1.0,
+)
 USERS = frozenset({"human", "user"})
 SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 
 
-@metric(
+@baseline(
     "log_length",
     version="2",
     summary="How long is the reply? (a trivial baseline)",
     judges="response",
-    source=SOURCE,
     high=math.inf,
-    neutral=0.0,
     example=Example(["How was it?", "It was fine."], low=1.09, high=1.10),
 )
 def log_length(responses: Sequence[Response]) -> list[Judgement]:
@@ -52,16 +58,11 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
     return [Judgement(math.log(max(1, n)), evidence=(FeatureEvidence("words", n),)) for n in counts]
 
 
-@metric(
+@cosine_baseline(
     "cosine_last_turn",
     version="2",
     summary="How alike are the reply and the turn before it? (a trivial baseline)",
     judges="response",
-    models={"encoder": "bundle:encoder"},
-    protocols={"encoder": Encoder},
-    source=SOURCE,
-    low=-1.0,
-    neutral=0.0,
     example=Example(["Do you like tea?", "I like green tea."], low=0.5, high=0.9),
 )
 def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list[Judgement]:
@@ -78,14 +79,12 @@ def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list
     ]
 
 
-@metric(
+@baseline(
     "turn_count",
     version="1",
     summary="How many turns has the conversation? (a trivial baseline)",
     judges="conversation",
-    source=SOURCE,
     high=math.inf,
-    neutral=0.0,
     example=Example(["Hi.", "Hello.", "Bye."], low=3.0, high=3.0),
 )
 def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
@@ -93,13 +92,11 @@ def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
     return [Judgement(float(len(conversation.turns))) for conversation in conversations]
 
 
-@metric(
+@baseline(
     "overlap_last_turn",
     version="2",
     summary="How many words of the reply stand in the turn before it? (a trivial baseline)",
     judges="response",
-    source=SOURCE,
-    neutral=0.0,
     example=Example(["Do you like tea?", "I like tea."], low=0.66, high=0.67),
 )
 def overlap_last_turn(responses: Sequence[Response]) -> list[Judgement]:
@@ -120,16 +117,11 @@ def _words(text: str) -> list[str]:
     return WORDS.findall(text.lower())
 
 
-@metric(
+@cosine_baseline(
     "mean_adjacent_cosine",
     version="2",
     summary="How alike are neighbouring turns? (a trivial baseline)",
     judges="conversation",
-    models={"encoder": "bundle:encoder"},
-    protocols={"encoder": Encoder},
-    source=SOURCE,
-    low=-1.0,
-    neutral=0.0,
     example=Example(["Do you like tea?", "I like green tea.", "Green tea is good."], 0.5, 0.9),
 )
 def mean_adjacent_cosine(
@@ -140,16 +132,11 @@ def mean_adjacent_cosine(
     return _mean_cosines(pairs, encoder, "no turn has one before it")
 
 
-@metric(
+@cosine_baseline(
     "mean_cosine_to_user",
     version="2",
     summary="How alike are system turns and the user turn before them? (a trivial baseline)",
     judges="conversation",
-    models={"encoder": "bundle:encoder"},
-    protocols={"encoder": Encoder},
-    source=SOURCE,
-    low=-1.0,
-    neutral=0.0,
     example=Example(["Do you like tea?", "I like green tea."], low=0.5, high=0.9),
 )
 def mean_cosine_to_user(
@@ -175,24 +162,22 @@ def _mean_cosines(
 
     texts = [turn.text for group in pairs for pair in group for turn in pair]
     vectors = iter(encoder.encode(texts))
-    found = []
+    judgements = []
     for group in pairs:
         cosines = [dot_cosine(next(vectors), next(vectors)) for _ in group]
         if cosines:
-            found.append(Judgement(math.fsum(cosines) / len(cosines)))
+            judgements.append(Judgement(math.fsum(cosines) / len(cosines)))
         else:
-            found.append(Judgement(0.0, "abstained", nothing))
-    return found
+            judgements.append(Judgement(0.0, "abstained", nothing))
+    return judgements
 
 
-@metric(
+@baseline(
     "mean_user_words",
     version="2",
     summary="How long are the user's turns? (a trivial baseline)",
     judges="conversation",
-    source=SOURCE,
     high=math.inf,
-    neutral=0.0,
     example=Example(["How was your day?", "Fine.", "Good to hear."], low=3.5, high=3.5),
 )
 def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
@@ -200,43 +185,39 @@ def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
 
     The user is a speaker of that name or role, otherwise whoever opens the conversation.
     """
-    return [_mean_words(_said(conversation, user=True)) for conversation in conversations]
+    return [_mean_words(_texts(conversation, user=True)) for conversation in conversations]
 
 
-@metric(
+@baseline(
     "mean_system_words",
     version="2",
     summary="How long are the system's turns? (a trivial baseline)",
     judges="conversation",
-    source=SOURCE,
     high=math.inf,
-    neutral=0.0,
     example=Example(["How was your day?", "Fine."], low=1.0, high=1.0),
 )
 def mean_system_words(conversations: Sequence[Conversation]) -> list[Judgement]:
     """Return the mean number of words of the system's turns, which are all but the user's."""
-    return [_mean_words(_said(conversation, user=False)) for conversation in conversations]
+    return [_mean_words(_texts(conversation, user=False)) for conversation in conversations]
 
 
-@metric(
+@baseline(
     "distinct_words",
     version="2",
     summary="How many of the system's words are new ones? (a trivial baseline)",
     judges="conversation",
-    source=SOURCE,
-    neutral=0.0,
     example=Example(["Are you there?", "Yes, yes, yes, I am."], low=0.6, high=0.6),
 )
 def distinct_words(conversations: Sequence[Conversation]) -> list[Judgement]:
     """Return the share of different words among all words of the system's turns."""
-    found = []
+    judgements = []
     for conversation in conversations:
-        words = [word for text in _said(conversation, user=False) for word in _words(text)]
+        words = [word for text in _texts(conversation, user=False) for word in _words(text)]
         if words:
-            found.append(Judgement(len(set(words)) / len(words)))
+            judgements.append(Judgement(len(set(words)) / len(words)))
         else:
-            found.append(Judgement(0.0, "abstained", "the system says no word"))
-    return found
+            judgements.append(Judgement(0.0, "abstained", "the system says no word"))
+    return judgements
 
 
 def _mean_words(texts: Sequence[str]) -> Judgement:
@@ -245,7 +226,7 @@ def _mean_words(texts: Sequence[str]) -> Judgement:
     return Judgement(sum(len(text.split()) for text in texts) / len(texts))
 
 
-def _said(conversation: Conversation, *, user: bool) -> list[str]:
+def _texts(conversation: Conversation, *, user: bool) -> list[str]:
     by_user = _by_user(conversation)
     return [
         turn.text

@@ -28,8 +28,8 @@ def _with_extractor(name: str, reference: str, summary: str, source: str) -> Met
         example=EXAMPLE,
         models=whole.MODELS | {"extractor": reference},
         options=tuple(
-            msgspec.structs.replace(one, default=SETTINGS.get(one.name, one.default))
-            for one in whole.commonsense.options
+            msgspec.structs.replace(option, default=SETTINGS.get(option.name, option.default))
+            for option in whole.commonsense.options
         ),
     )
 

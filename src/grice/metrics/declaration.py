@@ -103,13 +103,13 @@ class Option(msgspec.Struct, frozen=True):
         if self.choices and converted not in self.choices:
             known = ", ".join(self.choices)
             raise MetricError(f"{metric}: option {self.name!r} is one of {known}, not {value!r}")
-        found = typing.cast("OptionValue", converted)
+        option = typing.cast("OptionValue", converted)
         if self.low is not None:
             high = math.inf if self.high is None else self.high
             # Asked in this way, what is not a number (NaN) is refused too.
-            if not self.low <= float(found) <= high:
+            if not self.low <= float(option) <= high:
                 raise MetricError(f"{metric}: option {self.name!r} is {self.range}, not {value!r}")
-        return found
+        return option
 
 
 _RANGES: dict[str, tuple[str, float, float | None]] = {

@@ -85,10 +85,10 @@ def _judged(
     follow_ups = (*SAYS_SENSE, *negative)
     asked = [(_turns(response, history), text) for response in spoken for text in follow_ups]
     values = iter(_log_probabilities(model, asked))
-    found = []
+    judgements = []
     for response in responses:
         if not response.text.strip():
-            found.append(Judgement(0.0, "abstained", "the reply is empty"))
+            judgements.append(Judgement(0.0, "abstained", "the reply is empty"))
             continue
         given = [next(values) for _ in follow_ups]
         sense = sum(given[: len(SAYS_SENSE)]) / len(SAYS_SENSE)
@@ -97,8 +97,8 @@ def _judged(
             FeatureEvidence(f"log probability of {text!r}", value)
             for text, value in zip(follow_ups, given, strict=True)
         ]
-        found.append(Judgement(sense - none, evidence=tuple(evidence)))
-    return found
+        judgements.append(Judgement(sense - none, evidence=tuple(evidence)))
+    return judgements
 
 
 def _turns(response: Response, history: int) -> tuple[str, ...]:

@@ -95,23 +95,23 @@ class Limits(msgspec.Struct, frozen=True):
 
     def marked(self) -> list[Comparison]:
         """Return for each thing people marked the comparison with the best trivial baseline."""
-        return _best(one for one in self.comparisons if one.measure == AREA)
+        return _best(comparison for comparison in self.comparisons if comparison.measure == AREA)
 
     def rated(self) -> dict[str, list[Comparison]]:
         """Return the comparisons on rated sets by baseline."""
-        found: dict[str, list[Comparison]] = {}
-        for one in self.comparisons:
-            if one.measure != AREA:
-                found.setdefault(one.baseline, []).append(one)
-        return found
+        by_baseline: dict[str, list[Comparison]] = {}
+        for comparison in self.comparisons:
+            if comparison.measure != AREA:
+                by_baseline.setdefault(comparison.baseline, []).append(comparison)
+        return by_baseline
 
 
 def _best(comparisons: Iterable[Comparison]) -> list[Comparison]:
-    found: dict[str, Comparison] = {}
-    for one in comparisons:
-        if one.on not in found or one.of_baseline > found[one.on].of_baseline:
-            found[one.on] = one
-    return list(found.values())
+    best: dict[str, Comparison] = {}
+    for comparison in comparisons:
+        if comparison.on not in best or comparison.of_baseline > best[comparison.on].of_baseline:
+            best[comparison.on] = comparison
+    return list(best.values())
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -140,14 +140,14 @@ def summed_up(metric: str, known: Recorded | None = None) -> str:
     if limits is None:
         return TRIVIAL if metric in known.baselines else NOT_MEASURED
     parts = []
-    blind = [one.on for one in limits.marked() if one.low <= CHANCE]
+    blind = [comparison.on for comparison in limits.marked() if comparison.low <= CHANCE]
     if blind:
         parts.append(f"near or below chance for {', '.join(blind)}")
     for baseline, each in limits.rated().items():
         if _ranks_alike(each):
             parts.append(f"ranks as {baseline} does")
             continue
-        behind = sum(not one.is_above for one in each)
+        behind = sum(not comparison.is_above for comparison in each)
         if behind:
             parts.append(f"not above {baseline} on {behind} of {len(each)} rated sets")
     return "; ".join(parts) or "no limit found by what was measured"
@@ -168,59 +168,74 @@ def explained(metric: str, known: Recorded | None = None, *, signature: str = ""
         if metric in known.baselines:
             return ["A trivial baseline itself: other metrics are held against it."]
         return ["Not measured: no recorded bench has held it against trivial baselines."]
-    said = [*_of_marked(limits.marked())]
+    sentences = [*_of_marked(limits.marked())]
     for baseline, each in limits.rated().items():
-        said += _of_rated(baseline, each)
-    if not said:
-        said.append("No limit found by what was measured.")
+        sentences += _of_rated(baseline, each)
+    if not sentences:
+        sentences.append("No limit found by what was measured.")
     for note in dict.fromkeys(one.note for one in limits.marked() if one.note):
-        said.append(f"What people marked is compared by {note}.")
+        sentences.append(f"What people marked is compared by {note}.")
     if signature and not limits.signature.startswith(signature):
-        said.append(f"Measured with other settings or another version: {limits.signature}.")
+        sentences.append(f"Measured with other settings or another version: {limits.signature}.")
     commands = dict.fromkeys(one.command for one in limits.comparisons if one.command)
     if commands:
-        said.append(f"Measured by {' and '.join(f'`{one}`' for one in commands)}.")
-    return said
+        sentences.append(f"Measured by {' and '.join(f'`{command}`' for command in commands)}.")
+    return sentences
 
 
 def _of_marked(marked: Sequence[Comparison]) -> list[str]:
     kinds: tuple[tuple[str, Callable[[Comparison], bool]], ...] = (
-        ("Below chance, so that turns with it score higher, for", lambda one: one.high < CHANCE),
-        ("Near chance for", lambda one: one.low <= CHANCE <= one.high),
+        (
+            "Below chance, so that turns with it score higher, for",
+            lambda comparison: comparison.high < CHANCE,
+        ),
+        ("Near chance for", lambda comparison: comparison.low <= CHANCE <= comparison.high),
     )
-    said = []
+    sentences = []
     for words, is_so in kinds:
-        found = [f"{one.on} (AUC {_bounded(one)})" for one in marked if is_so(one)]
-        if found:
-            said.append(f"{words} {', '.join(found)}.")
-    seen = [one for one in marked if one.low > CHANCE and not one.is_above]
+        listed = [
+            f"{comparison.on} (AUC {_bounded(comparison)})"
+            for comparison in marked
+            if is_so(comparison)
+        ]
+        if listed:
+            sentences.append(f"{words} {', '.join(listed)}.")
+    seen = [
+        comparison for comparison in marked if comparison.low > CHANCE and not comparison.is_above
+    ]
     if seen:
-        found = [f"{one.on} ({_against(one)})" for one in seen]
-        said.append(f"Above chance, but not above a trivial baseline, for {', '.join(found)}.")
-    return said
+        listed = [f"{comparison.on} ({_against(comparison)})" for comparison in seen]
+        sentences.append(
+            f"Above chance, but not above a trivial baseline, for {', '.join(listed)}."
+        )
+    return sentences
 
 
 def _of_rated(baseline: str, each: Sequence[Comparison]) -> list[str]:
-    said = []
+    sentences = []
     if _ranks_alike(each):
-        known = [one.alike for one in each if one.alike is not None]
-        said.append(
+        known = [comparison.alike for comparison in each if comparison.alike is not None]
+        sentences.append(
             f"Ranks as the trivial baseline {baseline} does: Spearman between the two "
             f"{min(known):.2f} to {max(known):.2f} on {_sets(len(known))}."
         )
-    below = [f"{one.on} ({_against(one)})" for one in each if one.is_below]
-    level = [one.on for one in each if not one.is_below and not one.is_above]
-    for words, found in (("Below", below), ("Level with", level)):
-        if found:
-            said.append(
-                f"{words} the trivial baseline {baseline} on {len(found)} of {_sets(len(each))}: "
-                f"{', '.join(found)}."
+    below = [
+        f"{comparison.on} ({_against(comparison)})" for comparison in each if comparison.is_below
+    ]
+    level = [
+        comparison.on for comparison in each if not comparison.is_below and not comparison.is_above
+    ]
+    for words, listed in (("Below", below), ("Level with", level)):
+        if listed:
+            sentences.append(
+                f"{words} the trivial baseline {baseline} on {len(listed)} of {_sets(len(each))}: "
+                f"{', '.join(listed)}."
             )
-    return said
+    return sentences
 
 
 def _ranks_alike(each: Sequence[Comparison]) -> bool:
-    known = [one.alike for one in each if one.alike is not None]
+    known = [comparison.alike for comparison in each if comparison.alike is not None]
     return bool(known) and median(known) >= ALIKE
 
 
@@ -228,14 +243,14 @@ def _sets(count: int) -> str:
     return f"{count} rated set{'s' * (count != 1)}"
 
 
-def _against(one: Comparison) -> str:
-    name = AREA if one.measure == AREA else one.measure.capitalize()
-    gap, low, high = one.gap
+def _against(comparison: Comparison) -> str:
+    name = AREA if comparison.measure == AREA else comparison.measure.capitalize()
+    gap, low, high = comparison.gap
     return (
-        f"{name} {one.value:.2f} against {one.of_baseline:.2f} of {one.baseline}, difference "
-        f"{gap:.2f} [{low:.2f}, {high:.2f}]"
+        f"{name} {comparison.value:.2f} against {comparison.of_baseline:.2f} of "
+        f"{comparison.baseline}, difference {gap:.2f} [{low:.2f}, {high:.2f}]"
     )
 
 
-def _bounded(one: Comparison) -> str:
-    return f"{one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
+def _bounded(comparison: Comparison) -> str:
+    return f"{comparison.value:.2f} [{comparison.low:.2f}, {comparison.high:.2f}]"

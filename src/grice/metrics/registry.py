@@ -73,8 +73,8 @@ def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
     return registry._replace(problems=tuple(problems))
 
 
-def _add(registry: Registry, found: object, origin: str, problems: list[str]) -> None:
-    for metric in _metrics_in(found):
+def _add(registry: Registry, exported: object, origin: str, problems: list[str]) -> None:
+    for metric in _metrics_in(exported):
         if metric.name in registry.metrics:
             problems.append(
                 f"metric {metric.name!r} of {origin} is left out: "
@@ -85,11 +85,11 @@ def _add(registry: Registry, found: object, origin: str, problems: list[str]) ->
             registry.origins[metric.name] = origin
 
 
-def _metrics_in(found: object) -> Iterator[Metric]:
-    if isinstance(found, Metric):
-        yield found
+def _metrics_in(exported: object) -> Iterator[Metric]:
+    if isinstance(exported, Metric):
+        yield exported
     else:
-        for value in vars(found).values():
+        for value in vars(exported).values():
             if isinstance(value, Metric):
                 yield value
 

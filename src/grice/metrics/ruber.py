@@ -127,7 +127,7 @@ def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     from grice.numeric import cosine
 
     judged = [response for response in responses if not _nothing_to_judge(response)]
-    texts = [text for one in judged for text in (one.text, *one.references)]
+    texts = [text for response in judged for text in (response.text, *response.references)]
     vectors = iter(encoder.encode(texts))
     for response in responses:
         if reason := _nothing_to_judge(response):

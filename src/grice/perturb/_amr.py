@@ -27,6 +27,7 @@ __all__ = [
     "read_graph",
     "read_graphs",
     "renamed",
+    "replace_concept",
     "written",
 ]
 
@@ -108,6 +109,12 @@ def written(node: Node) -> str:
 def concept(node: Node) -> str:
     """Return the concept of a node."""
     return next((str(target) for role, target in node[1] if role == "/"), "")
+
+
+def replace_concept(node: Node, new: str) -> None:
+    """Put another concept in the place of a node's own."""
+    place = next(i for i, branch in enumerate(node[1]) if branch[0] == "/")
+    node[1][place] = ("/", new)
 
 
 def is_a_word(node: Node) -> bool:

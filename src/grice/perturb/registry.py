@@ -36,7 +36,7 @@ def find_perturbations() -> dict[str, Perturbation]:
 
 @cache  # looking through all installed packages takes longer than breaking a conversation
 def _all() -> dict[str, Perturbation]:
-    perturbations = {built_in.name: built_in for built_in in _built_in()}
+    perturbations = {built_in.name: built_in for built_in in sorted(_built_in())}
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         try:
             loaded = entry.load()
@@ -52,7 +52,9 @@ def _built_in() -> Iterator[Perturbation]:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not module.name.startswith("_") and module.name not in _MACHINERY:
             declared = importlib.import_module(f"{__package__}.{module.name}")
-            yield from (one for one in vars(declared).values() if isinstance(one, Perturbation))
+            yield from (
+                value for value in vars(declared).values() if isinstance(value, Perturbation)
+            )
 
 
 def find_perturbation(name: str) -> Perturbation:

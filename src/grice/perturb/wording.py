@@ -210,9 +210,9 @@ def agreeing(other: str, context: Sequence[Word], i: int) -> str:
     text = other
     if word.kind != "name":
         lead = (
-            one.lower
-            for one in reversed(context[:i])
-            if one.lower not in ADVERBS and not one.lower.endswith("ly")
+            word.lower
+            for word in reversed(context[:i])
+            if word.lower not in ADVERBS and not word.lower.endswith("ly")
         )
         forms = _inflected(other, _tag(word.lower, word.kind, next(lead, "")))
         text = forms[0] if forms else other

@@ -20,7 +20,6 @@ class Bar(NamedTuple):
 
     Attributes:
         name: What it is of.
-        y: Its line.
         at: Place of the share.
         low: Left end of its interval; the share where it has none.
         high: Right end.

@@ -91,14 +91,7 @@ class Drawing(NamedTuple):
 def draw(
     histogram: Histogram, mean: float | None, interval: tuple[float, float] | None, noun: str
 ) -> Drawing:
-    """Return the shapes of a histogram.
-
-    Args:
-        histogram: What to draw.
-        mean: Where to mark the mean.
-        interval: Its interval.
-        noun: What is counted, in the plural.
-    """
+    """Return the shapes of a histogram."""
     edges = histogram.edges
     total = sum(histogram.counts)
     highest = max(histogram.counts) or 1

@@ -34,9 +34,6 @@ class Row(NamedTuple):
     """What the index needs of one conversation.
 
     Attributes:
-        id: Id of the conversation.
-        turns: Number of its turns.
-        speakers: Its speakers, each once.
         cells: Of each score: number of the metric, place of the speaker in ``speakers`` or -1,
             status, value if it is ``ok``.
     """

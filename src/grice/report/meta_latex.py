@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.evaluation.trained import worst_mark
+from grice.tables import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,9 +58,9 @@ def _line(row: Row) -> str:
     if row.spearman is None or row.pearson is None:
         why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
         return f"{_tex(row.metric)}{_mark(row)} & {why} & {row.n}"
-    versus = "" if row.versus is None else f"{row.versus.value:+.3f} {_interval(row.versus)}"
+    versus = "" if row.versus is None else f"{row.versus.value:+.3f} {bracketed(row.versus)}"
     return (
-        f"{_named(row)} & {row.spearman.value:.3f} & {_interval(row.spearman)} & "
+        f"{_named(row)} & {row.spearman.value:.3f} & {bracketed(row.spearman)} & "
         f"{row.pearson.value:.3f} & {versus} & {row.n}"
     )
 
@@ -86,7 +87,7 @@ def _stacked(row: DamagedRow) -> str:
 
 
 def _share(accuracy: Estimate) -> str:
-    return f"\\shortstack{{{accuracy.value:.3f}\\\\{{\\scriptsize {_interval(accuracy)}}}}}"
+    return f"\\shortstack{{{accuracy.value:.3f}\\\\{{\\scriptsize {bracketed(accuracy)}}}}}"
 
 
 def _caption_pairs(block: DamagedBlock) -> str:
@@ -129,14 +130,8 @@ def _caption(block: Block) -> str:
     parts.append(f"Emphasised: trivial baselines; the one compared with is {baseline}")
     parts += _legend(block.rows)
     if block.ceiling:
-        parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {_interval(block.ceiling)}")
+        parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {bracketed(block.ceiling)}")
     return ". ".join(parts) + "."
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"[{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def _tex(text: str) -> str:

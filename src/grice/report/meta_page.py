@@ -73,11 +73,6 @@ def as_html(
     """Return the page.
 
     Args:
-        blocks: Tables of all sets.
-        damaged: Those of damaged texts beside their originals.
-        title: Title of the page.
-        command: The command that makes it again.
-        made: Date and version.
         shared: What to keep in mind about sets that overlap.
     """
     style = asset("meta.css")

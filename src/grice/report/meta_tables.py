@@ -80,13 +80,6 @@ def write_results(
 ) -> None:
     """Write a meta-evaluation to files.
 
-    Args:
-        results: The tables.
-        csv: File for one line per metric and set.
-        latex: File for a LaTeX table per set.
-        html: File for a page with plots.
-        command: The command that makes the page again.
-
     Raises:
         OutputError: If a file cannot be written.
     """

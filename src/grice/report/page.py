@@ -11,10 +11,11 @@ from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from grice.records import Json
-    from grice.report.panels import MetricPanel, MetricTotals, Summary
+    from grice.report.panels import MetricPanel
+    from grice.scoring.summary import MetricSummary, Summary
 
 __all__ = ["Panel", "settings", "write_page"]
 
@@ -33,7 +34,7 @@ class Panel(NamedTuple):
     """One metric as the template shows it."""
 
     metric: MetricPanel
-    totals: MetricTotals
+    totals: MetricSummary
     histogram: Histogram
     drawing: Drawing
 
@@ -68,8 +69,6 @@ def settings(
     """Return what the script must know beside the index.
 
     Args:
-        panels: The metrics.
-        total: Conversations that were scored.
         starts: Number of the first conversation of each chunk.
         places: Place in the input of each conversation of the page; None if all are there.
     """
@@ -97,23 +96,13 @@ def write_page(
     title: str,
     panels: list[Panel],
     summary: Summary,
+    origin: Mapping[str, str],
     shown: int,
     settings: Json,
     index: bytes,
     chunks: Iterable[bytes],
 ) -> None:
-    """Write the page, chunk by chunk.
-
-    Args:
-        file: Where to.
-        title: Title of the page.
-        panels: The metrics in order.
-        summary: The run.
-        shown: Conversations that the page holds.
-        settings: See :func:`settings`.
-        index: The compressed index.
-        chunks: The compressed conversations.
-    """
+    """Write the page, chunk by chunk."""
     templates = environment()
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
@@ -124,6 +113,7 @@ def write_page(
         title=title,
         panels=panels,
         summary=summary,
+        **origin,
         shown=shown,
         evidence_limit=EVIDENCE_LIMIT,
         head=head(title, style=style, script=script),

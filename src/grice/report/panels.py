@@ -1,14 +1,17 @@
-"""What the report says about a metric and about a whole run."""
+"""What the report says about a metric."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from grice.records import Status
+from grice.metrics.limits import explained, summed_up
 
-__all__ = ["MetricPanel", "MetricTotals", "Summary"]
+if TYPE_CHECKING:
+    from grice.scoring.loaded import LoadedMetric
+
+__all__ = ["MetricPanel", "panel_of"]
 
 
 class MetricPanel(msgspec.Struct, frozen=True):
@@ -16,11 +19,9 @@ class MetricPanel(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Name of the metric, as its scores carry it.
-        summary: What it measures, one sentence.
         range: Smallest and largest value it can give; infinite where it has no bound.
         neutral: Value that an abstained score carries.
         judges: Whether it scores single replies or whole conversations.
-        source: Where the method was published.
         signature: What exactly was computed; a score with another signature shows its own.
         does_not_see: What was measured of its limits, in one line.
         limits: The same in sentences with figures.
@@ -37,43 +38,17 @@ class MetricPanel(msgspec.Struct, frozen=True):
     limits: tuple[str, ...] = ()
 
 
-class MetricTotals(msgspec.Struct, frozen=True):
-    """One metric over a run.
-
-    Attributes:
-        metric: Name of the metric.
-        mean: Mean over the scores of status ``ok``; None if there are none.
-        low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
-        high: Upper bound.
-        counts: Number of scores by status; a status that is missing counts 0.
-    """
-
-    metric: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    counts: dict[Status, int]
-
-
-class Summary(msgspec.Struct, frozen=True):
-    """A whole run, as the head of the report states it.
-
-    Attributes:
-        metrics: One entry per metric, in any order.
-        conversations: Conversations that were scored.
-        turns: Their turns.
-        skipped: Records of the input that could not be used.
-        problems: Why, one line each; may be fewer than ``skipped``.
-        command: The command line that made the report.
-        version: Version of grice.
-        date: When it was made; None keeps two runs of one command equal byte by byte.
-    """
-
-    metrics: tuple[MetricTotals, ...]
-    conversations: int
-    turns: int
-    skipped: int = 0
-    problems: tuple[str, ...] = ()
-    command: str = ""
-    version: str = ""
-    date: str | None = None
+def panel_of(loaded: LoadedMetric) -> MetricPanel:
+    """Return the panel of a metric of a run."""
+    metric = loaded.metric
+    return MetricPanel(
+        metric.name,
+        metric.summary,
+        (metric.low, metric.high),
+        metric.neutral,
+        metric.judges,
+        metric.source,
+        loaded.signature,
+        summed_up(metric.name),
+        tuple(explained(metric.name, signature=loaded.signature)),
+    )

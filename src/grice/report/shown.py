@@ -65,7 +65,6 @@ def shown_line(
     """Return the line of one conversation, without line break.
 
     Args:
-        conversation: The conversation.
         scores: Its scores, in any order.
         signatures: Signature of each metric's panel.
     """

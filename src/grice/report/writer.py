@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import grice
 from grice.errors import MetricError, did_you_mean
 from grice.files import cannot_write, destination, writing
 from grice.report.histogram import Histogram, bin_edges, draw
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.records import Conversation, Score
-    from grice.report.panels import MetricPanel, MetricTotals, Summary
+    from grice.report.panels import MetricPanel
+    from grice.scoring.summary import MetricSummary, Summary
 
 __all__ = ["ReportWriter"]
 
@@ -41,10 +43,11 @@ class ReportWriter:
 
     Args:
         path: The file to write; it appears when :meth:`close` has finished, complete.
-        title: Title of the page.
         metrics: The metrics in the order the page shows them; the first one orders the page.
         keep: Conversations that the page holds at most. Of a longer run it holds those with the
             lowest scores of each metric; figures and histograms are of the whole run.
+        command: What made the run, shown for whoever wants to repeat it.
+        version: Version of grice.
 
     Raises:
         MetricError: If there is no metric, or two have one name.
@@ -52,12 +55,20 @@ class ReportWriter:
     """
 
     def __init__(
-        self, path: Path, *, title: str, metrics: Sequence[MetricPanel], keep: int = KEEP
+        self,
+        path: Path,
+        *,
+        title: str,
+        metrics: Sequence[MetricPanel],
+        keep: int = KEEP,
+        command: str = "",
+        version: str = grice.__version__,
     ) -> None:
         self._path = path
         self._title = title
         self._metrics = tuple(metrics)
         self._keep = keep
+        self._origin = {"command": command, "version": version}
         self._numbers = {metric.name: i for i, metric in enumerate(self._metrics)}
         if not self._metrics:
             raise MetricError("a report needs at least one metric")
@@ -76,6 +87,12 @@ class ReportWriter:
             self._rows = ChunkSpool(self._folder)
         except OSError as error:
             raise cannot_write(self._path, error) from error
+
+    def __enter__(self) -> ReportWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.abort()
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores; the page keeps the order of the calls.
@@ -143,7 +160,7 @@ class ReportWriter:
         self._conversations.close()
         self._rows.close()
 
-    def _write(self, totals: dict[str, MetricTotals], summary: Summary) -> None:
+    def _write(self, totals: dict[str, MetricSummary], summary: Summary) -> None:
         kept = self._kept()
         histograms = [
             Histogram(bin_edges(metric.range, *extent))
@@ -164,6 +181,7 @@ class ReportWriter:
                 title=self._title,
                 panels=panels,
                 summary=summary,
+                origin=self._origin,
                 shown=len(index.columns["ids"]),
                 settings=settings(
                     panels,
@@ -199,7 +217,7 @@ class ReportWriter:
         return sorted(name for name, _ in ranked[:SPEAKERS])
 
 
-def _panel(metric: MetricPanel, totals: MetricTotals, histogram: Histogram) -> Panel:
+def _panel(metric: MetricPanel, totals: MetricSummary, histogram: Histogram) -> Panel:
     interval = None if totals.low is None or totals.high is None else (totals.low, totals.high)
     noun = "replies" if metric.judges == "response" else "conversations"
     return Panel(metric, totals, histogram, draw(histogram, totals.mean, interval, noun))

@@ -230,15 +230,15 @@ def _check_file(folder: Path, name: str, expected: str, bundle: str) -> None:
     if path.exists() and not path.is_file():
         raise BundleError(f"bundle {bundle!r}: {path} is no regular file; {advice}")
     try:
-        found = file_sha256(path)
+        digest = file_sha256(path)
     except FileNotFoundError:
         raise BundleError(f"bundle {bundle!r}: {path} is missing; {advice}") from None
     except OSError as error:
         raise BundleError(f"bundle {bundle!r}: {path} cannot be read: {error.strerror}") from None
-    if found != expected:
+    if digest != expected:
         raise BundleError(
             f"bundle {bundle!r}: {path} is not the file its card describes "
-            f"(sha256 {found[:12]}…, the card says {expected[:12]}…); {advice}"
+            f"(sha256 {digest[:12]}…, the card says {expected[:12]}…); {advice}"
         )
     if not _is_what_its_name_says(path):
         raise BundleError(f"bundle {bundle!r}: {path} is no whole {path.suffix} file; {advice}")

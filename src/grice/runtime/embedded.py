@@ -1,8 +1,8 @@
 """The shipped engine: CTranslate2 on int8 files, without torch.
 
 Two modes. ``fast`` computes in int8: sums of integers are exact in any order, and the weights are
-such that they saturate on no processor (recipe ``saturation``). What is left in floating point
-reads one token, or the tokens of one text, in arrays of a fixed width. ``exact`` computes in
+such that they saturate on no processor (``conversion/saturation.py``). What is left in floating
+point reads one token, or the tokens of one text, in arrays of a fixed width. ``exact`` computes in
 float32, one text at a time, since there the bits of a row depend on the rows beside it. So in both
 the bits of a text's answer are the same in every batch.
 
@@ -12,22 +12,27 @@ batch holds only texts of one such width.
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 import ctranslate2
 import numpy as np
-from tokenizers import Tokenizer
 
 from grice.errors import InputError
+from grice.runtime.batching import (
+    MAX_BATCH_TOKENS,
+    WIDTH,
+    batches_by_width,
+    groups,
+    padded,
+    run_batches,
+)
 from grice.runtime.memo import MemoEncoder
 from grice.runtime.protocols import Encoder, Generated, TextScorer
 from grice.runtime.registry import NoSettings, Settings, model_kind, read_settings
+from grice.runtime.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,15 +54,8 @@ __all__ = [
 Mode: TypeAlias = Literal["exact", "fast"]
 Answer = TypeVar("Answer")
 
-WIDTH = 4
-"""Texts are padded to multiples of so many tokens. The engine computes padding in attention only;
-4 takes 0.95 of the time of 8."""
-TOKENS = 512
-"""Most tokens in one batch, with padding: more leave the processor's cache and run slower."""
 BEAMS = 64
 """Most texts that a generator continues at once."""
-CHARACTERS = 16
-"""Characters read per allowed token; the rest of a longer text is not even tokenised."""
 
 
 class Hidden(NamedTuple):
@@ -104,11 +102,11 @@ class EmbeddedEncoder:
         engine = f"ct2-{ctranslate2.__version__}/width-{WIDTH}"
         self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/{engine}"
         settings = read_settings(bundle, EncoderSettings)
-        self._tokenizer = _tokenizer(bundle)
+        self._tokenizer = open_tokenizer(bundle)
         self._max_tokens = settings.max_tokens
         self.dimensions = settings.dimensions
         self._threads = threads
-        self._most_tokens = TOKENS if mode == "fast" else 1
+        self._max_batch_tokens = MAX_BATCH_TOKENS if mode == "fast" else 1
         self._engine = ctranslate2.Encoder(
             str(bundle.folder),
             device="cpu",
@@ -160,26 +158,24 @@ class EmbeddedEncoder:
             for i, states in zip(batch, self._states(rows), strict=True):
                 answers[i] = use(states, tokens[i][1])
 
-        _each(compute, _plan([len(ids) for ids, _ in tokens], self._most_tokens), self._threads)
+        lengths = [len(ids) for ids, _ in tokens]
+        run_batches(compute, batches_by_width(lengths, self._max_batch_tokens), self._threads)
         return [nothing() if answer is None else answer for answer in answers]
 
     def _states(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Return the states of the tokens of each row; the rows are of one width when padded."""
         lengths = np.array([len(row) for row in rows], np.int32)
-        ids = np.zeros((len(rows), _width(len(rows[0]))), np.int32)
+        ids = np.zeros((len(rows), padded(len(rows[0]))), np.int32)
         ids[np.arange(ids.shape[1]) < lengths[:, None]] = np.concatenate(rows)
-        given = (ctranslate2.StorageView.from_array(one) for one in (ids, lengths))
+        given = (ctranslate2.StorageView.from_array(array) for array in (ids, lengths))
         states = np.asarray(self._engine.forward_batch(*given).last_hidden_state)
-        return [one[:length] for one, length in zip(states, lengths, strict=True)]
+        return [state[:length] for state, length in zip(states, lengths, strict=True)]
 
     def _tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
         room = self._max_tokens - 2
         skipped = [max(0, len(text) - room * CHARACTERS) for text in texts]
         encodings = self._tokenizer.encode_batch(
-            [
-                _SURROGATE.sub("\ufffd", text[skip:])
-                for text, skip in zip(texts, skipped, strict=True)
-            ]
+            [tokenizable(text[skip:]) for text, skip in zip(texts, skipped, strict=True)]
         )
         tokens: list[tuple[list[int], list[tuple[int, int]]]] = []
         for encoding, skip in zip(encodings, skipped, strict=True):
@@ -207,7 +203,7 @@ class EmbeddedGenerator:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
         settings = read_settings(bundle, GeneratorSettings)
         arithmetic = settings.arithmetic or _COMPUTE[mode]
-        self._tokenizer = _tokenizer(bundle)
+        self._tokenizer = open_tokenizer(bundle)
         self._max_tokens = settings.max_tokens
         self._max_prompt = settings.max_prompt_tokens
         self._max_scored = settings.max_scored_tokens
@@ -255,8 +251,8 @@ class EmbeddedGenerator:
                 )
 
         # Padding changes the last bits of attention: a batch holds what is equally long.
-        batches = [part for group in _alike(lengths) for part in self._split(group, BEAMS)]
-        _each(compute, batches, self._threads)
+        batches = [part for group in groups(lengths) for part in self._split(group, BEAMS)]
+        run_batches(compute, batches, self._threads)
         return written
 
     def log_probabilities(
@@ -292,7 +288,7 @@ class EmbeddedGenerator:
         def compute(batch: list[int]) -> None:
             # The engine pads to the longest target: one of the full width keeps that the same.
             source, first = sources[batch[0]], targets[batch[0]]
-            filler = [first[i % len(first)] for i in range(_width(len(first)))] if first else []
+            filler = [first[i % len(first)] for i in range(padded(len(first)))] if first else []
             results = self._engine.score_batch(
                 [source, *(sources[i] for i in batch)], [filler, *(targets[i] for i in batch)]
             )
@@ -300,15 +296,15 @@ class EmbeddedGenerator:
                 scored[i] = list(zip(result.tokens, map(float, result.log_probs), strict=True))
 
         shapes = [
-            (len(source), _width(len(target)))
+            (len(source), padded(len(target)))
             for source, target in zip(sources, targets, strict=True)
         ]
         batches = [
             part
-            for group in _alike(shapes)
-            for part in self._split(group, TOKENS // max(WIDTH, shapes[group[0]][1]))
+            for group in groups(shapes)
+            for part in self._split(group, MAX_BATCH_TOKENS // max(WIDTH, shapes[group[0]][1]))
         ]
-        _each(compute, batches, self._threads)
+        run_batches(compute, batches, self._threads)
         return scored
 
     def _split(self, group: list[int], most: int) -> list[list[int]]:
@@ -322,7 +318,9 @@ class EmbeddedGenerator:
         if len(prompts) != len(texts):
             raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
         pieces = [
-            self._tokenizer.encode(_head(text, self._max_scored), add_special_tokens=False).tokens
+            self._tokenizer.encode(
+                beginning(text, self._max_scored), add_special_tokens=False
+            ).tokens
             for text in texts
         ]
         starts = _starts(begin, len(prompts))
@@ -333,10 +331,10 @@ class EmbeddedGenerator:
 
     def _sources(self, prompts: Sequence[str]) -> list[list[str]]:
         room = self._max_prompt
-        tokens = (self._tokenizer.encode(_head(prompt, room)).tokens for prompt in prompts)
+        tokens = (self._tokenizer.encode(beginning(prompt, room)).tokens for prompt in prompts)
         if room is None:
             return list(tokens)
-        return [one if len(one) <= room else [*one[: room - 1], one[-1]] for one in tokens]
+        return [ids if len(ids) <= room else [*ids[: room - 1], ids[-1]] for ids in tokens]
 
     def _decode(self, tokens: list[str]) -> str:
         ids = [self._tokenizer.token_to_id(token) for token in tokens]
@@ -356,68 +354,13 @@ def generator(bundle: Bundle, _: NoSettings, opener: Opener) -> EmbeddedGenerato
     return EmbeddedGenerator(bundle, mode=opener.mode, threads=opener.workers)
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")  # half a character, which no tokenizer reads
 _COMPUTE: dict[Mode, str] = {"exact": "float32", "fast": "int8"}
-
-
-def _tokenizer(bundle: Bundle) -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
-def _head(text: str, room: int | None) -> str:
-    """Return the beginning of a text that can fill a number of tokens, in whole characters."""
-    kept = text if room is None else text[: room * CHARACTERS]
-    return _SURROGATE.sub("\ufffd", kept)
 
 
 def _starts(begin: Sequence[str] | None, count: int) -> list[list[str]]:
     if begin is not None and len(begin) != count:
         raise InputError(f"{count} prompts and {len(begin)} beginnings: as many are needed")
     return [[] for _ in range(count)] if begin is None else [[piece] for piece in begin]
-
-
-def _alike(keys: Sequence[Hashable]) -> list[list[int]]:
-    """Return the indices of each distinct key."""
-    groups: dict[Hashable, list[int]] = defaultdict(list)
-    for i, key in enumerate(keys):
-        groups[key].append(i)
-    return list(groups.values())
-
-
-def _width(length: int) -> int:
-    """Return to how many tokens a text of some tokens is padded."""
-    return -(-length // WIDTH) * WIDTH
-
-
-def _plan(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return batches of indices of equal width, the widest first; length 0 is left out.
-
-    Args:
-        lengths: Tokens of each text.
-        most: Tokens of a batch; a text that is longer is a batch by itself.
-    """
-    groups: dict[int, list[int]] = defaultdict(list)
-    for i, length in enumerate(lengths):
-        groups[_width(length)].append(i)
-    groups.pop(0, None)
-    batches = []
-    for width, group in sorted(groups.items(), reverse=True):
-        size = max(1, most // width)
-        batches += [group[start : start + size] for start in range(0, len(group), size)]
-    return batches
-
-
-def _each(compute: Callable[[list[int]], None], batches: list[list[int]], threads: int) -> None:
-    """Compute batches, as many at a time as there are threads."""
-    if threads == 1 or len(batches) == 1:
-        for batch in batches:
-            compute(batch)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(compute, batches))
 
 
 def _pool(states: NDArray[np.float32]) -> Vector:

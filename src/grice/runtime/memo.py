@@ -41,7 +41,7 @@ FILE = "answers-2.sqlite"
 """The number is that of the layout: answers without checksums lay in ``answers.sqlite``."""
 
 LIMIT = 2 * 2**30
-"""Size in bytes at which a shared file is started anew when it is opened."""
+"""Size in bytes at which a shared file is emptied when it is opened."""
 
 CHECKSUM = 4
 """Bytes of a CRC-32, which no change of up to 32 neighbouring bits escapes."""
@@ -72,7 +72,7 @@ class Memo:
     def recall(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Return the kept answers among ``keys``; damaged ones are dropped."""
         query = "SELECT value FROM answers WHERE key = ?"
-        found, damaged = {}, []
+        answers, damaged = {}, []
         with self._lock:
             try:
                 for key in keys:
@@ -83,13 +83,13 @@ class Memo:
                     if answer is None:
                         damaged.append((key,))
                     else:
-                        found[key] = answer
+                        answers[key] = answer
                 if damaged:
                     with self._connection:
                         self._connection.executemany("DELETE FROM answers WHERE key = ?", damaged)
             except sqlite3.Error as error:
                 self._give_up(error)
-        return found
+        return answers
 
     def keep(self, answers: Mapping[bytes, bytes]) -> None:
         """Keep answers for later; the first answer to a key stays."""

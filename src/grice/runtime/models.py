@@ -91,7 +91,7 @@ class Models:
         if reference not in self._sizes:
             self._bundles[reference] = bundle = find_bundle(reference)
             below = dependencies_of(bundle.card)
-            sizes = (self._check_parts(one, (*above, reference)) for one in below)
+            sizes = (self._check_parts(part, (*above, reference)) for part in below)
             self._sizes[reference] = 1 + sum(sizes)
         if self._sizes[reference] > MOST_PARTS:
             raise BundleError(f"{reference}: stands on more than {MOST_PARTS} models")
@@ -175,10 +175,13 @@ class Models:
     def fingerprint(self, reference: str) -> str:
         """Return name and hash of a model, with those of the models it stands on."""
         bundle = self.bundle(reference)
-        below = (self.fingerprint(one) for one in dependencies_of(bundle.card))
+        below = (self.fingerprint(part) for part in dependencies_of(bundle.card))
         return "+".join((f"{bundle.card.name}@{bundle.digest}", *below))
 
     def dependencies(self, reference: str) -> tuple[str, ...]:
         """Return a model reference with those of the models it stands on."""
         below = dependencies_of(self.bundle(reference).card)
-        return (reference, *(part for one in below for part in self.dependencies(one)))
+        return (
+            reference,
+            *(part for dependency in below for part in self.dependencies(dependency)),
+        )

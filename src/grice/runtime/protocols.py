@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[np.float32]
 
 __all__ = [
+    "CausalLM",
     "Encoder",
     "Generated",
     "Generator",
     "Pair",
     "PairClassifier",
+    "Passage",
+    "Segment",
     "SpanTagger",
     "TaggedSpan",
     "TextScorer",
+    "TokenScore",
 ]
 
 
@@ -48,6 +52,25 @@ class TaggedSpan(NamedTuple):
     end: int
     label: str
     confidence: float
+
+
+class Segment(NamedTuple):
+    """A stretch of a passage that a language model reads; ``scored`` asks for its tokens."""
+
+    text: str
+    scored: bool = False
+
+
+Passage: TypeAlias = "Sequence[Segment]"
+"""What a language model reads at once."""
+
+
+class TokenScore(NamedTuple):
+    """A token, ``text[start:end]`` of its segment, and its log probability (nats, at most 0)."""
+
+    start: int
+    end: int
+    log_probability: float
 
 
 class Generated(NamedTuple):
@@ -126,4 +149,28 @@ class TextScorer(Protocol):
             prompts: What stands before.
             texts: What is scored, one per prompt.
         """
+        ...
+
+
+@runtime_checkable
+class CausalLM(Protocol):
+    """A language model that reads from left to right; it is a :class:`TextScorer` too."""
+
+    identity: str
+
+    def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
+        """Return for each passage the tokens of each of its scored segments."""
+        ...
+
+    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
+
+        Args:
+            prompts: What stands before.
+            texts: What is scored, one per prompt.
+        """
+        ...
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
         ...

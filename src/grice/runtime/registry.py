@@ -62,6 +62,7 @@ KIND_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 
 KINDS = {
     "bare-pair-head": "grice.metrics.relevance.pairs:bare_pair_head",
+    "causal-lm": "grice.runtime.causal:causal_lm",
     "context-tagger": "grice.situated.models:context_tagger",
     "contrast-head": "grice.situated.models:contrast_head",
     "encoder": "grice.runtime.embedded:encoder",
@@ -224,7 +225,8 @@ def find_bundle(reference: str) -> Bundle:
     name, _, place = reference.partition(":")
     entries = _entries(SCHEMES, SCHEME_GROUP) if place else {}
     if name not in entries:
-        further = [f"{one}:PLACE" for one in _entries(SCHEMES, SCHEME_GROUP) if one not in SCHEMES]
+        entries = _entries(SCHEMES, SCHEME_GROUP)
+        further = [f"{scheme}:PLACE" for scheme in entries if scheme not in SCHEMES]
         raise ModelError(
             f"model reference {reference!r}: write bundle:NAME for a model of the package, "
             "model:NAME for one that was fetched (grice models list), or file:PATH for a bundle or "
@@ -318,7 +320,7 @@ def _problems(own: Mapping[str, str], group: str, wanted: type[T]) -> Iterator[s
 def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoint]:
     """Return what can be loaded by name; of two of one name grice's own, else the first found."""
     entries = {name: metadata.EntryPoint(name, place, group) for name, place in own.items()}
-    for entry in sorted(metadata.entry_points(group=group), key=lambda one: one.name):
+    for entry in sorted(metadata.entry_points(group=group), key=lambda entry: entry.name):
         entries.setdefault(entry.name, entry)
     return entries
 
@@ -349,5 +351,5 @@ def _floats(value: object) -> Iterator[float]:
     if isinstance(value, float):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from _floats(one)
+        for element in value:
+            yield from _floats(element)

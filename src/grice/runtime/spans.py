@@ -122,7 +122,7 @@ class SpanHead:
         The confidence of a span is its probability under the chain: that exactly these
         characters are a span, whatever the rest of the text is.
         """
-        found: list[list[TaggedSpan]] = [[] for _ in texts]
+        tagged: list[list[TaggedSpan]] = [[] for _ in texts]
         windows = [
             _Window(i, start, text[start:end])
             for i, text in enumerate(texts)
@@ -131,8 +131,8 @@ class SpanHead:
         windows.sort(key=lambda window: len(window.content))
         for part, answers in self._ahead(windows):
             for spans, window in self._tagged(part, answers, windows):
-                found[window.text] += spans
-        return [tuple(sorted(spans)) for spans in found]
+                tagged[window.text] += spans
+        return [tuple(sorted(spans)) for spans in tagged]
 
     def _ahead(self, windows: list[_Window]) -> Iterator[tuple[list[_Window], Sequence[State]]]:
         """Take windows from the end with their states; the next ones are already computed."""
@@ -161,31 +161,31 @@ class SpanHead:
             if inner:
                 read.append(_Read(window, states[inner], [offsets[i] for i in inner]))
         if read:
-            read.sort(key=lambda one: -len(one.states))
-            yield from zip(self._spans(read), (one.window for one in read), strict=True)
+            read.sort(key=lambda stretch: -len(stretch.states))
+            yield from zip(self._spans(read), (stretch.window for stretch in read), strict=True)
 
     def _spans(self, read: Sequence[_Read]) -> list[list[TaggedSpan]]:
         """Return the spans of windows, the longest first; each has a token or more."""
-        lengths = np.array([len(one.states) for one in read])
+        lengths = np.array([len(stretch.states) for stretch in read])
         emissions = np.zeros((len(read), lengths[0], TAGS), np.float32)
         starts = np.ones((len(read), lengths[0]), np.bool_)
-        for row, one in enumerate(read):
-            tokens = neighbourhood(one.states, self._reach)
+        for row, stretch in enumerate(read):
+            tokens = neighbourhood(stretch.states, self._reach)
             emissions[row, : len(tokens)] = self._network.together(tokens)
-            starts[row, : len(tokens)] = word_starts(one.window.content, one.places)
+            starts[row, : len(tokens)] = word_starts(stretch.window.content, stretch.places)
         weights = _weights_into(self._transitions, starts)
         chain = _Chain(emissions, self._start, weights, lengths)
         return [
             [
                 TaggedSpan(
-                    one.window.start + one.places[first][0],
-                    one.window.start + one.places[last][1],
+                    stretch.window.start + stretch.places[first][0],
+                    stretch.window.start + stretch.places[last][1],
                     self._label,
                     chain.probability(row, first, last),
                 )
                 for first, last in _runs(path)
             ]
-            for row, (one, path) in enumerate(zip(read, chain.best_paths(), strict=True))
+            for row, (stretch, path) in enumerate(zip(read, chain.best_paths(), strict=True))
         ]
 
 

@@ -40,10 +40,10 @@ class WordVectors:
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector of half precision per text; zeros for a text without a word."""
-        said = [self._words(text) for text in texts]
-        distinct = list(dict.fromkeys(word for words in said for word in words))
+        tokenized = [self._words(text) for text in texts]
+        distinct = list(dict.fromkeys(word for words in tokenized for word in words))
         vectors = dict(zip(distinct, self._encoder.encode(distinct), strict=True))
-        return [self._mean([vectors[word] for word in words]) for words in said]
+        return [self._mean([vectors[word] for word in words]) for words in tokenized]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it has more words than are read."""

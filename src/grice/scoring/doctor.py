@@ -37,7 +37,6 @@ class Arrangement(msgspec.Struct, frozen=True):
     """One metric in one arrangement of the conversations, beside all of them together.
 
     Attributes:
-        metric: Its name.
         arrangement: ``alone``, ``reversed`` or ``two workers``.
         scores: How many scores were compared.
         differing: How many are not the same record: value, status, reason, evidence.
@@ -55,11 +54,9 @@ class Distance(msgspec.Struct, frozen=True):
     """How far the scores of one metric are from those of the reference processor.
 
     Attributes:
-        metric: Its name.
         scores: How many values were compared; 0 if there is nothing to compare with.
         differing: How many values are not the same.
         largest: Largest absolute difference; None if there is no value on both sides.
-        mean: Mean absolute difference.
         note: Why nothing was compared.
     """
 
@@ -83,8 +80,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     Attributes:
         holds: Whether every score was the same in every arrangement, and nothing is wrong.
-        mode: The arithmetic that was tried.
-        conversations: How many conversations were scored.
         arrangements: Each metric in each arrangement; empty if nothing could be scored.
         reference: The processor that the recorded scores come from.
         distances: Each metric beside its recorded scores.
@@ -95,7 +90,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
         cache_size: Their bytes.
         data: Folder of published data sets, ``GRICE_DATA``; None if it is not set.
         peak_memory: Bytes that were held at most; None if the system does not tell.
-        seconds: How long the scoring took.
         fetched: Names of the models that were fetched, whole or not (``grice models verify``).
     """
 
@@ -131,7 +125,6 @@ def diagnose(
     Args:
         registry: Where metrics are looked up.
         names: Metrics to try; without any, the default ones.
-        mode: The arithmetic to try.
         cache: Folder of kept answers: it is described, and nothing is read from it.
 
     Raises:

@@ -45,7 +45,6 @@ def answers(
     Args:
         ask: Returns one answer per item, in order, or raises an exception. The answer to an item
             must not hang on the items it is asked with.
-        items: What is asked.
     """
     search = _Search(ask, items)
     if items and not search.succeeds(0, len(items)) and len(items) > 1:

@@ -26,7 +26,6 @@ class LoadedMetric:
     """A metric that is ready to judge.
 
     Attributes:
-        metric: The declaration.
         signature: What exactly it computes. Numbers compare only if it agrees.
         bundles: Its models and the encoders they stand on, each once.
     """
@@ -66,8 +65,8 @@ class LoadedMetric:
         again a few times only: see :func:`grice.scoring.isolation.answers`.
         """
         return [
-            _failed(one) if isinstance(one, Failure) else self._checked(one)
-            for one in answers(self._asked, items)
+            _failed(answer) if isinstance(answer, Failure) else self._checked(answer)
+            for answer in answers(self._asked, items)
         ]
 
     def _asked(self, items: Sequence[Any]) -> list[Judgement]:
@@ -81,11 +80,11 @@ class LoadedMetric:
     ) -> list[list[Score]]:
         """Return the scores of each conversation, in the order of its turns."""
         if self.metric.judges == "conversation":
-            said = [utterances(conversation) for conversation in conversations]
-            judged = self.judge([one.conversation for one in said])
+            spoken = [utterances(conversation) for conversation in conversations]
+            judged = self.judge([item.conversation for item in spoken])
             return [
-                [self._score(conversation, None, in_place(judgement, one.positions))]
-                for conversation, one, judgement in zip(conversations, said, judged, strict=True)
+                [self._score(conversation, None, in_place(judgement, item.positions))]
+                for conversation, item, judgement in zip(conversations, spoken, judged, strict=True)
             ]
         items = [responses(conversation, speakers) for conversation in conversations]
         judgements = iter(self.judge([item for group in items for item in group]))
@@ -123,7 +122,6 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     """Set a metric's options, open its models and write its signature.
 
     Args:
-        metric: The declared metric.
         models: Where models are opened.
         options: Option values and model references by parameter name.
 
@@ -154,8 +152,10 @@ def load_metric(metric: Metric, models: Models, options: Mapping[str, object]) -
     parts += [f"{name}:{models.fingerprint(reference)}" for name, reference in references.items()]
     if references:
         parts.append(f"mode:{models.mode}")
-    used = dict.fromkeys(one for name in references.values() for one in models.dependencies(name))
-    bundles = tuple(models.bundle(one) for one in used)
+    used = dict.fromkeys(
+        reference for name in references.values() for reference in models.dependencies(name)
+    )
+    bundles = tuple(map(models.bundle, used))
     return LoadedMetric(metric, "|".join(parts), {**values, **opened}, bundles)
 
 

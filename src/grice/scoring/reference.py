@@ -81,12 +81,7 @@ class ReferenceScores(msgspec.Struct, frozen=True):
     """The scores of :func:`conversations` on one processor.
 
     Attributes:
-        command: What records them again.
-        processor: Where they were computed.
-        instructions: Its instruction sets.
         kernels: What multiplied matrices there.
-        versions: With which versions.
-        scores: By mode, then by metric.
     """
 
     command: str

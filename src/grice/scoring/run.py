@@ -169,5 +169,5 @@ def _check_unchanged(state: State, done: State) -> None:
 
 def _changed() -> InputError:
     return InputError(
-        "the input has changed since the interrupted run read it; give --no-resume to start anew"
+        "the input has changed since the interrupted run read it; give --no-resume to start over"
     )

@@ -80,7 +80,6 @@ class ScoreStream:
     """Scores as JSON lines on a stream, such as standard output.
 
     Args:
-        stream: Where to.
         run: Signatures and whatever else decides the numbers.
         path: The device or pipe that the stream is; gzipped if its name ends in ``.gz``.
     """
@@ -135,10 +134,9 @@ class ScoreFile:
     """Scores as JSON lines in a file, gzipped if its name ends in ``.gz``.
 
     Args:
-        path: The finished file.
         run: Signatures and whatever else decides the numbers; an unfinished file of another
             run is not continued.
-        resume: Continue an unfinished file; if false, start anew.
+        resume: Continue an unfinished file; if false, start over.
 
     Raises:
         InputError: If the unfinished file belongs to another run.
@@ -170,7 +168,7 @@ class ScoreFile:
             raise cannot_write(path, error) from error
 
     def _unfinished(self, run: str) -> State:
-        anew = "give --no-resume to start anew"
+        again = "give --no-resume to start over"
         try:
             with os.fdopen(open_own(self._state, os.O_RDONLY), "rb") as file:
                 state = msgspec.json.decode(file.read(), type=State)
@@ -178,14 +176,14 @@ class ScoreFile:
         except FileNotFoundError:
             return State(run)
         except msgspec.DecodeError as error:
-            raise InputError(f"{self._state}: not the state of a run ({error}); {anew}") from None
+            raise InputError(f"{self._state}: not the state of a run ({error}); {again}") from None
         if state.run != run:
             raise InputError(
                 f"{self._partial}: left by a run with other metrics, models, options or inputs; "
-                f"repeat that run to finish it, or {anew}\n  then: {state.run}\n  now:  {run}"
+                f"repeat that run to finish it, or {again}\n  then: {state.run}\n  now:  {run}"
             )
         if size < state.bytes:
-            raise InputError(f"{self._partial}: shorter than its state says; {anew}")
+            raise InputError(f"{self._partial}: shorter than its state says; {again}")
         return state
 
     def replay(self) -> Iterator[Score]:

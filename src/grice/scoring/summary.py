@@ -40,13 +40,9 @@ class MetricSummary(msgspec.Struct, frozen=True):
     """One metric over a run.
 
     Attributes:
-        metric: Its name.
         mean: Mean over the scores of status ``ok``; None if there are none.
         low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
-        high: Upper bound.
-        counts: Number of scores by status.
         lowest: The lowest scores of status ``ok``, lowest first.
-        signature: What exactly was computed.
         failure: Where and why the first score failed; None if none did.
     """
 
@@ -64,10 +60,7 @@ class Summary(msgspec.Struct, frozen=True):
     """A whole run.
 
     Attributes:
-        conversations: Conversations that were scored.
-        turns: Their turns.
         metrics: One entry per metric, in the order asked for.
-        skipped: Records that could not be read.
         problems: The first of them, as one line each.
         models: The preset that chose models and weights.
     """

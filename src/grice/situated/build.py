@@ -72,8 +72,8 @@ def build_benchmark(
     Raises:
         InputError: If no pair is left at some step; the message says at which.
     """
-    ready = [one for one in given if isinstance(one, Statement)]
-    asked = [one for one in given if not isinstance(one, Statement)]
+    ready = [record for record in given if isinstance(record, Statement)]
+    asked = [record for record in given if not isinstance(record, Statement)]
     turned = to_statements(asked, clauses)
     counts = {
         "read": len(given),
@@ -83,16 +83,18 @@ def build_benchmark(
     counts["the same statement again"] = len(ready) + len(turned) - len(marked) - len(left)
     counts["statement without context"] = len(left)
     counts["statements with context"] = len(marked)
-    vectors = np.stack(encoder.encode([one.masked for one in marked])) if marked else None
+    vectors = (
+        np.stack(encoder.encode([statement.masked for statement in marked])) if marked else None
+    )
     if vectors is None:
         raise InputError("no statement has a place, date, time or event: nothing can contrast")
     pairs, refused = mine_pairs(marked, alike_by(search, vectors), rules)
     counts |= {f"pair refused: {why}": n for why, n in sorted(refused.items())}
     counts["pairs mined"] = len(pairs)
     if judge is not None:
-        kept = keep_contrasting(pairs, marked, judge, least_contrast)
-        counts["pair refused: exchanging contexts changes nothing"] = len(pairs) - len(kept)
-        pairs = kept
+        contrasting = keep_contrasting(pairs, marked, judge, least_contrast)
+        counts["pair refused: exchanging contexts changes nothing"] = len(pairs) - len(contrasting)
+        pairs = contrasting
     splits, between = split_pairs(pairs, seed=seed)
     counts["pairs between communities"] = between
     made = {name: samples_of(part, marked, seed=seed) for name, part in splits.items()}
@@ -102,7 +104,7 @@ def build_benchmark(
 
 
 def _named(split: str, samples: Sequence[Sample]) -> list[Sample]:
-    return [msgspec.structs.replace(one, id=f"{split}::{one.id}") for one in samples]
+    return [msgspec.structs.replace(sample, id=f"{split}::{sample.id}") for sample in samples]
 
 
 def keep_apart(splits: dict[str, list[Sample]]) -> tuple[dict[str, list[Sample]], int]:
@@ -114,13 +116,13 @@ def keep_apart(splits: dict[str, list[Sample]]) -> tuple[dict[str, list[Sample]]
     Returns:
         The splits, and how many samples were left out.
     """
-    found: dict[str, list[Sample]] = {}
+    separate: dict[str, list[Sample]] = {}
     later: set[frozenset[str]] = set()
     for name, samples in reversed(splits.items()):
-        found[name] = [one for one in samples if later.isdisjoint(_keyword_sets(one))]
-        later.update(*(_keyword_sets(one) for one in found[name]))
-    left_out = sum(map(len, splits.values())) - sum(map(len, found.values()))
-    return {name: found[name] for name in splits}, left_out
+        separate[name] = [sample for sample in samples if later.isdisjoint(_keyword_sets(sample))]
+        later.update(*(_keyword_sets(sample) for sample in separate[name]))
+    left_out = sum(map(len, splits.values())) - sum(map(len, separate.values()))
+    return {name: separate[name] for name in splits}, left_out
 
 
 def _keyword_sets(sample: Sample) -> set[frozenset[str]]:
@@ -131,8 +133,8 @@ def _keyword_sets(sample: Sample) -> set[frozenset[str]]:
 
 def _distinct(statements: Sequence[Statement]) -> list[Statement]:
     seen: dict[str, Statement] = {}
-    for one in statements:
-        seen.setdefault(" ".join(one.statement.lower().split()).rstrip("."), one)
+    for statement in statements:
+        seen.setdefault(" ".join(statement.statement.lower().split()).rstrip("."), statement)
     return list(seen.values())
 
 
@@ -144,17 +146,22 @@ def keep_contrasting(
     This is the test of context dependence: a pair that is as good with its places or times
     exchanged has several right answers.
     """
-    known = {one.id: one for one in marked}
+    known = {statement.id: statement for statement in marked}
     both = [(known[a], known[b]) for a, b in (pair.ids for pair in pairs)]
     contexts = [
-        [(e.text, CONTEXTS[e.label]) for one in two for e in one.entities if e.label in CONTEXTS]
+        [
+            (e.text, CONTEXTS[e.label])
+            for statement in two
+            for e in statement.entities
+            if e.label in CONTEXTS
+        ]
         for two in both
     ]
     judged = judge.judge([(a.statement, b.statement) for a, b in both], contexts)
     return [
-        msgspec.structs.replace(pair, contrast=round(said.contrast, 4))
-        for pair, said in zip(pairs, judged, strict=True)
-        if said.contrast is not None and said.contrast >= least
+        msgspec.structs.replace(pair, contrast=round(judgement.contrast, 4))
+        for pair, judgement in zip(pairs, judged, strict=True)
+        if judgement.contrast is not None and judgement.contrast >= least
     ]
 
 
@@ -183,8 +190,8 @@ def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str
     lines += [f"- {what}: {count:,}" for what, count in built.counts.items()]
     lines += ["", "## Statements", "", "| source | GEO only | TEMP only | both |"]
     lines += ["|---|---|---|---|"]
-    for source, found in built.sources.items():
-        cells = " | ".join(f"{found.get(k, 0):,}" for k in ("GEO only", "TEMP only", "both"))
+    for source, by_context in built.sources.items():
+        cells = " | ".join(f"{by_context.get(k, 0):,}" for k in ("GEO only", "TEMP only", "both"))
         lines.append(f"| {source} | {cells} |")
     lines += [
         "",
@@ -205,7 +212,7 @@ def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str
             f"{s.mean_keywords:.2f} | {s.mean_tokens:.2f} | {s.skewness:.2f} | {kinds} | "
             f"{_floor(samples):.3f} |"
         )
-    texts = _shared(built, lambda one: {text.lower() for text in one.statements})
+    texts = _shared(built, lambda sample: {text.lower() for text in sample.statements})
     words = _shared(built, _keyword_sets)
     lines += [
         "",
@@ -229,9 +236,9 @@ def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str
 def _floor(samples: Sequence[Sample]) -> float:
     values = [
         match_keywords(
-            halved(one.keywords), one.keywords, one.keywords_pos, reading="exclusive"
+            halved(sample.keywords), sample.keywords, sample.keywords_pos, reading="exclusive"
         ).value
-        for one in samples
+        for sample in samples
     ]
     return sum(values) / len(values)
 

@@ -56,11 +56,11 @@ def caption_tokens(text: str) -> tuple[str, ...]:
     >>> caption_tokens("The Hopi live in the USA; Kendo's from Japan!")
     ('the', 'hopi', 'live', 'in', 'the', 'usa', 'kendo', "'s", 'from', 'japan')
     """
-    found = [token for sentence in sentences(text) for token in words(sentence)]
-    for i, token in enumerate(found[:-1]):
-        if found[i + 1] == "." and LETTERS.fullmatch(token):
-            found[i] = token + "."
-    return tuple(token for token in found if token not in MARKS)
+    tokens = [token for sentence in sentences(text) for token in words(sentence)]
+    for i, token in enumerate(tokens[:-1]):
+        if tokens[i + 1] == "." and LETTERS.fullmatch(token):
+            tokens[i] = token + "."
+    return tuple(token for token in tokens if token not in MARKS)
 
 
 def bleu_counts(output: str, *references: str) -> Floats:
@@ -121,7 +121,7 @@ def rouge_l(output: str, *references: str) -> float:
     if not any(both):
         return 0.0
     precision = max(both) / len(mine)
-    recall = max(found / max(1, len(other)) for found, other in zip(both, others, strict=True))
+    recall = max(length / max(1, len(other)) for length, other in zip(both, others, strict=True))
     return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
 
 
@@ -147,7 +147,12 @@ class CiderD:
         for texts in references:
             tokens = [caption_tokens(text) for text in texts]
             self._found.update(
-                {gram for n in range(ORDERS) for one in tokens for gram in _ngrams(one, n + 1)}
+                {
+                    gram
+                    for n in range(ORDERS)
+                    for text_tokens in tokens
+                    for gram in _ngrams(text_tokens, n + 1)
+                }
             )
         self._size = math.log(len(references)) if len(references) > 1 else 1.0
 

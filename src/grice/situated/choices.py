@@ -60,29 +60,29 @@ def plan_choice(question: str, answer: str) -> Plan | None:
     >>> plan_choice("Where would you find many canals?", "venice")
     Plan(before='', inner='would you find many canals?', after='in venice')
     """
-    told = sentences(question)
+    question_sentences = sentences(question)
     answer = answer.strip().rstrip(".")
-    if not told or not answer:
+    if not question_sentences or not answer:
         return None
-    *context, last = told
+    *context, last = question_sentences
     before = "".join(f"{sentence} " for sentence in context)
     if BLANK.search(last):
         return Plan(before + BLANK.sub(lambda _: answer, last, count=1), "", "")
     asked = last.rstrip("? ")
     if not last.rstrip().endswith("?") and not LEADING.match(asked):
         return Plan(f"{before}{asked} {answer}", "", "")
-    found = BEHIND_COMMA.match(asked)
-    if found:
-        return _asked(f"{before}{found['lead']}, ", found["asked"], answer, lead=True)
+    match = BEHIND_COMMA.match(asked)
+    if match:
+        return _asked(f"{before}{match['lead']}, ", match["asked"], answer, lead=True)
     if LEADING.match(asked):
         return _asked(before, asked, answer)
-    found = PREPOSED.match(asked)
-    if found and PLACED.match(found["prep"]):
-        return Plan(before, f"{found['aux']} {found['rest']}?", found["prep"].lower() + answer)
-    found = WITHIN.match(asked)
-    if found:
+    match = PREPOSED.match(asked)
+    if match and PLACED.match(match["prep"]):
+        return Plan(before, f"{match['aux']} {match['rest']}?", match["prep"].lower() + answer)
+    match = WITHIN.match(asked)
+    if match:
         return Plan(
-            f"{before}{found['lead']} {_place(found['asked'], answer, found['lead'])}", "", ""
+            f"{before}{match['lead']} {_place(match['asked'], answer, match['lead'])}", "", ""
         )
     return Plan(f"{before}{asked} {answer}", "", "")
 
@@ -98,14 +98,14 @@ def _asked(before: str, asked: str, answer: str, *, lead: bool = False) -> Plan:
     """Plan a question that starts with the word that asks."""
     word, _, rest = asked.partition(" ")
     placed = _place(word, answer, "")
-    found = WITH_AUX.match(rest)
+    match = WITH_AUX.match(rest)
     if word.lower() in ("where", "when", "why", "how"):
-        if found:
-            return Plan(before, f"{found['aux']} {found['rest']}?", placed)
+        if match:
+            return Plan(before, f"{match['aux']} {match['rest']}?", placed)
         return Plan(f"{before}{rest} {placed}", "", "")
-    if not found:
+    if not match:
         return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
-    noun, auxiliary, behind = found["np"].strip(), found["aux"].lower(), found["rest"]
+    noun, auxiliary, behind = match["np"].strip(), match["aux"].lower(), match["rest"]
     of_object = auxiliary in SUPPORT or (
         bool(SUBJECT.match(behind))
         if auxiliary in MODALS or not noun
@@ -114,7 +114,7 @@ def _asked(before: str, asked: str, answer: str, *, lead: bool = False) -> Plan:
     if not of_object and auxiliary in MODALS and re.match(r"[A-Z]", behind):
         of_object = True
     if of_object:
-        return Plan(before, f"{found['aux']} {behind}?", answer)
+        return Plan(before, f"{match['aux']} {behind}?", answer)
     if _verb_before(noun):
         return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
     return Plan(f"{before}{_first(answer, lead)} {auxiliary} {behind}", "", "")

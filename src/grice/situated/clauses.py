@@ -73,10 +73,10 @@ class ClauseFinder:
 
 def _may_start(text: str, before: int, start: int, auxiliary: str) -> bool:
     """Say whether a predicate can start at a word, by the word before and the word itself."""
-    found, last = WORDS_WITH_PERIODS.match(text, start), WORDS_WITH_PERIODS.match(text, before)
-    if found is None or last is None or text[start - 1] != " ":
+    word_match, last = WORDS_WITH_PERIODS.match(text, start), WORDS_WITH_PERIODS.match(text, before)
+    if word_match is None or last is None or text[start - 1] != " ":
         return False
-    word, behind = found[0], last[0]
+    word, behind = word_match[0], last[0]
     if behind.lower() in PRONOUNS:
         return True
     if behind.lower() in INSIDE or word.lower() == "of":

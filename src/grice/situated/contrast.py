@@ -110,12 +110,14 @@ class ContrastHead:
         the arguments mean stands at :meth:`judge`.
         """
         swaps = [_exchanges(pair, words) for pair, words in zip(pairs, contexts, strict=True)]
-        vectors = self._encode(sorted({text for s in swaps for one in s for text in one.texts}))
-        found: list[float | None] = []
+        vectors = self._encode(
+            sorted({text for s in swaps for sentence in s for text in sentence.texts})
+        )
+        mean_margins: list[float | None] = []
         for swap in swaps:
-            each = [self._margin(one, vectors) for one in swap]
-            found.append(float(np.mean(each)) if each else None)
-        return found
+            each = [self._margin(exchanged, vectors) for exchanged in swap]
+            mean_margins.append(float(np.mean(each)) if each else None)
+        return mean_margins
 
     def judge_outputs(self, samples: Sequence[Sample], outputs: Sequence[str]) -> list[Judged]:
         """Return what the model says of outputs, looking for the contexts of their samples.
@@ -151,7 +153,7 @@ class ContrastHead:
     def _margin(self, swap: _Exchange, vectors: dict[str, Array]) -> float:
         first, second, mine, other = (vectors[text] for text in swap.texts)
         rows = ((first, mine), (second, other), (first, other), (second, mine))
-        scores = self._scores([(one, name, swap.kind) for one, name in rows])
+        scores = self._scores([(sentence, name, swap.kind) for sentence, name in rows])
         return scores[0] + scores[1] - scores[2] - scores[3]
 
     def _scores(self, rows: Sequence[tuple[Array, Array, Context]]) -> list[float]:
@@ -189,16 +191,18 @@ def _exchanges(pair: tuple[str, str], words: Sequence[tuple[str, Context]]) -> l
 def sample_contexts(sample: Sample) -> list[tuple[str, Context]]:
     """Return the context entities of a sample with their kinds, those of both sentences."""
     return [
-        (one.text, CONTEXTS[one.label])
+        (entity.text, CONTEXTS[entity.label])
         for side in sample.entities
-        for one in side
-        if one.label in CONTEXTS
+        for entity in side
+        if entity.label in CONTEXTS
     ]
 
 
-def context_spans(found: Found) -> list[tuple[TaggedSpan, Context]]:
+def context_spans(tagged: Found) -> list[tuple[TaggedSpan, Context]]:
     """Return the entities that give context, with its kind."""
-    return [(one, CONTEXTS[one.label]) for one in found.entities if one.label in CONTEXTS]
+    return [
+        (entity, CONTEXTS[entity.label]) for entity in tagged.entities if entity.label in CONTEXTS
+    ]
 
 
 def stands_in(word: str, text: str) -> bool:

@@ -140,17 +140,17 @@ def spelt_spans(text: str) -> list[TaggedSpan]:
     >>> [(span.label, span.start, span.end) for span in spelt_spans("It took 24 hours in 1999.")]
     [('TIME', 8, 16), ('DATE', 20, 24)]
     """
-    found = [
-        TaggedSpan(one.start(), one.end(), label, 1.0)
+    matches = [
+        TaggedSpan(match.start(), match.end(), label, 1.0)
         for label, form in FOUND
-        for one in form.finditer(text)
+        for match in form.finditer(text)
     ]
-    found.sort(key=lambda span: (span.start - span.end, span.start))
-    kept: list[TaggedSpan] = []
-    for span in found:
-        if not any(span.start < one.end and one.start < span.end for one in kept):
-            kept.append(span)
-    return sorted(kept)
+    matches.sort(key=lambda span: (span.start - span.end, span.start))
+    spans: list[TaggedSpan] = []
+    for span in matches:
+        if not any(span.start < other.end and other.start < span.end for other in spans):
+            spans.append(span)
+    return sorted(spans)
 
 
 def merge_spans(text: str, tagged: list[TaggedSpan]) -> tuple[TaggedSpan, ...]:
@@ -162,19 +162,19 @@ def merge_spans(text: str, tagged: list[TaggedSpan]) -> tuple[TaggedSpan, ...]:
     spans = [_trimmed(text, span) for span in tagged]
     spans = [span for span in spans if not ALONE.fullmatch(text[span.start : span.end].strip())]
     spelt = spelt_spans(text)
-    if any(one.label == "DATE" and MONTHS.search(text, one.start, one.end) for one in spelt):
+    if any(date.label == "DATE" and MONTHS.search(text, date.start, date.end) for date in spelt):
         spans, spelt = (
-            [one for one in side if not SEASON.fullmatch(text, one.start, one.end)]
+            [entity for entity in side if not SEASON.fullmatch(text, entity.start, entity.end)]
             for side in (spans, spelt)
         )
     for span in list(spans):
-        within = [one for one in spelt if span.start <= one.start and one.end <= span.end]
-        if len(within) > 1 and {one.label for one in within} == {span.label}:
+        within = [date for date in spelt if span.start <= date.start and date.end <= span.end]
+        if len(within) > 1 and {date.label for date in within} == {span.label}:
             spans.remove(span)
-    for one in spelt:
-        over = [span for span in spans if span.start < one.end and one.start < span.end]
-        if not any(_better(text, span, one) for span in over):
-            spans = [*(span for span in spans if span not in over), one]
+    for date in spelt:
+        over = [span for span in spans if span.start < date.end and date.start < span.end]
+        if not any(_better(text, span, date) for span in over):
+            spans = [*(span for span in spans if span not in over), date]
     return tuple(sorted(spans))
 
 

@@ -91,17 +91,17 @@ def samples_of(
         marked: The statements they are of.
         seed: Of the shuffling.
     """
-    known = {one.id: one for one in marked}
+    known = {statement.id: statement for statement in marked}
     rng = random.Random(seed)
     samples = []
     for number, pair in enumerate(pairs):
         both = [known[name] for name in pair.ids]
-        given = [(word, side) for side, one in enumerate(both) for word in _used(one)]
+        given = [(word, side) for side, statement in enumerate(both) for word in _used(statement)]
         rng.shuffle(given)
         texts = (finished(both[0].statement), finished(both[1].statement))
         contexts = [
-            tuple(Entity(e.text, e.label) for e in one.entities if e.label in CONTEXTS)
-            for one in both
+            tuple(Entity(e.text, e.label) for e in statement.entities if e.label in CONTEXTS)
+            for statement in both
         ]
         samples.append(
             Sample(
@@ -118,10 +118,10 @@ def samples_of(
     return samples
 
 
-def _used(one: Marked) -> list[str]:
+def _used(statement: Marked) -> list[str]:
     """Return the keywords that the mask stands for: one inside another is not used."""
-    text, used = one.statement, []
-    for keyword in one.keywords:
+    text, used = statement.statement, []
+    for keyword in statement.keywords:
         changed = re.sub(rf"(?<![\w\[]){re.escape(keyword)}(?!\w)", MASK, text)
         if changed != text:
             used.append(keyword)
@@ -194,10 +194,10 @@ UNNAMED = "(no source in the id)"
 def source_table(marked: Iterable[Marked]) -> dict[str, dict[str, int]]:
     """Return how many statements of each source have which context, as in table 1."""
     table: dict[str, Counter[str]] = {}
-    for one in marked:
-        source, named, _ = one.id.partition("::")
+    for statement in marked:
+        source, named, _ = statement.id.partition("::")
         source = source if named else UNNAMED
-        kinds = sorted({CONTEXTS[e.label] for e in one.entities if e.label in CONTEXTS})
+        kinds = sorted({CONTEXTS[e.label] for e in statement.entities if e.label in CONTEXTS})
         name = "none" if not kinds else "both" if len(kinds) > 1 else f"{kinds[0]} only"
         table.setdefault(source, Counter())[name] += 1
     return {source: dict(counts) for source, counts in sorted(table.items())}

@@ -105,9 +105,9 @@ class Frames:
             contexts: ``GEO``, ``TEMP`` or empty for each keyword.
         """
         part = self.sort(keywords, contexts)
-        said = _of_whom(part) or _of_what(part) or _of_times(part)
-        when = [_at(time) for time in part.times if time not in said.used]
-        return " ".join(filter(None, (said.text, _where(part, said.used), *when)))
+        opening = _of_whom(part) or _of_what(part) or _of_times(part)
+        when = [_at(time) for time in part.times if time not in opening.used]
+        return " ".join(filter(None, (opening.text, _where(part, opening.used), *when)))
 
     def sort(self, keywords: Sequence[str], contexts: Mapping[str, str]) -> Part:
         """Return the keywords by what they do in a clause."""
@@ -176,7 +176,7 @@ def _of_whom(part: Part) -> _Said | None:
     if shares and actors:
         goal = [*other, *((*map(_some, single), *many) if part.names else ())]
         verb = "played" if past else "play" if _plural(actors[-1]) or len(actors) > 1 else "plays"
-        inner = f" in {_and([_the(one) for one in goal])}" if goal else ""
+        inner = f" in {_and([_the(word) for word in goal])}" if goal else ""
         return _Said(f"{_first(_and(actors))} {verb} {_and([_some(w) for w in shares])}{inner}")
     if part.names and single:
         known = f" known for {_and(other)}" if other else ""
@@ -209,11 +209,11 @@ def _of_what(part: Part) -> _Said | None:
     single = [word for word in part.persons if not _plural(word)]
     many = [word for word in part.persons if _plural(word)]
     goal = [*part.names, *_other(part), *map(_some, single)]
-    found = f"{'could' if _past(part) else 'can'} find {_and(goal)}"
+    finding = f"{'could' if _past(part) else 'can'} find {_and(goal)}"
     if many:
         there = f"There {'were' if _past(part) else 'are'} {_and(many)}"
-        return _Said(f"{_first(_and(many))} {found}" if goal else there)
-    return _Said(f"One {found}") if goal else None
+        return _Said(f"{_first(_and(many))} {finding}" if goal else there)
+    return _Said(f"One {finding}") if goal else None
 
 
 def _of_times(part: Part) -> _Said:
@@ -255,15 +255,15 @@ def _other(part: Part, without: Sequence[str] = ()) -> list[str]:
 def _where(part: Part, used: Sequence[str]) -> str:
     grounds = [word for word in part.grounds if word not in used]
     places = [word for word in part.places if word not in used]
-    found = [f"{_in(word)} {_the(word)}" for word in grounds]
+    phrases = [f"{_in(word)} {_the(word)}" for word in grounds]
     names = _and(list(map(_the_name, places)))
     areas = [word for word in part.areas if word not in used]
     if areas:
         of = f" of {names}" if places else ""
-        found.append(f"{_in(areas[0])} {_and(list(map(_the, areas)))}{of}")
+        phrases.append(f"{_in(areas[0])} {_and(list(map(_the, areas)))}{of}")
     elif places:
-        found.append(f"in {names}")
-    return " ".join(found)
+        phrases.append(f"in {names}")
+    return " ".join(phrases)
 
 
 def _in(word: str) -> str:

@@ -47,12 +47,12 @@ def check_program(jar: Path, *, java: str = "java") -> str:
     Raises:
         ModelError: If Java or the jar is missing.
     """
-    found = shutil.which(java)
-    if found is None:
+    program = shutil.which(java)
+    if program is None:
         raise ModelError(f"{java!r} is not installed: SPICE and the METEOR program need Java")
     if not jar.is_file():
         raise ModelError(f"{jar}: no such jar; pycocoevalcap has it, or its makers' pages")
-    return found
+    return program
 
 
 def spice(
@@ -85,10 +85,10 @@ def spice(
         for i, (output, reference) in enumerate(pairs)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        asked, said = Path(folder, "in.json"), Path(folder, "out.json")
+        asked, answer = Path(folder, "in.json"), Path(folder, "out.json")
         asked.write_text(json.dumps(given, indent=2), encoding="utf-8")
         Path(folder, "cache").mkdir()
-        run += [str(asked), "-cache", f"{folder}/cache", "-out", str(said), "-subset", "-silent"]
+        run += [str(asked), "-cache", f"{folder}/cache", "-out", str(answer), "-subset", "-silent"]
         # The jar looks for its libraries beside it.
         try:
             done = subprocess.run(
@@ -96,16 +96,16 @@ def spice(
             )
         except subprocess.TimeoutExpired as error:
             raise ModelError(_late(jar, "SPICE has not ended", seconds)) from error
-        if done.returncode or not said.is_file():
-            told = done.stderr.decode("utf-8", "replace").strip()[-SAID:]
-            raise ModelError(f"{jar}: SPICE ended with status {done.returncode}: {told}")
+        if done.returncode or not answer.is_file():
+            message = done.stderr.decode("utf-8", "replace").strip()[-SAID:]
+            raise ModelError(f"{jar}: SPICE ended with status {done.returncode}: {message}")
         try:
-            rows = json.loads(said.read_text("utf-8"))
+            rows = json.loads(answer.read_text("utf-8"))
             scores = {row["image_id"]: float(row["scores"]["All"]["f"]) for row in rows}
-            found = [scores[i] for i in range(len(given))]
+            values = [scores[i] for i in range(len(given))]
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{jar}: SPICE wrote something else: {error!r}") from error
-    return [0.0 if math.isnan(value) else value for value in found]
+    return [0.0 if math.isnan(value) else value for value in values]
 
 
 class JavaMeteor:

@@ -28,19 +28,22 @@ def mark_statements(
         statements: Sentences that hold.
         tagger: Finds entities and nouns.
     """
-    given = [Statement(one.id, one.statement.strip()) for one in statements]
-    kept, left = [], []
-    for one, found in zip(given, tagger.find([one.statement for one in given]), strict=True):
+    given = [Statement(statement.id, statement.statement.strip()) for statement in statements]
+    marked, left = [], []
+    for statement, tagged in zip(
+        given, tagger.find([statement.statement for statement in given]), strict=True
+    ):
         entities = tuple(
-            Entity(one.statement[span.start : span.end], span.label) for span in found.entities
+            Entity(statement.statement[span.start : span.end], span.label)
+            for span in tagged.entities
         )
         if not context_of(entities):
-            left.append(one)
+            left.append(statement)
             continue
-        keywords = keywords_of(one.statement, found.entities, found.nouns)
-        masked = mask(one.statement, keywords)
-        kept.append(Marked(one.id, one.statement, entities, keywords, masked))
-    return kept, left
+        keywords = keywords_of(statement.statement, tagged.entities, tagged.nouns)
+        masked = mask(statement.statement, keywords)
+        marked.append(Marked(statement.id, statement.statement, entities, keywords, masked))
+    return marked, left
 
 
 def keywords_of(
@@ -50,10 +53,10 @@ def keywords_of(
     free = [
         noun
         for noun in nouns
-        if not any(one.start < noun.end and noun.start < one.end for one in entities)
+        if not any(entity.start < noun.end and noun.start < entity.end for entity in entities)
     ]
-    found = (text[span.start : span.end] for span in (*entities, *free))
-    return tuple(dict.fromkeys(found))
+    spelt = (text[span.start : span.end] for span in (*entities, *free))
+    return tuple(dict.fromkeys(spelt))
 
 
 def mask(text: str, keywords: Sequence[str]) -> str:

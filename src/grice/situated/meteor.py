@@ -54,7 +54,7 @@ class _Match(NamedTuple):
 class _Path(NamedTuple):
     """An alignment of the reference's words read so far, a match or None for each.
 
-    Only exact matches count: the published program keeps its sum of worths as a whole number, so
+    Only exact matches count: the published program keeps its sum of worths as an integer, so
     that other ones do not raise it. A chunk counts once it has ended.
     """
 
@@ -73,7 +73,7 @@ def meteor_counts(output: str, reference: str) -> Floats:
         words of either, chunks (0 if both are the same), matched words.
     """
     mine, other = _tokens(output), _tokens(reference)
-    pairs = [(found.place, j, found.worth) for j, found in enumerate(_align(mine, other)) if found]
+    pairs = [(match.place, j, match.worth) for j, match in enumerate(_align(mine, other)) if match]
     chunks = sum(
         k == 0 or (pairs[k - 1][0] + 1, pairs[k - 1][1] + 1) != (i, j)
         for k, (i, j, _) in enumerate(pairs)
@@ -118,7 +118,7 @@ def _tokens(text: str) -> tuple[str, ...]:
 
     A period stays with an abbreviation that has another one, and before a small letter.
     """
-    found: list[str] = []
+    tokens: list[str] = []
     given = caption_tokens(text)
     for token, following in zip(given, (*given[1:], ""), strict=False):
         line = APOSTROPHE.sub(_parted, APART.sub(r" \1 ", token))
@@ -128,12 +128,12 @@ def _tokens(text: str) -> tuple[str, ...]:
             inner = "." in last[:-1] and any(c.isalpha() for c in last)
             if not inner and not following[:1].islower():
                 parts[-1:] = [last[:-1], "."]
-        found += parts
-    return tuple(found)
+        tokens += parts
+    return tuple(tokens)
 
 
-def _parted(found: re.Match[str]) -> str:
-    return " '" if found[1] and found[2] else " ' "
+def _parted(match: re.Match[str]) -> str:
+    return " '" if match[1] and match[2] else " ' "
 
 
 @lru_cache(maxsize=20_000)
@@ -146,12 +146,12 @@ def _align(mine: tuple[str, ...], other: tuple[str, ...]) -> tuple[_Match | None
         [_Match(i, worth) for i, own in enumerate(mine) for worth in _worths(own, word)]
         for word in other
     ]
-    asked = Counter(one.place for some in options for one in some)
+    asked = Counter(match.place for some in options for match in some)
     paths = [_Path(0, 0, 0, frozenset(), ())]
     for j, some in enumerate(options):
         # Two words that match each other and nothing else are never left apart.
         sure = len(some) == 1 and asked[some[0].place] == 1
-        paths = [found for path in paths for found in _followed(path, j, some, sure=sure)]
+        paths = [followed for path in paths for followed in _followed(path, j, some, sure=sure)]
         paths.sort(key=_order)
         del paths[BEAM:]
     return min(paths, key=_ended).matches
@@ -174,11 +174,11 @@ def _followed(path: _Path, j: int, options: Sequence[_Match], *, sure: bool) -> 
     weighs on later matches of the word and on leaving it apart, and not on the match: so here.
     """
     distance = path.distance
-    for one in options:
-        if one.place in path.used:
+    for match in options:
+        if match.place in path.used:
             continue
-        apart = abs(one.place - j)
-        yield _step(path, one, distance + apart if sure else distance)
+        apart = abs(match.place - j)
+        yield _step(path, match, distance + apart if sure else distance)
         distance += apart
     if not sure:
         ended = bool(path.matches) and path.matches[-1] is not None
@@ -187,15 +187,15 @@ def _followed(path: _Path, j: int, options: Sequence[_Match], *, sure: bool) -> 
         )
 
 
-def _step(path: _Path, found: _Match, distance: int) -> _Path:
+def _step(path: _Path, match: _Match, distance: int) -> _Path:
     last = path.matches[-1] if path.matches else None
-    broken = last is not None and last.place != found.place - 1
+    broken = last is not None and last.place != match.place - 1
     return _Path(
-        path.exact + (found.worth == EXACT),
+        path.exact + (match.worth == EXACT),
         path.chunks + broken,
         distance,
-        path.used | {found.place},
-        (*path.matches, found),
+        path.used | {match.place},
+        (*path.matches, match),
     )
 
 

@@ -78,23 +78,23 @@ def refusal(first: Marked, second: Marked, rules: str = "paper") -> Refusal | No
     if rules not in RULES:
         raise InputError(f"rules={rules!r}{did_you_mean(rules, RULES)}")
     wanted = RULES[rules]
-    if any(not FEWEST <= one.masked.count(MASK) <= MOST for one in (first, second)):
+    if any(not FEWEST <= statement.masked.count(MASK) <= MOST for statement in (first, second)):
         return "keywords"
     mine, other = first.statement.lower(), second.statement.lower()
     if wanted.contained and (mine in other or other in mine):
         return "contained"
     if not context_of(first.entities) & context_of(second.entities):
         return "no shared context"
-    for one, text in ((first, second.statement), (second, first.statement)):
-        for entity in one.entities:
+    for statement, text in ((first, second.statement), (second, first.statement)):
+        for entity in statement.entities:
             if not wanted.every_label and entity.label not in CONTEXTS:
                 continue
-            found = (
+            shared = (
                 find_run(_content(entity.text), lemmas(text)) >= 0
                 if wanted.inflected
                 else entity.text.lower() in text.lower()
             )
-            if found:
+            if shared:
                 return "shared entity"
     return None
 
@@ -115,7 +115,7 @@ def mine_pairs(
         likenesses: Places of two statements with the likeness of their masked sentences.
         rules: ``paper`` or ``released``.
     """
-    kept: list[MinedPair] = []
+    pairs: list[MinedPair] = []
     refused: dict[str, int] = {}
     for i, j, score in likenesses:
         first, second = marked[min(i, j)], marked[max(i, j)]
@@ -124,8 +124,8 @@ def mine_pairs(
             refused[why] = refused.get(why, 0) + 1
             continue
         context = context_of(first.entities) & context_of(second.entities)
-        kept.append(MinedPair((first.id, second.id), round(score, 4), tuple(sorted(context))))
-    return kept, refused
+        pairs.append(MinedPair((first.id, second.id), round(score, 4), tuple(sorted(context))))
+    return pairs, refused
 
 
 def alike_by(search: Search | None, vectors: Array) -> Iterator[Likeness]:

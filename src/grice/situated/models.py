@@ -88,21 +88,21 @@ def contrast_head(bundle: Bundle, _: NoSettings, opener: Opener) -> ContrastMode
 
 def with_contexts(samples: Sequence[Sample], tagger: Tagger) -> list[Sample]:
     """Return samples with the context entities of their references, where none are stated."""
-    open_ones = [one for one in samples if not any(one.entities)]
-    texts = [text for one in open_ones for text in one.statements]
-    found = iter(tagger.find(texts))
+    open_ones = [sample for sample in samples if not any(sample.entities)]
+    texts = [text for sample in open_ones for text in sample.statements]
+    tagged = iter(tagger.find(texts))
     known = {}
-    for one in open_ones:
+    for sample in open_ones:
         sides = tuple(
             tuple(
                 Entity(text[span.start : span.end], span.label)
-                for span in next(found).entities
+                for span in next(tagged).entities
                 if span.label in CONTEXTS
             )
-            for text in one.statements
+            for text in sample.statements
         )
         kinds = [{CONTEXTS[e.label] for e in side} for side in sides]
-        known[one.id] = msgspec.structs.replace(
-            one, entities=(sides[0], sides[1]), context=tuple(sorted(kinds[0] & kinds[1]))
+        known[sample.id] = msgspec.structs.replace(
+            sample, entities=(sides[0], sides[1]), context=tuple(sorted(kinds[0] & kinds[1]))
         )
-    return [known.get(one.id, one) for one in samples]
+    return [known.get(sample.id, sample) for sample in samples]

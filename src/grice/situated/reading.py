@@ -42,21 +42,21 @@ def read_given(path: Path) -> list[Question | Statement]:
             given.append(Statement(name, line.strip()))
             continue
         try:
-            found = msgspec.json.decode(line, type=_Line)
+            record = msgspec.json.decode(line, type=_Line)
         except msgspec.MsgspecError as error:
             raise RecordError(str(error), file=str(path), line=number) from error
-        name = name if found.id is None else str(found.id)
-        if found.statement is not None:
-            given.append(Statement(name, found.statement.strip()))
-        elif found.question is not None and found.answer is not None:
-            given.append(_question(name, found.question, found.answer, found.form))
+        name = name if record.id is None else str(record.id)
+        if record.statement is not None:
+            given.append(Statement(name, record.statement.strip()))
+        elif record.question is not None and record.answer is not None:
+            given.append(_question(name, record.question, record.answer, record.form))
         else:
             raise RecordError(
                 "neither a statement nor a question with its answer", file=str(path), line=number
             )
     if not given:
         raise InputError(f"{path}: no question and no statement in it")
-    names = [one.id for one in given]
+    names = [record.id for record in given]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{path}: the id {twice!r} comes twice; ids must be distinct")

@@ -91,8 +91,8 @@ class Recomposer:
         encoder: Encoder,
     ) -> None:
         self._shapes: dict[_Shape, list[Template]] = {}
-        for one in templates:
-            self._shapes.setdefault(_shape(one.keywords, one.kinds), []).append(one)
+        for template in templates:
+            self._shapes.setdefault(_shape(template.keywords, template.kinds), []).append(template)
         self._frames = frames
         self._grouping = Mlp.load(grouping)
         self._judge = judge
@@ -141,9 +141,9 @@ class Recomposer:
         """Learn each keyword's vector, and its kind of context or that it has none."""
         fresh = [word for word in dict.fromkeys(words) if word not in self._kinds]
         self._encode(fresh)
-        found = self._tagger.find([CARRIER.format(word) for word in fresh])
-        for word, text in zip(fresh, found, strict=True):
-            kinds = [CONTEXTS.get(one.label, "") for one in text.entities]
+        tagged = self._tagger.find([CARRIER.format(word) for word in fresh])
+        for word, text in zip(fresh, tagged, strict=True):
+            kinds = [CONTEXTS.get(entity.label, "") for entity in text.entities]
             kind = next(filter(None, kinds), "")
             self._kinds[word] = kind if kind != "GEO" or self._frames.is_place(word) else ""
 
@@ -186,13 +186,13 @@ class Recomposer:
         if not fitting:
             return finished(self._frames.write(keywords, self._kinds))
         fitting = fitting[:CANDIDATES]
-        self._encode({word for one in fitting for word in one.keywords})
-        filled = [self._assign(one, keywords) for one in fitting]
-        filled = sorted(filled, key=lambda one: -one[0])[:READ]
+        self._encode({word for template in fitting for word in template.keywords})
+        filled = [self._assign(template, keywords) for template in fitting]
+        filled = sorted(filled, key=lambda scored: -scored[0])[:READ]
         fluent = self._judge.judge([(text, text) for _, text in filled], [[]] * len(filled))
         values = [
-            score + float(np.log(said.fluency + 1e-6)) * 0.2
-            for (score, _), said in zip(filled, fluent, strict=True)
+            score + float(np.log(judgement.fluency + 1e-6)) * 0.2
+            for (score, _), judgement in zip(filled, fluent, strict=True)
         ]
         return filled[int(np.argmax(values))][1]
 
@@ -238,13 +238,13 @@ def _partings(keywords: Sequence[str]) -> list[tuple[int, ...]]:
     count = len(keywords)
     if count > WIDEST:  # far beyond the task: alternate
         return [tuple(i % 2 for i in range(count))]
-    found = []
+    partings = []
     for bits in range(1, 2 ** (count - 1)):
         side = tuple((bits << 1) >> i & 1 for i in range(count))
         sizes = (count - sum(side), sum(side))
         if count < 2 * FEWEST or all(FEWEST <= size <= MOST for size in sizes):
-            found.append(side)
-    return found or [tuple(i % 2 for i in range(count))]
+            partings.append(side)
+    return partings or [tuple(i % 2 for i in range(count))]
 
 
 class _Slot(NamedTuple):
@@ -261,13 +261,13 @@ def _substituted(template: Template, keywords: Sequence[str]) -> str:
     slots: list[_Slot] = []
     text = template.statement
     for old, new, kind in zip(template.keywords, keywords, template.kinds, strict=True):
-        for found in re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text):
-            if all(found.end() <= one.start or one.end <= found.start() for one in slots):
-                start, behind = found.start(), text[: found.start()].lower().endswith("the ")
+        for match in re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text):
+            if all(match.end() <= slot.start or slot.end <= match.start() for slot in slots):
+                start, behind = match.start(), text[: match.start()].lower().endswith("the ")
                 if kind == "GEO" and behind and needs_article(old) and not needs_article(new):
                     start -= len("the ")
                 article = "the " if kind == "GEO" and not behind and needs_article(new) else ""
-                slots.append(_Slot(start, found.end(), article + new))
+                slots.append(_Slot(start, match.end(), article + new))
                 break
     for slot in sorted(slots, reverse=True):
         text = text[: slot.start] + slot.word + text[slot.end :]
@@ -277,5 +277,7 @@ def _substituted(template: Template, keywords: Sequence[str]) -> str:
 def pair_features(first: Array, second: Array) -> Array:
     """Return what the network reads of two keywords: product and distance of their vectors."""
     size = np.float32(np.sqrt(len(first)))
-    found: Array = np.concatenate([first * second * size, np.abs(first - second)], dtype=np.float32)
-    return found
+    features: Array = np.concatenate(
+        [first * second * size, np.abs(first - second)], dtype=np.float32
+    )
+    return features

@@ -160,7 +160,7 @@ class _SampleLine(msgspec.Struct):
 
 def context_of(entities: Iterable[Entity]) -> frozenset[Context]:
     """Return the kinds of context that entities give."""
-    return frozenset(CONTEXTS[one.label] for one in entities if one.label in CONTEXTS)
+    return frozenset(CONTEXTS[entity.label] for entity in entities if entity.label in CONTEXTS)
 
 
 def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
@@ -174,7 +174,9 @@ def read_records(path: Path, kind: type[Record]) -> Iterator[Record]:
         try:
             yield decoder.decode(line)
         except msgspec.MsgspecError as error:
-            fields = ", ".join(one.name for one in msgspec.structs.fields(kind) if one.required)
+            fields = ", ".join(
+                field.name for field in msgspec.structs.fields(kind) if field.required
+            )
             raise RecordError(
                 f"{error}; a line needs {fields}", file=str(path), line=number
             ) from error

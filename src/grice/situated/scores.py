@@ -93,15 +93,17 @@ def score_outputs(
     columns = _columns(samples, written, meteor_sums)
     for measure, values in (extra or {}).items():
         columns[measure] = np.asarray(values, np.float64)[:, None]
-    found = [problems_of(sample, outputs.get(sample.id)) for sample in samples]
+    problems = [problems_of(sample, outputs.get(sample.id)) for sample in samples]
     rows = []
     for context in ("ALL", "GEO", "TEMP"):
-        kept = [i for i, one in enumerate(samples) if context == "ALL" or context in one.context]
-        if not kept:
+        chosen = [
+            i for i, sample in enumerate(samples) if context == "ALL" or context in sample.context
+        ]
+        if not chosen:
             continue
-        part = {measure: column[kept] for measure, column in columns.items()}
-        measures = _estimates(part, [samples[i] for i in kept])
-        counts: Counter[str] = Counter(problem for i in kept for problem in found[i])
+        part = {measure: column[chosen] for measure, column in columns.items()}
+        measures = _estimates(part, [samples[i] for i in chosen])
+        counts: Counter[str] = Counter(problem for i in chosen for problem in problems[i])
         rows.append(Row(name, context, measures, dict(counts)))
     return rows
 
@@ -218,13 +220,15 @@ def _estimates(columns: Columns, samples: Sequence[Sample]) -> dict[str, Estimat
     a hundred items.
     """
     weights, units = _pigeonhole([sample.ids for sample in samples], len(samples))
-    found = {}
+    estimates = {}
     for measure, column in columns.items():
         value = _OF_SUMS.get(measure.removesuffix("_best"), _mean)
         here = float(value(column.mean(axis=0, keepdims=True))[0])
         if len(samples) < 2:
             note = "one sample has no interval"
-            found[measure] = Estimate(here, None, None, 0.95, 1, "no interval", units, note=note)
+            estimates[measure] = Estimate(
+                here, None, None, 0.95, 1, "no interval", units, note=note
+            )
             continue
         draws = value(weights @ column)
         # Weights sum to one but for rounding: a bound stays on the measure's scale.
@@ -233,20 +237,22 @@ def _estimates(columns: Columns, samples: Sequence[Sample]) -> dict[str, Estimat
             min(most, max(0.0, float(bound))) for bound in np.quantile(draws, (0.025, 0.975))
         )
         method = f"pigeonhole bootstrap of {units} statements, {RESAMPLES} resamples, seed 0"
-        found[measure] = Estimate(here, low, high, 0.95, len(samples), method, units)
-    return found
+        estimates[measure] = Estimate(here, low, high, 0.95, len(samples), method, units)
+    return estimates
 
 
 def _pigeonhole(ids: Sequence[tuple[str, str]], n: int) -> tuple[Floats, int]:
     """Return normed weights of shape ``(resamples, samples)`` and the number of statements."""
     rng = np.random.default_rng(0)
-    names = {name: i for i, name in enumerate(sorted({one for pair in ids for one in pair}))}
+    names = {
+        name: i for i, name in enumerate(sorted({statement for pair in ids for statement in pair}))
+    }
     if len(names) < 2:  # no statement is named: the pairs themselves are drawn
         drawn = rng.multinomial(n, np.full(n, 1 / n), RESAMPLES).astype(np.float64)
         return drawn / n, n
     counts = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), RESAMPLES)
     first, second = (np.array([names[pair[side]] for pair in ids]) for side in (0, 1))
     weights = (counts[:, first] * counts[:, second]).astype(np.float64)
-    kept = weights.sum(axis=1) > 0
-    weights = weights[kept]
+    drawn = weights.sum(axis=1) > 0
+    weights = weights[drawn]
     return weights / weights.sum(axis=1, keepdims=True), len(names)

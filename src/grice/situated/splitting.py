@@ -47,8 +47,8 @@ def split_pairs(
     graph = networkx.Graph()
     graph.add_nodes_from(sorted({name for pair in pairs for name in pair.ids}))
     graph.add_edges_from(sorted(pair.ids for pair in pairs))
-    found = networkx.community.louvain_communities(graph, seed=seed)
-    home = {name: k for k, group in enumerate(found) for name in group}
+    communities = networkx.community.louvain_communities(graph, seed=seed)
+    home = {name: k for k, group in enumerate(communities) for name in group}
     inside: dict[int, list[MinedPair]] = {}
     for pair in pairs:
         first, second = (home[name] for name in pair.ids)

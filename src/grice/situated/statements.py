@@ -56,21 +56,21 @@ def to_statements(questions: Iterable[Question], clauses: Clauses) -> list[State
         clauses: Finds the subject of a yes/no question.
     """
     asked = list(questions)
-    plans = {one.id: plan for one in asked if (plan := _plan(one)) is not None}
+    plans = {question.id: plan for question in asked if (plan := _plan(question)) is not None}
     inner = {name: plan.inner for name, plan in plans.items() if plan.inner}
     starts = dict(zip(inner, clauses.predicate_starts(list(inner.values())), strict=True))
-    found = []
-    for one in asked:
-        if one.id not in plans:
+    statements = []
+    for question in asked:
+        if question.id not in plans:
             continue
-        plan = plans[one.id]
-        holds = one.answer if isinstance(one.answer, bool) else True
-        middle = yes_no_statement(plan.inner, holds, starts[one.id]) if plan.inner else ""
+        plan = plans[question.id]
+        holds = question.answer if isinstance(question.answer, bool) else True
+        middle = yes_no_statement(plan.inner, holds, starts[question.id]) if plan.inner else ""
         if plan.before:
             middle = middle[:1].lower() + middle[1:] if plan.before.endswith(", ") else middle
         text = f"{plan.before}{middle} {plan.after}".strip()
-        found.append(Statement(one.id, text[:1].upper() + text[1:]))
-    return found
+        statements.append(Statement(question.id, text[:1].upper() + text[1:]))
+    return statements
 
 
 def _plan(question: Question) -> Plan | None:
@@ -90,11 +90,14 @@ def generate_statements(questions: Iterable[Question], generator: Generator) -> 
         questions: What was asked; only those of the form ``choice`` are used.
         generator: Reads :data:`GENERATOR_INPUT`.
     """
-    asked = [one for one in questions if one.form == "choice"]
-    prompts = [GENERATOR_INPUT.format(question=one.question, answer=one.answer) for one in asked]
+    asked = [question for question in questions if question.form == "choice"]
+    prompts = [
+        GENERATOR_INPUT.format(question=question.question, answer=question.answer)
+        for question in asked
+    ]
     return [
-        Statement(one.id, written[0].text)
-        for one, written in zip(asked, generator.generate(prompts, count=1), strict=True)
+        Statement(question.id, written[0].text)
+        for question, written in zip(asked, generator.generate(prompts, count=1), strict=True)
         if written and written[0].text.strip()
     ]
 
@@ -140,8 +143,8 @@ def yes_no_statement(question: str, answer: bool, start: int) -> str:  # noqa: F
         word = MAPPED.get(word, word)
     middle = [] if word in SUPPORT else [word]
     middle += [] if answer else ["not"]
-    found = " ".join(filter(None, [subject, *middle, predicate]))
-    return found[:1].upper() + found[1:]
+    statement = " ".join(filter(None, [subject, *middle, predicate]))
+    return statement[:1].upper() + statement[1:]
 
 
 def equal_up_to(mine: str, other: str) -> bool:

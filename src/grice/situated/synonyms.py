@@ -78,4 +78,4 @@ def _table() -> _Table:
         else:
             for word in line.split(" "):
                 sets.setdefault(word, set()).add(number)
-    return _Table({word: frozenset(found) for word, found in sets.items()}, irregular)
+    return _Table({word: frozenset(numbers) for word, numbers in sets.items()}, irregular)

@@ -185,8 +185,8 @@ class ContextTagger:
     def find(self, texts: Sequence[str]) -> list[Found]:
         """Return what is in each text."""
         return [
-            Found(self._listed(text, merge_spans(text, list(found.entities))), found.nouns)
-            for text, found in zip(texts, self.find_without_rules(texts), strict=True)
+            Found(self._listed(text, merge_spans(text, list(tagged.entities))), tagged.nouns)
+            for text, tagged in zip(texts, self.find_without_rules(texts), strict=True)
         ]
 
     def find_without_rules(self, texts: Sequence[str]) -> list[Found]:
@@ -217,21 +217,27 @@ class ContextTagger:
         another name is a place, and so is a name that is one of them where the network doubts.
         """
         cities = [span for span in self._names.spans(text, "C") if text[span[0]].isupper()]
-        found: list[TaggedSpan] = []
-        for one in entities:
-            within = [s for s in cities if one.start <= s[0] and s[1] <= one.end]
-            whole = one.label == "GPE" and len(within) == 2 and _side_by_side(text, one, within)
-            around = [s for s in cities if s[0] <= one.start and one.end <= s[1]]
-            if whole or (around and one.label == "GPE"):
-                found += [one._replace(start=s, end=e) for s, e in around or within]
-            elif one.label == "NAME" and one.confidence < SURE and (one.start, one.end) in cities:
-                found.append(one._replace(label="GPE"))
+        placed: list[TaggedSpan] = []
+        for entity in entities:
+            within = [s for s in cities if entity.start <= s[0] and s[1] <= entity.end]
+            whole = (
+                entity.label == "GPE" and len(within) == 2 and _side_by_side(text, entity, within)
+            )
+            around = [s for s in cities if s[0] <= entity.start and entity.end <= s[1]]
+            if whole or (around and entity.label == "GPE"):
+                placed += [entity._replace(start=s, end=e) for s, e in around or within]
+            elif (
+                entity.label == "NAME"
+                and entity.confidence < SURE
+                and (entity.start, entity.end) in cities
+            ):
+                placed.append(entity._replace(label="GPE"))
             else:
-                found.append(one)
+                placed.append(entity)
         for start, end in cities:
-            if all(end <= one.start or one.end <= start for one in found):
-                found.append(TaggedSpan(start, end, "GPE", 0.5))
-        return tuple(sorted(found))
+            if all(end <= entity.start or entity.end <= start for entity in placed):
+                placed.append(TaggedSpan(start, end, "GPE", 0.5))
+        return tuple(sorted(placed))
 
 
 def _side_by_side(text: str, span: TaggedSpan, within: Sequence[tuple[int, int]]) -> bool:
@@ -259,20 +265,20 @@ def _entities(scores: Array, words: Offsets) -> tuple[TaggedSpan, ...]:
     for i in range(len(logs) - 1, 0, -1):
         tags.append(int(back[i, tags[-1]]))
     tags.reverse()
-    found: list[TaggedSpan] = []
+    entities: list[TaggedSpan] = []
     for (start, end), tag, row in zip(words, tags, logs, strict=True):
         sure = float(np.exp(row[tag]))
         if 0 < tag <= count:
-            found.append(TaggedSpan(start, end, LABELS[tag - 1], sure))
+            entities.append(TaggedSpan(start, end, LABELS[tag - 1], sure))
         elif tag > count:
-            last = found[-1]
-            found[-1] = last._replace(end=end, confidence=min(last.confidence, sure))
-    return tuple(found)
+            last = entities[-1]
+            entities[-1] = last._replace(end=end, confidence=min(last.confidence, sure))
+    return tuple(entities)
 
 
 def _whole(text: str, entities: tuple[TaggedSpan, ...]) -> tuple[TaggedSpan, ...]:
     """Keep the periods of abbreviations (``U.S.``) and drop a possessive at the end."""
-    found = []
+    trimmed = []
     for span in entities:
         start, end = span.start, span.end
         if text[end : end + 1] == "." and re.search(r"\b\w\.\w$", text[start:end]):
@@ -280,5 +286,5 @@ def _whole(text: str, entities: tuple[TaggedSpan, ...]) -> tuple[TaggedSpan, ...
         cut = re.search(r"\s*['’]s?$", text[start:end])
         end = start + cut.start() if cut else end
         if end > start and any(c.isalnum() for c in text[start:end]):
-            found.append(span._replace(end=end))
-    return tuple(found)
+            trimmed.append(span._replace(end=end))
+    return tuple(trimmed)

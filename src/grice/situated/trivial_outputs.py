@@ -54,7 +54,8 @@ def swap_contexts(
     first, second = statements
     for kind in ("GEO", "TEMP"):
         own, others = (
-            [one.text for one in side if CONTEXTS.get(one.label) == kind] for side in entities
+            [entity.text for entity in side if CONTEXTS.get(entity.label) == kind]
+            for side in entities
         )
         for mine in own:
             for other in others:
@@ -68,5 +69,5 @@ def swap_contexts(
 
 def _put(text: str, old: str, new: str) -> str:
     start = text.startswith(old)
-    found = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, text)
-    return found[:1].upper() + found[1:] if start else found
+    replaced = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, text)
+    return replaced[:1].upper() + replaced[1:] if start else replaced

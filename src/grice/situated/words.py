@@ -52,21 +52,21 @@ def sentences(text: str) -> list[str]:
     >>> sentences("Dr. Who left at 5 p.m. yesterday. It rained!")
     ['Dr. Who left at 5 p.m. yesterday.', 'It rained!']
     """
-    found = []
+    parts = []
     start = 0
     for end in END.finditer(text):
         following = text[end.end() :].split(maxsplit=1)
         if following and _ends(text[start : end.end()], following[0]):
-            found.append(text[start : end.end()].strip())
+            parts.append(text[start : end.end()].strip())
             start = end.end()
-    found.append(text[start:].strip())
-    return [sentence for sentence in found if sentence]
+    parts.append(text[start:].strip())
+    return [sentence for sentence in parts if sentence]
 
 
 def _ends(before: str, following: str) -> bool:
     """Say whether the mark behind ``before`` ends a sentence, given the next word."""
-    found = LAST.search(before)
-    token = found[0] if found else before
+    last_token = LAST.search(before)
+    token = last_token[0] if last_token else before
     if not token.endswith("."):
         return True
     word = token.rstrip(".").lower().lstrip("\"'([")
@@ -125,11 +125,11 @@ def noun_lemma(word: str) -> str:
     """
     nouns, irregular = _nouns()
     if word in irregular:
-        found = [form for form in (word, *irregular[word]) if form in nouns]
-        return min(found, key=len) if found else word
+        known = [form for form in (word, *irregular[word]) if form in nouns]
+        return min(known, key=len) if known else word
     forms = [word, *(word[: len(word) - len(end)] + new for end, new in ENDS if word.endswith(end))]
-    found = [form for form in forms if form in nouns]
-    return min(found, key=len) if found else word
+    known = [form for form in forms if form in nouns]
+    return min(known, key=len) if known else word
 
 
 @cache

@@ -49,8 +49,8 @@ def balanced_accuracy(
 
     def statistic(weights: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
-            hit, all_, kept, rest = (weights @ indicators.astype(np.float64)).T
-            return np.asarray((hit / all_ + kept / rest) / 2)[:, None]
+            hit, all_, rejected, rest = (weights @ indicators.astype(np.float64)).T
+            return np.asarray((hit / all_ + rejected / rest) / 2)[:, None]
 
     return resampled_estimate(
         statistic,

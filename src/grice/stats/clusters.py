@@ -19,6 +19,7 @@ __all__ = [
     "ClusteredMean",
     "Interval",
     "Moments",
+    "bounded_interval",
     "mean_interval",
     "student_quantile",
     "wilson_interval",
@@ -175,20 +176,35 @@ def _at_a_bound(mean: float, bounds: Bounds) -> bool:
 def _bounded(
     spread: _Spread, moments: Moments, level: float, bounds: Bounds
 ) -> tuple[float, float]:
-    """Return Wilson's interval, stretched from 0 and 1 to the bounds."""
+    items = moments.values**2 / moments.nn  # one cluster counts as one item
+    return bounded_interval(spread.mean, spread.variance, spread.quantile, items, level, bounds)
+
+
+def bounded_interval(
+    mean: float, variance: float, quantile: float, items: float, level: float, bounds: Bounds
+) -> tuple[float, float]:
+    """Return Wilson's interval (:func:`wilson_interval`), stretched from 0 and 1 to the bounds.
+
+    Args:
+        mean: The mean.
+        variance: Of the mean.
+        quantile: Student's, with the degrees of freedom of that variance.
+        items: Independent items that count where no spread is to be seen.
+        level: Confidence level.
+        bounds: The least and the greatest possible value, both finite.
+    """
     least, most = bounds
     width = most - least
-    place = min(1.0, max(0.0, (spread.mean - least) / width))
-    if _at_a_bound(spread.mean, bounds) or not spread.variance:
-        # Where no spread is to be seen, one cluster counts as one item.
-        effective = moments.values**2 / moments.nn
+    place = min(1.0, max(0.0, (mean - least) / width))
+    if _at_a_bound(mean, bounds) or not variance:
+        effective = items
     else:
         # Few clusters make the variance itself uncertain: Student's quantile, not the normal one.
         normal = NormalDist().inv_cdf(0.5 + level / 2)
-        effective = place * (1 - place) * width**2 / spread.variance
-        effective *= (normal / spread.quantile) ** 2
+        effective = place * (1 - place) * width**2 / variance
+        effective *= (normal / quantile) ** 2
     low, high = wilson_interval(place, effective, level)
-    return min(spread.mean, least + width * low), max(spread.mean, least + width * high)
+    return min(mean, least + width * low), max(mean, least + width * high)
 
 
 def wilson_interval(share: float, n: float, level: float = 0.95) -> tuple[float, float]:

@@ -306,11 +306,11 @@ def correlation_within(
     _check_kind(kind)
     a, b = columns_of(x=x, y=y)
     codes = group_codes(contexts, len(a))
-    kept = ~(np.isnan(a) | np.isnan(b))
+    complete_rows = ~(np.isnan(a) | np.isnan(b))
     values = []
     n = 0
     total = int(codes.max(initial=-1)) + 1
-    for members in _members(np.where(kept, codes, -1), total):
+    for members in _members(np.where(complete_rows, codes, -1), total):
         if len(members) > 1 and np.ptp(a[members]) > 0 and np.ptp(b[members]) > 0:
             values.append(correlation_value(a[members], b[members], kind))
             n += len(members)

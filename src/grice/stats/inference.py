@@ -9,12 +9,14 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.estimate import FEW, Estimate, scipy_module
+from grice.stats.clusters import Bounds, bounded_interval
+from grice.stats.estimate import FEW, Estimate, clamp, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
     Integers,
     Values,
+    check_bounds,
     check_level,
     columns_of,
     group_codes,
@@ -48,6 +50,7 @@ def prediction_powered_mean(
     groups: Groups | None = None,
     unlabelled_groups: Groups | None = None,
     weight: float | None = None,
+    bounds: Bounds | None = None,
     level: float = 0.95,
 ) -> PoweredMean:
     """Return the mean rating of all items from the ratings of a few and a metric on all.
@@ -64,18 +67,23 @@ def prediction_powered_mean(
         groups: Conversation of each labelled item.
         unlabelled_groups: Conversation of each other item; a conversation may have both.
         weight: A fixed weight, such as 1 for the method without tuning; None for the best.
+        bounds: The lowest and the highest possible rating: mean and interval lie within them.
+            Where Student's interval would not, it is Wilson's for as many independent ratings as
+            would vary like this mean.
         level: Confidence level.
 
     Raises:
         InputError: If there are fewer than three labels (or conversations with labels; two with
-            a fixed weight), no unlabelled item, or only one of the two groups.
+            a fixed weight), no unlabelled item, only one of the two groups, or a label beyond the
+            bounds.
     """
     check_level(level)
     y, f = columns_of(labels=labels, predicted=predicted)
     (other,) = columns_of(unlabelled=unlabelled)
     codes, other_codes = _codes(groups, unlabelled_groups, len(y), len(other))
-    kept = ~(np.isnan(y) | np.isnan(f))
-    y, f, codes = y[kept], f[kept], codes[kept]
+    check_bounds(y, bounds)
+    complete = ~(np.isnan(y) | np.isnan(f))
+    y, f, codes = y[complete], f[complete], codes[complete]
     held = ~np.isnan(other)
     other, other_codes = other[held], other_codes[held]
     units = len(np.unique(codes))
@@ -101,13 +109,21 @@ def prediction_powered_mean(
         unit = "labels" if groups is None else "labelled conversations"
         note = f"fewer than {FEW} {unit}: the interval is a rough guide"
 
-    def found(value: float, error: float, freedom: int, what: str) -> Estimate:
-        half = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2)) * error
-        return Estimate(value, value - half, value + half, level, len(y), what, clusters, note)
+    def estimate(value: float, error: float, freedom: int, what: str) -> Estimate:
+        quantile = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2))
+        low, high = value - quantile * error, value + quantile * error
+        if bounds is not None:
+            what += f", Wilson's interval where Student's leaves {bounds[0]:g} to {bounds[1]:g}"
+            # Ratings that all lie at a bound show no spread, which is not to say there is none.
+            if low < bounds[0] or high > bounds[1] or value in bounds:
+                value = clamp(value, *bounds)
+                low, high = bounded_interval(value, error**2, quantile, units, level, bounds)
+        return Estimate(value, low, high, level, len(y), what, clusters, note)
 
+    powered = f"prediction-powered mean with {len(other)} unlabelled items"
     return PoweredMean(
-        found(value, error, freedom, f"prediction-powered mean with {len(other)} unlabelled items"),
-        found(float(y.mean()), alone, units - 1, "mean of the labels, Student's t"),
+        estimate(value, error, freedom, powered),
+        estimate(float(y.mean()), alone, units - 1, "mean of the labels, Student's t"),
         used,
         len(y) * (alone / error) ** 2 if error > 0 else math.inf,
     )

@@ -86,9 +86,9 @@ def complete_items(named: Mapping[str, Values], groups: Groups | None) -> Comple
     columns = columns_of(**named)
     total = len(columns[0])
     codes = None if groups is None else group_codes(groups, total)
-    kept = ~np.isnan(np.stack(columns)).any(axis=0)
-    columns = [column[kept] for column in columns]
-    codes = None if codes is None else joined(codes[kept])
+    complete = ~np.isnan(np.stack(columns)).any(axis=0)
+    columns = [column[complete] for column in columns]
+    codes = None if codes is None else joined(codes[complete])
     order = ordered(columns, codes)
     columns = [column[order] for column in columns]
     return Complete(columns, None if codes is None else codes[order], total)
@@ -129,7 +129,7 @@ def _odd(values: Values) -> object:
 
 
 def group_codes(groups: Groups, n: int) -> Integers:
-    """Return the groups as whole numbers from 0, equal for equal labels.
+    """Return the groups as integers from 0, equal for equal labels.
 
     Raises:
         InputError: If there is not one label per item, or a label is None.

@@ -89,7 +89,7 @@ def pairwise_accuracy(
     as one. ``cross-fit`` splits the items (or contexts) into random halves and judges the pairs
     within each with the epsilon that agrees most on the pairs within the other; ``calibrate`` is
     the published way, which takes the epsilon that agrees most on the very pairs it judges and
-    so flatters. Both choose anew on each resample. A number is an epsilon from other data.
+    so flatters. Both choose again on each resample. A number is an epsilon from other data.
 
     Args:
         metric: One value per item.

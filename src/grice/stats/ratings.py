@@ -19,7 +19,7 @@ __all__ = ["Flat", "Ratings", "agreement", "arranged", "coded", "flatten", "matr
 
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
 """One list per item with the rating of each annotator, None or NaN where one gave none. Lists
-may differ in length; annotators are told apart by their position."""
+may differ in length; the position identifies the annotator."""
 
 
 class Flat(NamedTuple):
@@ -92,13 +92,13 @@ def arranged(table: Floats, groups: Groups | None) -> tuple[Floats, Integers | N
     """
     present = ~np.isnan(table)
     codes = None if groups is None else group_codes(groups, len(table))
-    kept = present.sum(axis=1) >= 2
-    if not kept.any():
+    usable = present.sum(axis=1) >= 2
+    if not usable.any():
         raise InputError(
             f"none of {len(table)} items has two ratings: there is no agreement to measure"
         )
-    table = table[kept]
-    codes = None if codes is None else joined(codes[kept])
+    table = table[usable]
+    codes = None if codes is None else joined(codes[usable])
     keys = list(np.nan_to_num(table.T, nan=np.inf))
     order = np.lexsort(keys if codes is None else [*keys, codes])
     return table[order], None if codes is None else codes[order]

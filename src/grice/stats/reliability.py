@@ -37,7 +37,7 @@ def intraclass(
 
     Args:
         ratings: One list of ratings per item, all complete and of one length.
-        form: ``1`` annotators drawn anew for each item, ``2`` the same throughout, ``3`` these
+        form: ``1`` other annotators for each item, ``2`` the same throughout, ``3`` these
             and no others; then ``1`` for a single rating or ``k`` for their mean.
         groups: Conversation of each item, resampled together.
         interval, level, resamples, seed: As in :func:`~grice.stats.correlation`.

@@ -78,10 +78,10 @@ def system_level(
     """
     check_level(level)
     x, y = columns_of(metric=metric, human=human)
-    kept = ~(np.isnan(x) | np.isnan(y))
-    labels = [label for label, keep in zip(systems, kept, strict=True) if keep]
-    groups = None if contexts is None else joined(group_codes(contexts, len(x))[kept])
-    x, y = x[kept], y[kept]
+    complete = ~(np.isnan(x) | np.isnan(y))
+    labels = [label for label, keep in zip(systems, complete, strict=True) if keep]
+    groups = None if contexts is None else joined(group_codes(contexts, len(x))[complete])
+    x, y = x[complete], y[complete]
     codes = group_codes(labels, len(x))
     count = int(codes.max(initial=-1)) + 1
     if count < 2:

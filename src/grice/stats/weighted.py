@@ -155,7 +155,7 @@ def _by_matrix(xs: list[_Levels], y: _Levels) -> _Excess:
         codes = xs[k].codes
         signs = np.sign(codes[:, None] - codes[None, :]).astype(np.float32)
         signs *= signs_y
-        # Whole numbers below 2^24 are exact in single precision, and every sum here is one.
+        # Integers below 2^24 are exact in single precision, and every sum here is one.
         product = (weights.astype(np.float32) @ signs).astype(np.float64)
         return np.asarray(np.einsum("ij,ij->i", weights, product))
 

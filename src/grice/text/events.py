@@ -2,7 +2,7 @@
 
 Who is PersonX depends on the triple an event stands in, not on the event: in ATOMIC
 (Sap et al., 2019; Hwang et al., 2021) PersonX is the subject of the head, and everyone else is
-PersonY. So an event is read once (:func:`read_events`), with its people told apart by who said
+PersonY. So an event is read once (:func:`read_events`), with its people distinguished by who said
 it, and named when it is put into a triple (:func:`triple_texts`). The person rules go beyond
 those of the ASER baseline of ACCENT (Ghazarian et al., 2023), which only exchange I and you.
 
@@ -107,8 +107,6 @@ def triple_texts(
     both are, the responder.
 
     Args:
-        head: The event that stands first.
-        tail: The event that stands second.
         tail_subject: Who the relation says the tail is about (PersonY for oReact, oWant and
             oEffect, PersonX for the others). If the tail's subject has the other name, the two
             names change places in the tail, as in ACCENT's rules. None leaves the names as said.
@@ -134,9 +132,7 @@ def read_events(text: str, spans: Sequence[tuple[int, int]], *, said_by: Speaker
     "I go home and eat" has two events of the speaker.
 
     Args:
-        text: The turn.
         spans: Characters of its events, in order.
-        said_by: Who said the turn.
     """
     events: list[Event] = []
     for i, (start, end) in enumerate(spans):
@@ -176,7 +172,6 @@ def read_event(text: str, *, said_by: Speaker, inherited: Party | None = None) -
 
     Args:
         text: The event as it was said.
-        said_by: Who said it.
         inherited: The subject to take if none is said. Without it an order ("bring your own
             skateboard") is about the listener, everything else about the speaker.
     """

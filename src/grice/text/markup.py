@@ -25,7 +25,6 @@ class PlainText(NamedTuple):
     """A text with one space in place of each tag.
 
     Attributes:
-        text: The text.
         blanks: Offset in ``text`` of each space that stands for a tag, in order.
         shifts: How many characters more the original has behind none, one, two, … of them.
     """

@@ -68,8 +68,8 @@ def _stemmer() -> Callable[[str], str]:
         raise GriceError(
             'ROUGE needs nltk, which is not installed: pip install "grice[graphs]"'
         ) from error
-    found: Callable[[str], str] = PorterStemmer().stem
-    return found
+    stemmed: Callable[[str], str] = PorterStemmer().stem
+    return stemmed
 
 
 def common_length(mine: Sequence[str], other: Sequence[str]) -> int:

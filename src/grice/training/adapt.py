@@ -75,7 +75,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class Adapted(NamedTuple):
-    """The head, fitted on all labels, and what the same way gives on unseen ones."""
+    """The head, fitted on all labels, and what the same way gives on out_of_fold ones."""
 
     head: Head
     report: Report
@@ -95,7 +95,7 @@ def adapt(
         data: Labelled replies.
         encoder: The encoder of the classifier.
         base: The shipped model.
-        choices: Penalties that are tried; inside each fold anew, so that the report knows nothing
+        choices: Penalties that are tried; inside each fold again, so that the report knows nothing
             of the replies it is about.
         seed: Seed of the folds.
 
@@ -110,16 +110,18 @@ def adapt(
     readings = read_replies(data.pairs, encoder, base)
     labels = np.array(data.labels, np.float64)
     folds = folds_of(data.groups, seed=seed)
-    unseen = np.empty(len(labels))
+    out_of_fold = np.empty(len(labels))
     for fold in np.unique(folds):
-        kept, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        _two_kinds(labels[kept])
-        inner = folds_of([data.groups[i] for i in kept], seed=seed + 1)
-        penalty = _choose(readings.at(kept), labels[kept], inner, choices)
-        unseen[out] = fit_head(readings.at(kept), labels[kept], penalty)(readings.at(out))
+        training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        _two_kinds(labels[training])
+        inner = folds_of([data.groups[i] for i in training], seed=seed + 1)
+        penalty = _choose(readings.at(training), labels[training], inner, choices)
+        out_of_fold[held_out] = fit_head(readings.at(training), labels[training], penalty)(
+            readings.at(held_out)
+        )
     penalty = _choose(readings, labels, folds, choices)
     before = np.array(base.classify(data.pairs))
-    measured = tuple(_measured(labels, before, _probabilities(unseen), data.groups))
+    measured = tuple(_measured(labels, before, _probabilities(out_of_fold), data.groups))
     gain = measured[0].gain
     report = Report(
         len(labels),
@@ -145,9 +147,9 @@ def _choose(
     def loss(penalty: Penalty) -> float:
         total = 0.0
         for fold in np.unique(folds):
-            kept, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            odds = fit_head(readings.at(kept), labels[kept], penalty)(readings.at(out))
-            total += float((np.logaddexp(0, odds) - labels[out] * odds).sum())
+            training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            odds = fit_head(readings.at(training), labels[training], penalty)(readings.at(held_out))
+            total += float((np.logaddexp(0, odds) - labels[held_out] * odds).sum())
         return total
 
     return min(choices.tried, key=loss)
@@ -164,18 +166,18 @@ def _two_kinds(labels: Floats) -> None:
 def _measured(
     labels: Floats, before: Floats, after: Floats, groups: Sequence[str]
 ) -> list[Measured]:
-    found = []
+    measured = []
     if np.ptp(before) > 0 and np.ptp(after) > 0:
         compared = compare_correlations(
             {"after": after, "before": before}, labels, groups=groups, baseline="before"
         )
-        one = compared.correlations
+        correlations = compared.correlations
         gain = compared.comparisons[0].difference
-        found.append(Measured("spearman", one["before"], one["after"], gain))
+        measured.append(Measured("spearman", correlations["before"], correlations["after"], gain))
     else:
         old = correlation(after, labels, groups=groups)
-        found.append(Measured("spearman", old, old, None))
+        measured.append(Measured("spearman", old, old, None))
     if set(np.unique(labels)) <= {0.0, 1.0}:
         two = [balanced_accuracy(values, labels, groups=groups) for values in (before, after)]
-        found.append(Measured("balanced accuracy", two[0], two[1], None))
-    return found
+        measured.append(Measured("balanced accuracy", two[0], two[1], None))
+    return measured

@@ -68,24 +68,24 @@ def labelled_replies(
     low, high = scale
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"scale {low:g} to {high:g}: two numbers, the lower one first")
-    found: list[_Found] = []
+    replies: list[_Found] = []
     fields: set[str] = set()
     for record in _sound(records):
         fields.update(record.meta, *(turn.meta for turn in record.turns))
-        found += _of_conversation(record, label, scale)
-    if not found:
+        replies += _of_conversation(record, label, scale)
+    if not replies:
         near = did_you_mean(label, fields)
         raise InputError(f"no reply carries a field {label!r}{near}; name yours with --label")
-    _check(found, label)
-    copied = sum(one.whole for one in found)
+    _check(replies, label)
+    copied = sum(reply.whole for reply in replies)
     labels = plural(
         copied, "label is that of a whole conversation", "labels are those of whole conversations"
     )
     says = [f"{labels}, copied to each reply"]
     return Labelled(
-        [_pair(one.response) for one in found],
-        [(one.value - low) / (high - low) for one in found],
-        [one.response.conversation for one in found],
+        [_pair(reply.response) for reply in replies],
+        [(reply.value - low) / (high - low) for reply in replies],
+        [reply.response.conversation for reply in replies],
         tuple(says if copied else ()),
     )
 
@@ -128,11 +128,11 @@ def true_and_false_replies(
 
 def _sound(records: Iterable[Conversation | RecordError]) -> list[Conversation]:
     """Return the conversations; the input is read to its end before anything is refused."""
-    found = list(records)
-    for record in found:
+    conversations = list(records)
+    for record in conversations:
         if isinstance(record, RecordError):
             raise record
-    return [record for record in found if not isinstance(record, RecordError)]
+    return [record for record in conversations if not isinstance(record, RecordError)]
 
 
 def _of_conversation(
@@ -172,14 +172,14 @@ def _value(
     return value
 
 
-def _check(found: Sequence[_Found], label: str) -> None:
-    kinds = {one.value for one in found}
+def _check(checked: Sequence[_Found], label: str) -> None:
+    kinds = {reply.value for reply in checked}
     if len(kinds) == 1:
         raise InputError(f"every {label} is {kinds.pop():g}: there is nothing to tell apart")
-    if len(found) < LEAST:
-        replies = plural(len(found), "labelled reply", "labelled replies")
+    if len(checked) < LEAST:
+        replies = plural(len(checked), "labelled reply", "labelled replies")
         raise InputError(f"{replies}; at least {LEAST} are needed")
-    if (talks := len({one.response.conversation for one in found})) < 5:
+    if (talks := len({reply.response.conversation for reply in checked})) < 5:
         raise InputError(f"labels of {plural(talks, 'conversation')} only; at least 5 are needed")
 
 

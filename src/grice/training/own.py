@@ -48,10 +48,10 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
     """
     check_folder(folder)  # not after minutes of training
     reference = f"bundle:{name}"
-    beneath = models.bundle(reference)
+    base_bundle = models.bundle(reference)
     adapted = adapt(
         data,
-        models.open(f"bundle:{beneath.card.encoder}", Encoder),
+        models.open(f"bundle:{base_bundle.card.encoder}", Encoder),
         models.open(reference, PairClassifier),
         seed=seed,
     )
@@ -61,7 +61,7 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
         "version": "1",
         "summary": f"{name} adapted to {adapted.report.n} labelled replies",
         "licence": "yours, as far as your data allow",
-        "encoder": beneath.card.encoder,
+        "encoder": base_bundle.card.encoder,
         "inputs": "left: history, oldest turn first; right: the reply",
         "outputs": OUTPUTS[name],
     }
@@ -71,21 +71,21 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
         "command": f"grice train {name}",
         "seeds": [seed],
     }
-    settings = {"base": reference, "base_digest": beneath.digest}
+    settings = {"base": reference, "base_digest": base_bundle.digest}
     save_head(folder, adapted.head, facts, training, settings, _quality(adapted.report))
     return adapted.report
 
 
 def _quality(report: Report) -> Iterator[dict[str, str | float | int]]:
-    for one in report.measured:
-        low = one.after.value if one.after.low is None else one.after.low
-        high = one.after.value if one.after.high is None else one.after.high
+    for measured in report.measured:
+        low = measured.after.value if measured.after.low is None else measured.after.low
+        high = measured.after.value if measured.after.high is None else measured.after.high
         yield {
             "on": "your own conversations, left out in turn",
-            "measure": one.measure,
-            "value": round(one.after.value, 4),
+            "measure": measured.measure,
+            "value": round(measured.after.value, 4),
             "low": round(low, 4),
             "high": round(high, 4),
-            "n": one.after.n,
-            "note": f"the shipped model gives {one.before.value:.4f}",
+            "n": measured.after.n,
+            "note": f"the shipped model gives {measured.before.value:.4f}",
         }

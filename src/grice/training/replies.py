@@ -45,7 +45,7 @@ class Readings(NamedTuple):
     """What the head reads of some replies.
 
     Attributes:
-        scalars: Shape ``(n, 9)``, with a classifier beneath ``(n, 10)``, in their own units.
+        scalars: Shape ``(n, 9)``, with a base classifier ``(n, 10)``, in their own units.
         last: Unit vectors of the turns before, shape ``(n, d)``.
         reply: Unit vectors of the replies, shape ``(n, d)``.
     """
@@ -60,7 +60,7 @@ class Readings(NamedTuple):
 
     @property
     def has_base(self) -> bool:
-        """Whether a classifier beneath was asked."""
+        """Whether a base classifier was asked."""
         return bool(self.scalars.shape[1] > len(part_names(base=False)) - len(BLOCKS))
 
 
@@ -122,9 +122,9 @@ class Head(NamedTuple):
         with replacing(folder / "head.npz") as temporary:
             Mlp([(weights, np.array([self.linear.bias], np.float32))]).save(temporary)
         return {
-            "centre": [round(one, 6) for one in self.scale.centre],
-            "spread": [round(one, 6) for one in self.scale.spread],
-            "average": [round(one, 6) for one in self.average],
+            "centre": [round(value, 6) for value in self.scale.centre],
+            "spread": [round(value, 6) for value in self.scale.spread],
+            "average": [round(value, 6) for value in self.average],
         }
 
 
@@ -138,8 +138,8 @@ def read_replies(
     vectors = dict(zip(texts, encoder.encode(texts), strict=True))
     last = np.stack([vectors[last_utterance(pair)] for pair in pairs])
     reply = np.stack([vectors[pair.right] for pair in pairs])
-    beneath = None if base is None else base.classify(pairs)
-    return Readings(reply_scalars(pairs, last, reply, beneath), last, reply)
+    base_scores = None if base is None else base.classify(pairs)
+    return Readings(reply_scalars(pairs, last, reply, base_scores), last, reply)
 
 
 def fit_head(
@@ -162,8 +162,8 @@ def fit_head(
     features = _features(readings, scale)
     levels = (number[:, None] == np.arange(number.max() + 1)).astype(np.float32)
     weights = np.empty(len(labels))
-    for one in range(levels.shape[1]):
-        rows = number == one
+    for column in range(levels.shape[1]):
+        rows = number == column
         weights[rows] = balanced(labels[rows]) / rows.sum()
     weights *= len(labels) / weights.sum()
     k = readings.scalars.shape[1]

@@ -45,9 +45,9 @@ def to_brat(dialogue: Dialogue) -> tuple[str, str]:
         return spans[span, place]
 
     links = [
-        f"R{number}\t{one.relation} Arg1:{name(one.head, one.head_at)} "
-        f"Arg2:{name(one.tail, one.tail_at)}"
-        for number, one in enumerate(dialogue.triplets, 1)
+        f"R{number}\t{triplet.relation} Arg1:{name(triplet.head, triplet.head_at)} "
+        f"Arg2:{name(triplet.tail, triplet.tail_at)}"
+        for number, triplet in enumerate(dialogue.triplets, 1)
     ]
     return text, "".join(line + "\n" for line in (*lines, *marks, *links))
 
@@ -97,16 +97,18 @@ def from_brat(
                 file=file,
                 line=number,
             ) from None
-    beyond = min((spans[one][1][0] - 1 for one in latent if one in spans), default=len(text))
-    kept, problems = [], []
+    beyond = min((spans[label][1][0] - 1 for label in latent if label in spans), default=len(text))
+    triplets, problems = [], []
     for index, (number, relation, first, second) in enumerate(links):
-        wrong = next((f"there is no span {one}" for one in (first, second) if one not in spans), "")
+        wrong = next(
+            (f"there is no span {label}" for label in (first, second) if label not in spans), ""
+        )
         if not wrong:
             (head, head_at), (tail, tail_at) = spans[first], spans[second]
-            one = Annotated(head, relation, tail, head_at, tail_at)
-            wrong = check(one, text, known)
+            triplet = Annotated(head, relation, tail, head_at, tail_at)
+            wrong = check(triplet, text, known)
         if not wrong:
-            kept.append(
+            triplets.append(
                 Annotated(
                     head,
                     relation,
@@ -120,7 +122,7 @@ def from_brat(
             raise RecordError(wrong, file=file, line=number)
         else:
             problems.append(Problem(name, index, wrong))
-    return Dialogue(name, "", None, text[: max(0, beyond)], tuple(kept)), problems
+    return Dialogue(name, "", None, text[: max(0, beyond)], tuple(triplets)), problems
 
 
 def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
@@ -136,7 +138,7 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
         InputError: If there is no annotation, or a text is missing or cannot be read.
         RecordError: As :func:`from_brat` does.
     """
-    found = ReadDialogues([], [])
+    content = ReadDialogues([], [])
     for path in sorted(folder.glob("*.ann")):
         try:
             text = path.with_suffix(".txt").read_bytes().decode()
@@ -145,11 +147,11 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
             why = getattr(error, "strerror", None) or error
             raise InputError(f"{path} and its .txt: cannot be read: {why}") from None
         dialogue, problems = from_brat(path.stem, text, annotation, invalid=invalid)
-        found.dialogues.append(dialogue)
-        found.problems.extend(problems)
-    if not found.dialogues:
+        content.dialogues.append(dialogue)
+        content.problems.extend(problems)
+    if not content.dialogues:
         raise InputError(f"{folder}: no .ann file; brat keeps ID.ann beside ID.txt")
-    return found
+    return content
 
 
 def write_brat(folder: Path, dialogues: Iterable[Dialogue]) -> None:
@@ -159,10 +161,10 @@ def write_brat(folder: Path, dialogues: Iterable[Dialogue]) -> None:
         InputError: If an id cannot name a file.
         OutputError: If nothing can be written there.
     """
-    for one in dialogues:
-        if not one.id or set(one.id) & set("/\\\0"):
-            raise InputError(f"the id {one.id!r} cannot name a file")
-        text, annotation = to_brat(one)
+    for dialogue in dialogues:
+        if not dialogue.id or set(dialogue.id) & set("/\\\0"):
+            raise InputError(f"the id {dialogue.id!r} cannot name a file")
+        text, annotation = to_brat(dialogue)
         make_folder(folder)
-        write_bytes(folder / f"{one.id}.txt", text.encode())
-        write_bytes(folder / f"{one.id}.ann", annotation.encode())
+        write_bytes(folder / f"{dialogue.id}.txt", text.encode())
+        write_bytes(folder / f"{dialogue.id}.ann", annotation.encode())

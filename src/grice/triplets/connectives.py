@@ -211,27 +211,27 @@ _GOES_ON = re.compile(
 """A word behind a noun that may go on with it: "a jazz film fan"."""
 
 
-def _is(kind: str, candidates: SpanCandidate, said: str, nouns: Nouns) -> bool:
+def _is(kind: str, candidates: SpanCandidate, span: str, nouns: Nouns) -> bool:
     if kind == "e":
         return candidates.event
     if kind == "w":
-        return candidates.event and _WISH.search(said) is not None
+        return candidates.event and _WISH.search(span) is not None
     if kind == "n":
-        return candidates.event and _DENIAL.search(said) is not None
+        return candidates.event and _DENIAL.search(span) is not None
     if candidates.event:
         return False
     if kind == "m":
-        return _MOMENT.search(said) is not None
-    if _MOMENT.search(said) or said.lower().split()[-1] in ("little", "bit", "lot"):
+        return _MOMENT.search(span) is not None
+    if _MOMENT.search(span) or span.lower().split()[-1] in ("little", "bit", "lot"):
         return False
     if kind == "p":
-        return _named(said, nouns.places) or said[:1].isupper()
-    return kind == "t" or _named(said, nouns.located if kind == "l" else nouns.tools)
+        return _named(span, nouns.places) or span[:1].isupper()
+    return kind == "t" or _named(span, nouns.located if kind == "l" else nouns.tools)
 
 
-def _named(said: str, nouns: frozenset[str]) -> bool:
+def _named(phrase: str, nouns: frozenset[str]) -> bool:
     """Return whether the last word of a noun phrase is one of some nouns, in either number."""
-    word = said.lower().split()[-1]
+    word = phrase.lower().split()[-1]
     forms = {word, word.removesuffix("s"), word.removesuffix("es")}
     if word.endswith("ies"):
         forms.add(word[:-3] + "y")

@@ -104,7 +104,7 @@ def draw_links(conversation: Conversation, links: Sequence[Link]) -> str:
         )
     for number, (link, lane) in enumerate(zip(links, lanes, strict=True)):
         ends = [_marked(span, rows, words) for span in (link.head_span, link.tail_span)]
-        if all(one.pieces for one in ends):
+        if all(end.pieces for end in ends):
             parts.append(_arc(number, link, ends, left - 8, left - 8 - LANE * (lane + 1)))
     return "".join([*parts, "</svg>"])
 
@@ -139,17 +139,17 @@ def _lanes(links: Sequence[Link]) -> list[int]:
     """Return for each link how far out its arc runs, so that no two lie on each other."""
     order = sorted(range(len(links)), key=lambda i: _height(links[i]))
     taken: list[list[tuple[int, int]]] = []
-    found = [0] * len(links)
+    lanes = [0] * len(links)
     for i in order:
         ends = sorted((links[i].head_span.turn, links[i].tail_span.turn))
         for lane, spans in enumerate([*taken, []]):
             if all(ends[1] < first or ends[0] > last for first, last in spans):
-                found[i] = lane
+                lanes[i] = lane
                 if lane == len(taken):
                     taken.append([])
                 taken[lane].append((ends[0], ends[1]))
                 break
-    return found
+    return lanes
 
 
 def _height(link: Link) -> int:
@@ -172,13 +172,13 @@ def _arc(number: int, link: Link, ends: Sequence[_Marked], x: float, out: float)
     arrow = f"M{x - 6:.1f} {last - 4:.1f}L{x:.1f} {last:.1f}L{x - 6:.1f} {last + 4:.1f}"
     lines = "".join(
         f'<path d="M{at:.1f} {y + 4:.1f}h{long:.1f}" stroke="{colour}" stroke-width="2"/>'
-        for one in ends
-        for at, long, y in one.pieces
+        for end in ends
+        for at, long, y in end.pieces
     )
     hidden = "" if link.explicit else " implicit"
-    said = escape(f"{link.head} {link.relation} {link.tail}, {link.confidence:.2f}")
+    title = escape(f"{link.head} {link.relation} {link.tail}, {link.confidence:.2f}")
     return (
-        f'<g class="link" data-link="{number}"><title>{said}</title>{lines}'
+        f'<g class="link" data-link="{number}"><title>{title}</title>{lines}'
         f'<path class="arc{hidden}" stroke="{colour}" d="{path}"/>'
         f'<path class="arc" stroke="{colour}" d="{arrow}"/>'
         f'<text class="label {category.lower()}" x="{out + 3:.1f}" '
@@ -186,16 +186,16 @@ def _arc(number: int, link: Link, ends: Sequence[_Marked], x: float, out: float)
     )
 
 
-def links_page(found: Iterable[tuple[Conversation, Sequence[Link]]]) -> str:
+def links_page(conversations: Iterable[tuple[Conversation, Sequence[Link]]]) -> str:
     """Return an HTML page with every conversation, its arcs and a table of its links."""
     parts = []
-    for conversation, links in found:
+    for conversation, links in conversations:
         rows = "".join(
-            f'<tr data-link="{i}"><td>{i + 1}</td><td>{escape(_visible(one.head))}</td>'
-            f"<td>{escape(one.relation)}</td><td>{escape(_visible(one.tail))}</td>"
-            f"<td>{one.confidence:.2f}</td>"
-            f"<td>{'explicit' if one.explicit else 'implicit'}</td></tr>"
-            for i, one in enumerate(links)
+            f'<tr data-link="{i}"><td>{i + 1}</td><td>{escape(_visible(link.head))}</td>'
+            f"<td>{escape(link.relation)}</td><td>{escape(_visible(link.tail))}</td>"
+            f"<td>{link.confidence:.2f}</td>"
+            f"<td>{'explicit' if link.explicit else 'implicit'}</td></tr>"
+            for i, link in enumerate(links)
         )
         table = (
             f"<table><tr><th></th><th>head</th><th>relation</th><th>tail</th><th>confidence</th>"

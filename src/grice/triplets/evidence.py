@@ -80,11 +80,11 @@ class LinkExtractor:
         that ATOMIC's events do not have, give no triple.
         """
         check_kinds(kinds)
-        talks = [_conversation(one, kinds) for one in exchanges]
+        talks = [_conversation(exchange, kinds) for exchange in exchanges]
         read = read_all(talks, self._models, Wanted(least=least))
         return [
-            _extraction(exchange, talk, found, kinds)
-            for exchange, talk, found in zip(exchanges, talks, read, strict=True)
+            _extraction(exchange, talk, links, kinds)
+            for exchange, talk, links in zip(exchanges, talks, read, strict=True)
         ]
 
 
@@ -98,21 +98,21 @@ def _conversation(exchange: Exchange, kinds: Sequence[Kind]) -> Conversation:
 
 
 def _extraction(
-    exchange: Exchange, talk: Conversation, found: Found, kinds: Sequence[Kind]
+    exchange: Exchange, talk: Conversation, linked: Found, kinds: Sequence[Kind]
 ) -> Extraction:
     unread = not_english(exchange.reply)
     if unread is not None:
         return Extraction(reason=f"the reply {unread}")
     triples: dict[str, ExtractedTriple] = {}
-    for link in sorted(found.links, key=lambda one: -one.confidence):
+    for link in sorted(linked.links, key=lambda read: -read.confidence):
         triple = _triple(link, talk, exchange)
         if triple is not None and triple.kind in kinds:
             triples.setdefault(triple.relation, triple)
-    own = sum(event.turn == REPLY for event in found.events)
+    own = sum(event.turn == REPLY for event in linked.events)
     cut = any(len(text) > CHARACTERS for text in (exchange.reply, exchange.previous))
     return Extraction(
         tuple(triples.values()),
-        len(found.events),
+        len(linked.events),
         own,
         "" if triples else "no two events are linked" if own else "no event was found in the reply",
         ("truncated",) if cut else (),
@@ -123,8 +123,8 @@ def _triple(link: Link, talk: Conversation, exchange: Exchange) -> ExtractedTrip
     """Return a link as a triple of events; None if it is none, or not of the reply."""
     if REPLY not in (link.head_span.turn, link.tail_span.turn):
         return None
-    said = {turn: list(_said(link, turn, talk, exchange)) for turn in (PREVIOUS, REPLY)}
-    head, tail = (_nearest(said[span.turn], span) for span in (link.head_span, link.tail_span))
+    mentions = {turn: list(_said(link, turn, talk, exchange)) for turn in (PREVIOUS, REPLY)}
+    head, tail = (_nearest(mentions[span.turn], span) for span in (link.head_span, link.tail_span))
     if head is None or tail is None or head is tail:
         return None
     for relation, swapped in _relations(link.relation):
@@ -152,9 +152,9 @@ def _relations(relation: str) -> Iterator[tuple[str, bool]]:
     if name is None:
         return
     inverse = load_schema("atomic2020")[name].inverse
-    for one in BY_PERSON.get(name, (name,)):
-        if one in RELATIONS:
-            yield one, False
+    for asked in BY_PERSON.get(name, (name,)):
+        if asked in RELATIONS:
+            yield asked, False
         elif inverse in RELATIONS:
             yield str(inverse), True
 
@@ -164,7 +164,7 @@ def _said(link: Link, turn: int, talk: Conversation, exchange: Exchange) -> Iter
     text = talk.turns[turn].text
     spans = {span for span in (link.head_span, link.tail_span) if span.turn == turn}
     tagged = []
-    for span in sorted(spans, key=lambda one: one.start):
+    for span in sorted(spans, key=lambda place: place.start):
         subject = _SUBJECT.search(text[: span.start])
         start = subject.start() if subject else span.start
         tagged.append(TaggedSpan(start, span.end, "event", link.confidence))
@@ -173,13 +173,13 @@ def _said(link: Link, turn: int, talk: Conversation, exchange: Exchange) -> Iter
     yield from event_mentions(text, tagged, turn=name, said_by=said_by)
 
 
-def _nearest(said: Sequence[EventMention], span: Span) -> EventMention | None:
+def _nearest(mentions: Sequence[EventMention], span: Span) -> EventMention | None:
     """Return the event that has most of a stretch; None if none has any of it."""
 
-    def shared(one: EventMention) -> int:
-        return min(one.place.end, span.end) - max(one.place.start, span.start)
+    def shared(mention: EventMention) -> int:
+        return min(mention.place.end, span.end) - max(mention.place.start, span.start)
 
-    best = max(said, key=shared, default=None)
+    best = max(mentions, key=shared, default=None)
     return best if best is not None and shared(best) > 0 else None
 
 

@@ -46,17 +46,17 @@ def merge_labels(dialogue: Dialogue) -> Merged:
     relations; 89 of them are repetitions.
     """
     schema = load_schema("cider")
-    kept: dict[Triple, None] = {}
+    merged: dict[Triple, None] = {}
     dropped = repeated = 0
-    for one in dialogue.triplets:
-        triple = schema.renamed(Triple(one.head, one.relation, one.tail))
+    for annotated in dialogue.triplets:
+        triple = schema.renamed(Triple(annotated.head, annotated.relation, annotated.tail))
         if triple.relation not in schema.relations:
             dropped += 1
-        elif triple in kept:
+        elif triple in merged:
             repeated += 1
         else:
-            kept[triple] = None
-    return Merged(tuple(kept), dropped, repeated)
+            merged[triple] = None
+    return Merged(tuple(merged), dropped, repeated)
 
 
 def is_symmetric(relation: str) -> bool:
@@ -68,8 +68,8 @@ def near_duplicates(texts: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the pairs of texts that share over half of the shorter one's runs of six words."""
     grams = {name: _grams(text) for name, text in texts.items()}
     holders: dict[tuple[str, ...], list[str]] = {}
-    for name, found in grams.items():
-        for gram in found:
+    for name, grams_of_text in grams.items():
+        for gram in grams_of_text:
             holders.setdefault(gram, []).append(name)
     shared: dict[tuple[str, str], int] = {}
     for names in holders.values():
@@ -111,12 +111,12 @@ def make_folds(texts: Mapping[str, str], *, folds: int = 5, seed: int = 0) -> di
     random.Random(seed).shuffle(groups)
     groups.sort(key=len, reverse=True)
     sizes = [0] * folds
-    found: dict[str, int] = {}
+    fold_of: dict[str, int] = {}
     for group in groups:
         smallest = sizes.index(min(sizes))
         sizes[smallest] += len(group)
-        found |= dict.fromkeys(group, smallest + 1)
-    return found
+        fold_of |= dict.fromkeys(group, smallest + 1)
+    return fold_of
 
 
 def _groups(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:

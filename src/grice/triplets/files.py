@@ -100,7 +100,7 @@ def read_dialogues(
     """
     known = known_relations() if relations is None else relations
     decoder = msgspec.json.Decoder(_Row)
-    found: list[Dialogue] = []
+    dialogues: list[Dialogue] = []
     problems: list[Problem] = []
     seen: set[str] = set()
     for number, line in _lines(path):
@@ -112,27 +112,33 @@ def read_dialogues(
         if row.id in seen:
             raise RecordError(f"a second dialogue {row.id!r}", file=str(path), line=number)
         seen.add(row.id)
-        kept = []
+        triplets = []
         for index, (head, relation, tail, head_at, tail_at, latent) in enumerate(row.triplets):
             try:
-                one = Annotated(
+                triplet = Annotated(
                     head, relation, tail, _place(head_at), _place(tail_at), bool(latent)
                 )
-                wrong = check(one, row.utterances, known)
+                wrong = check(triplet, row.utterances, known)
             except ValueError as error:
                 wrong = str(error)
             if not wrong:
-                kept.append(one)
+                triplets.append(triplet)
                 continue
             if invalid == "refuse":
                 raise RecordError(wrong, file=str(path), line=number, field=f"triplets[{index}]")
             problems.append(Problem(row.id, index, wrong))
-        found.append(
+        dialogues.append(
             Dialogue(
-                row.id, row.source, row.fold, row.utterances, tuple(kept), row.context, row.appended
+                row.id,
+                row.source,
+                row.fold,
+                row.utterances,
+                tuple(triplets),
+                row.context,
+                row.appended,
             )
         )
-    return ReadDialogues(found, problems)
+    return ReadDialogues(dialogues, problems)
 
 
 def known_relations() -> frozenset[str]:
@@ -222,14 +228,14 @@ def dump_dialogue(dialogue: Dialogue) -> str:
         "appended": dialogue.appended,
         "triplets": [
             [
-                one.head,
-                one.relation,
-                one.tail,
-                list(one.head_at or ABSENT),
-                list(one.tail_at or ABSENT),
-                int(one.latent),
+                triplet.head,
+                triplet.relation,
+                triplet.tail,
+                list(triplet.head_at or ABSENT),
+                list(triplet.tail_at or ABSENT),
+                int(triplet.latent),
             ]
-            for one in dialogue.triplets
+            for triplet in dialogue.triplets
         ],
     }
     return to_json(record)
@@ -241,7 +247,7 @@ def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> None:
     Raises:
         OutputError: If the file cannot be written.
     """
-    content = b"".join(dump_dialogue(one).encode() + b"\n" for one in dialogues)
+    content = b"".join(dump_dialogue(dialogue).encode() + b"\n" for dialogue in dialogues)
     write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 

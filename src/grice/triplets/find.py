@@ -147,7 +147,7 @@ def find_all(
     Raises:
         InputError: If the models have no tagger, or a bound is none.
     """
-    return (found.links for found in read_all(conversations, models, wanted))
+    return (found_in.links for found_in in read_all(conversations, models, wanted))
 
 
 def read_all(
@@ -161,16 +161,16 @@ def read_all(
         raise InputError(f"least={least}, most={wanted.most}: 0 to 1, and 1 or more")
     read = iter(conversations)
     while block := list(islice(read, BLOCK)):
-        joined = [join_turns(one) for one in block]
-        readings = read_texts([one.text for one in joined], models.encoder.hidden)
-        for one, text, reading in zip(block, joined, readings, strict=True):
+        joined = [join_turns(conversation) for conversation in block]
+        readings = read_texts([text.text for text in joined], models.encoder.hidden)
+        for conversation, text, reading in zip(block, joined, readings, strict=True):
             if not text.text.strip():
                 yield Found([], [])
                 continue
             stretches = candidates_of(text, reading, models)
             events = [_span(text, event.place) for event in stretches if event.event]
-            telling = [one for one in stretches if informative(text.text, one)]
-            yield Found(_links(one.id, text, reading, telling, models, wanted), events)
+            telling = [stretch for stretch in stretches if informative(text.text, stretch)]
+            yield Found(_links(conversation.id, text, reading, telling, models, wanted), events)
 
 
 def _links(
@@ -181,7 +181,7 @@ def _links(
     models: TripletModels,
     wanted: Wanted,
 ) -> list[Link]:
-    places = [one.place for one in stretches]
+    places = [stretch.place for stretch in stretches]
     pairs = near_pairs(joined, places)
     if not pairs:
         return []
@@ -199,8 +199,8 @@ def _links(
         and (not wanted.relations or link.relation in wanted.relations)
     ]
     surest = sorted(links, key=lambda link: -link.confidence)
-    kept = _distinct(surest, each=wanted.each)[: wanted.most]
-    return sorted(kept, key=lambda link: (link.head_span.turn, link.head_span.start))
+    chosen = _distinct(surest, each=wanted.each)[: wanted.most]
+    return sorted(chosen, key=lambda link: (link.head_span.turn, link.head_span.start))
 
 
 def candidates_of(
@@ -259,14 +259,14 @@ LONGEST_TURN = 600
 
 def near_pairs(joined: Joined, places: Sequence[Place]) -> list[tuple[int, int]]:
     """Return the pairs of stretches that are judged, head first."""
-    found = []
+    pairs = []
     turns = [joined.turn(place) for place in places]
     for i, first in enumerate(places):
         for j, second in enumerate(places):
             apart = first[1] <= second[0] or second[1] <= first[0]
             if i != j and apart and abs(turns[i] - turns[j]) <= BEFORE:
-                found.append((abs(first[0] - second[0]), i, j))
-    return [(i, j) for _, i, j in sorted(found)[:MOST_PAIRS]]
+                pairs.append((abs(first[0] - second[0]), i, j))
+    return [(i, j) for _, i, j in sorted(pairs)[:MOST_PAIRS]]
 
 
 def _chosen(
@@ -283,13 +283,13 @@ def _chosen(
     odds = numbers[:, 0] - np.asarray(models.levels or models.level, np.float32)
     likely = _log_softmax(numbers[:, 2])
     relations = models.links.relations
-    fits = fitting(pairs, [one.event for one in stretches], relations)
+    fits = fitting(pairs, [stretch.event for stretch in stretches], relations)
     best = np.where(fits, odds + likely, -np.inf).argmax(axis=1)
     explicit = {
-        (one.head, one.tail): one.relation
-        for one in explicit_links(joined, stretches, models.nouns)
+        (link.head, link.tail): link.relation
+        for link in explicit_links(joined, stretches, models.nouns)
     }
-    found = []
+    links = []
     for pair, row, sure, relation in zip(pairs, odds, likely, best.tolist(), strict=True):
         cued = pair in explicit
         place = relations.index(explicit[pair]) if cued else relation
@@ -303,7 +303,7 @@ def _chosen(
             continue
         if not cued and "t" in KINDS.get(relations[place], "") and heads.turn != tails.turn:
             continue  # what a thing is, has, is for or where it is stands in one turn
-        found.append(
+        links.append(
             Link(
                 name,
                 sides.spans[pair[0]],
@@ -315,7 +315,7 @@ def _chosen(
                 cued,
             )
         )
-    return found
+    return links
 
 
 def fitting(
@@ -348,11 +348,11 @@ def _distinct(links: Sequence[Link], *, each: int) -> list[Link]:
     """Keep the surest link between two stretches, whichever way, and so many of a relation."""
     counts: Counter[str] = Counter()
     seen: set[frozenset[str]] = set()
-    kept = []
-    for one in links:
-        key = frozenset((one.head.lower(), one.tail.lower()))
-        if len(key) == 2 and key not in seen and counts[one.relation] < each:
-            counts[one.relation] += 1
+    distinct = []
+    for link in links:
+        key = frozenset((link.head.lower(), link.tail.lower()))
+        if len(key) == 2 and key not in seen and counts[link.relation] < each:
+            counts[link.relation] += 1
             seen.add(key)
-            kept.append(one)
-    return kept
+            distinct.append(link)
+    return distinct

@@ -68,15 +68,15 @@ def span_vectors(
         both: Whether the vector of each span on its own is added behind the first.
         places: Where they stand; by default where they stand first.
     """
-    found = [locate(reading.text, one) for one in spans] if places is None else list(places)
-    absent = [one for one, place in zip(spans, found, strict=True) if both or place is None]
+    located = [locate(reading.text, span) for span in spans] if places is None else list(places)
+    absent = [span for span, place in zip(spans, located, strict=True) if both or place is None]
     own = dict(zip(absent, alone(absent), strict=True)) if absent else {}
     rows = []
-    for span, place in zip(spans, found, strict=True):
+    for span, place in zip(spans, located, strict=True):
         here = own[span] if place is None else reading.vector(place)
         rows.append(np.concatenate([here, own[span]]) if both else here)
     width = reading.states.shape[1] * (2 if both else 1)
-    return Sides(layout, spans, found, np.asarray(rows, np.float32).reshape(-1, width))
+    return Sides(layout, spans, located, np.asarray(rows, np.float32).reshape(-1, width))
 
 
 class LinkHead:
@@ -94,10 +94,12 @@ class LinkHead:
 
     def __init__(self, path: Path) -> None:
         with np.load(path, allow_pickle=False) as arrays:
-            kept = {name: arrays[name].astype(np.float32) for name in arrays.files}
+            weights = {name: arrays[name].astype(np.float32) for name in arrays.files}
         self.relations = tuple(load_schema("cider").relations)
-        self._weights = kept
-        shapes = {name: kept[f"{name}_weight"].shape for name in ("head", "tail", "hidden", "out")}
+        self._weights = weights
+        shapes = {
+            name: weights[f"{name}_weight"].shape for name in ("head", "tail", "hidden", "out")
+        }
         self.inputs = shapes["head"][0]
         wanted = 3 * shapes["head"][1] + STRUCTURE, 3 * len(self.relations)
         if (shapes["hidden"][0], shapes["out"][1]) != wanted or shapes["tail"] != shapes["head"]:
@@ -120,7 +122,7 @@ class LinkHead:
                 f"vectors of {sides.vectors.shape[1]} numbers; this head reads {self.inputs}"
             )
         w = self._weights
-        found = np.zeros((len(pairs), 3 * len(self.relations)), np.float32)
+        outputs = np.zeros((len(pairs), 3 * len(self.relations)), np.float32)
         vectors = sides.vectors[:, : self.inputs] * SCALE
         with single_threaded():
             heads = np.stack([row @ w["head_weight"] + w["head_bias"] for row in vectors])
@@ -132,8 +134,8 @@ class LinkHead:
                 )
                 joined = np.concatenate([heads[a], tails[b], heads[a] * tails[b], numbers])
                 row = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
-                found[i] = row @ w["out_weight"] + w["out_bias"]
-        return found.reshape(len(pairs), 3, len(self.relations))
+                outputs[i] = row @ w["out_weight"] + w["out_bias"]
+        return outputs.reshape(len(pairs), 3, len(self.relations))
 
     def index(self, relation: str) -> int:
         """Return the place of a relation among the numbers; an unknown one is an InputError."""
@@ -151,17 +153,17 @@ class LinkHeads:
     def __init__(self, heads: Sequence[LinkHead]) -> None:
         self._heads = tuple(heads)
         self.relations = heads[0].relations
-        self.both = any(one.both for one in heads)
+        self.both = any(head.both for head in heads)
         self.index = heads[0].index
 
     def in_context(self) -> LinkHeads | None:
         """Return those of the heads that read spans in their text alone; None if there is none."""
-        found = [one for one in self._heads if not one.both]
-        return LinkHeads(found) if found else None
+        contextual = [head for head in self._heads if not head.both]
+        return LinkHeads(contextual) if contextual else None
 
     def __call__(self, sides: Sides, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the mean numbers of each pair; see :class:`LinkHead`."""
-        found = self._heads[0](sides, pairs)
-        for one in self._heads[1:]:
-            found = found + one(sides, pairs)
-        return np.asarray(found / np.float32(len(self._heads)), np.float32)
+        outputs = self._heads[0](sides, pairs)
+        for head in self._heads[1:]:
+            outputs = outputs + head(sides, pairs)
+        return np.asarray(outputs / np.float32(len(self._heads)), np.float32)

@@ -89,15 +89,15 @@ def read_texts(
         for start, end in stretches(text)
     ]
     answers = hidden([texts[number][before:end] for number, _, before, end in parts])
-    found: list[list[tuple[Array, NDArray[np.int64]]]] = [[] for _ in texts]
+    pieces_of: list[list[tuple[Array, NDArray[np.int64]]]] = [[] for _ in texts]
     for (number, start, before, _), (states, offsets) in zip(parts, answers, strict=True):
         places = np.asarray(offsets, np.int64).reshape(-1, 2)
-        kept = (places[:, 1] > places[:, 0]) & (places[:, 0] + before >= start)
-        found[number].append((states[kept], places[kept] + before))
-    return [_joined(text, pieces) for text, pieces in zip(texts, found, strict=True)]
+        fresh = (places[:, 1] > places[:, 0]) & (places[:, 0] + before >= start)
+        pieces_of[number].append((states[fresh], places[fresh] + before))
+    return [_joined(text, pieces) for text, pieces in zip(texts, pieces_of, strict=True)]
 
 
 def _joined(text: str, pieces: list[tuple[Array, NDArray[np.int64]]]) -> TextReading:
-    states = np.concatenate([one for one, _ in pieces])
-    places = np.concatenate([one for _, one in pieces])
+    states = np.concatenate([states for states, _ in pieces])
+    places = np.concatenate([offsets for _, offsets in pieces])
     return TextReading(text, states, places[:, 0], places[:, 1])

@@ -180,8 +180,8 @@ def _trimmed(text: str, start: int, end: int) -> Place:
     span = text[start:end]
     subject = re.match(r"(?:(?:I|we|you|he|she|it|they|that|there)\s+)?", span, re.IGNORECASE)
     skipped = subject.end() if subject else 0
-    kept = _JOINS.sub("", span[skipped:].rstrip(_MARKS)).rstrip(_MARKS)
-    return start + skipped, start + skipped + len(kept)
+    trimmed = _JOINS.sub("", span[skipped:].rstrip(_MARKS)).rstrip(_MARKS)
+    return start + skipped, start + skipped + len(trimmed)
 
 
 def things(text: str) -> list[Place]:

@@ -83,8 +83,8 @@ def turn_starts(text: str) -> list[int]:
     >>> turn_starts("A: Hi    B: Hello    A: Bye")
     [0, 9, 21]
     """
-    found = [m.start() for m in _TURN.finditer(text)]
-    return found if found and found[0] == 0 else [0, *found]
+    starts = [m.start() for m in _TURN.finditer(text)]
+    return starts if starts and starts[0] == 0 else [0, *starts]
 
 
 def count(dialogues: Sequence[Dialogue]) -> dict[str, Value]:
@@ -92,49 +92,51 @@ def count(dialogues: Sequence[Dialogue]) -> dict[str, Value]:
 
     Distances and speakers are of triplets whose spans both stand in the text.
     """
-    sizes = [len(one.triplets) for one in dialogues]
-    merged = [merge_labels(one) for one in dialogues]
-    found: dict[str, Value] = {
+    sizes = [len(dialogue.triplets) for dialogue in dialogues]
+    merged = [merge_labels(dialogue) for dialogue in dialogues]
+    figures: dict[str, Value] = {
         "dialogues": len(dialogues),
         "triplets": sum(sizes),
         "triplets per dialogue": sum(sizes) / max(1, len(sizes)),
     }
-    for source in dict.fromkeys(one.source for one in dialogues):
-        of = [one for one in dialogues if one.source == source]
-        found[f"{source}: dialogues, triplets"] = len(of), sum(len(d.triplets) for d in of)
-    found["dialogues with under 3, 3-5, 6-10, over 10 triplets"] = _binned(sizes, (3, 6, 11))
-    pairs = Counter((one.id, t.head, t.tail) for one in dialogues for t in one.triplets)
+    for source in dict.fromkeys(dialogue.source for dialogue in dialogues):
+        of = [dialogue for dialogue in dialogues if dialogue.source == source]
+        figures[f"{source}: dialogues, triplets"] = len(of), sum(len(d.triplets) for d in of)
+    figures["dialogues with under 3, 3-5, 6-10, over 10 triplets"] = _binned(sizes, (3, 6, 11))
+    pairs = Counter(
+        (dialogue.id, t.head, t.tail) for dialogue in dialogues for t in dialogue.triplets
+    )
     once = sum(times == 1 for times in pairs.values())
-    found["span pairs with one, with several relations"] = once, len(pairs) - once
-    found |= _distances(dialogues)
-    dropped = sum(one.dropped for one in merged)
-    repeated = sum(one.repeated for one in merged)
-    found["in no experiment"] = dropped + repeated
-    found["of a relation of no experiment"] = dropped
-    relations = Counter(one.relation for each in merged for one in each.kept)
+    figures["span pairs with one, with several relations"] = once, len(pairs) - once
+    figures |= _distances(dialogues)
+    dropped = sum(labels.dropped for labels in merged)
+    repeated = sum(labels.repeated for labels in merged)
+    figures["in no experiment"] = dropped + repeated
+    figures["of a relation of no experiment"] = dropped
+    relations = Counter(triple.relation for each in merged for triple in each.kept)
     schema = load_schema("cider").relations
     categories: Counter[str] = Counter()
     for name, relation in schema.items():
         categories[relation.category] += relations[name]
-    return found | dict(categories) | {name: relations[name] for name in schema}
+    return figures | dict(categories) | {name: relations[name] for name in schema}
 
 
 def _distances(dialogues: Sequence[Dialogue]) -> dict[str, Value]:
     distances, same, turns, words = [], 0, [], []
-    for one in dialogues:
-        starts = turn_starts(one.text)
+    for dialogue in dialogues:
+        starts = turn_starts(dialogue.text)
         turns.append(len(starts))
-        ends = [*starts[1:], len(one.text)]
+        ends = [*starts[1:], len(dialogue.text)]
         for start, end in zip(starts, ends, strict=True):
-            said = one.text[start:end]
-            words.append(len(re.sub(r"^[A-Z]: ", "", said).split()))
-        for triplet in one.triplets:
+            turn = dialogue.text[start:end]
+            words.append(len(re.sub(r"^[A-Z]: ", "", turn).split()))
+        for triplet in dialogue.triplets:
             if triplet.latent or triplet.head_at is None or triplet.tail_at is None:
                 continue
             ends_at = (triplet.head_at[0], triplet.tail_at[0])
             at = [bisect_right(starts, start) - 1 for start in ends_at]
             distances.append(abs(at[0] - at[1]))
-            same += one.text[starts[at[0]]] == one.text[starts[at[1]]]
+            same += dialogue.text[starts[at[0]]] == dialogue.text[starts[at[1]]]
     return {
         "turns between head and tail: 0, 1, 2-5, 6-8, over 8": _binned(distances, (1, 2, 6, 9)),
         "same speaker, different speakers": (same, len(distances) - same),
@@ -144,20 +146,20 @@ def _distances(dialogues: Sequence[Dialogue]) -> dict[str, Value]:
 
 
 def _binned(values: Sequence[int], borders: tuple[int, ...]) -> tuple[int, ...]:
-    found = Counter(bisect_right(borders, value) for value in values)
-    return tuple(found[i] for i in range(len(borders) + 1))
+    counts = Counter(bisect_right(borders, value) for value in values)
+    return tuple(counts[i] for i in range(len(borders) + 1))
 
 
 def compare_counts(dialogues: Sequence[Dialogue]) -> list[Counted]:
     """Return every figure beside the printed one, with the reason where they differ."""
     rows = []
-    for name, found in count(dialogues).items():
+    for name, figure in count(dialogues).items():
         printed = PRINTED.get(name, TABLE_9.get(name))
         if printed is None:
-            rows.append(Counted(name, found, None, None, ""))
+            rows.append(Counted(name, figure, None, None, ""))
             continue
-        same = round(found, 2) == printed if isinstance(found, float) else found == printed
-        rows.append(Counted(name, found, printed, same, "" if same else WHY.get(name, "")))
+        same = round(figure, 2) == printed if isinstance(figure, float) else figure == printed
+        rows.append(Counted(name, figure, printed, same, "" if same else WHY.get(name, "")))
     return rows
 
 

@@ -91,42 +91,42 @@ def structure(
         head_at: Where the head stands; None if it does not.
         tail_at: Where the tail stands.
     """
-    found = np.zeros(STRUCTURE, np.float32)
+    values = np.zeros(STRUCTURE, np.float32)
     length = max(1, len(layout.text))
-    first, second = (_words(one) for one in (head, tail))
-    found[0] = np.log1p(len(head)) / 4
-    found[1] = np.log1p(len(tail)) / 4
-    found[2] = len(first & second) / max(1, min(len(first), len(second)))
-    found[3] = head.split(" ")[0].endswith("ing")
-    found[4] = tail.split(" ")[0].endswith("ing")
-    found[5] = head_at is None
-    found[6] = tail_at is None
-    found[7] = head[:1].isupper()
-    found[8] = tail[:1].isupper()
-    found[9] = np.log1p(length) / 8
+    first, second = (_words(span) for span in (head, tail))
+    values[0] = np.log1p(len(head)) / 4
+    values[1] = np.log1p(len(tail)) / 4
+    values[2] = len(first & second) / max(1, min(len(first), len(second)))
+    values[3] = head.split(" ")[0].endswith("ing")
+    values[4] = tail.split(" ")[0].endswith("ing")
+    values[5] = head_at is None
+    values[6] = tail_at is None
+    values[7] = head[:1].isupper()
+    values[8] = tail[:1].isupper()
+    values[9] = np.log1p(length) / 8
     if head_at is not None:
-        found[10] = head_at[0] / length
+        values[10] = head_at[0] / length
     if tail_at is not None:
-        found[11] = tail_at[0] / length
+        values[11] = tail_at[0] / length
     if head_at is None or tail_at is None:
-        return found
+        return values
     before, after = sorted((head_at, tail_at))
     gap = max(0, after[0] - before[1])
-    found[12] = (tail_at[0] - head_at[0]) / length
-    found[13] = abs(found[12])
-    found[14] = head_at[0] < tail_at[1] and tail_at[0] < head_at[1]
+    values[12] = (tail_at[0] - head_at[0]) / length
+    values[13] = abs(values[12])
+    values[14] = head_at[0] < tail_at[1] and tail_at[0] < head_at[1]
     marks = bisect_left(layout.marks, after[0]) - bisect_left(layout.marks, before[1])
-    found[15] = np.log1p(max(0, marks))
-    found[16] = marks <= 0
+    values[15] = np.log1p(max(0, marks))
+    values[16] = marks <= 0
     side = 0 if tail_at[0] >= head_at[0] else len(EDGES)
-    found[PLAIN + side + bisect_left(EDGES, gap + 1) - 1] = 1
+    values[PLAIN + side + bisect_left(EDGES, gap + 1) - 1] = 1
     if gap <= NEAR:
-        said = set(WORDS_AND_COMMAS.findall(layout.text[before[1] : after[0]].lower()))
-        said |= {"n't"} if any(word.endswith("n't") for word in said) else set()
+        between = set(WORDS_AND_COMMAS.findall(layout.text[before[1] : after[0]].lower()))
+        between |= {"n't"} if any(word.endswith("n't") for word in between) else set()
         offset = PLAIN + 2 * len(EDGES)
         for i, cue in enumerate(CUES):
-            found[offset + i] = not said.isdisjoint(cue)
-    return found
+            values[offset + i] = not between.isdisjoint(cue)
+    return values
 
 
 def _words(text: str) -> set[str]:

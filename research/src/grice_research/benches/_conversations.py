@@ -82,7 +82,7 @@ def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iter
     rated = context.rated(name)
     try:
         path = context.weights("coherence") / VALUES
-        found = msgspec.json.decode(path.read_bytes(), type=dict[str, _Learned])[name]
+        learned_weights = msgspec.json.decode(path.read_bytes(), type=dict[str, _Learned])[name]
     except (OSError, KeyError, msgspec.DecodeError, Skipped) as error:
         yield Row(
             row="small networks by perturbation",
@@ -92,13 +92,13 @@ def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iter
             why=f"not measured: {error}; grice_research.recipes.coherence.ablation makes it",
         )
         return
-    if found.ids != tuple(item.conversation.id for item in rated.items):
+    if learned_weights.ids != tuple(item.conversation.id for item in rated.items):
         raise InputError(f"{path}: not the conversations of {name}; run the recipe again")
     why = "three seeds that learned from nobody's ratings, by recipe; never ships"
     for table in load_bench("deam").tables:
         heads = [head.on for head in table.columns()]
         for printed, cells in table.rows().items():
-            values = found.sets.get(LEARNED.get(printed, ""))
+            values = learned_weights.sets.get(LEARNED.get(printed, ""))
             for aspect in aspects:
                 cell = cells[heads.index(f"{name}:{aspect.name}")]
                 if values is not None and cell is not None:
@@ -166,13 +166,13 @@ def _above(
         compared = compare_correlations(
             both, human, kind="spearman", baseline=other, interval="percentile"
         )
-        (one,) = compared.comparisons
+        (comparison,) = compared.comparisons
         yield Row(
             row=f"{METRIC} less {other} {aspect.called}",
             measure="difference of spearman",
-            found=one.difference,
+            found=comparison.difference,
             kind="ours",
-            why=f"{one.test}, p {one.p_value:.3f}",
+            why=f"{comparison.test}, p {comparison.p_value:.3f}",
             signature=_signature(context, METRIC, name),
         )
 
@@ -185,18 +185,20 @@ def _within(
     human = rated.human(aspect.name)
     systems = sorted({item.system for item in rated.items if item.system})
     for system in systems:
-        kept = [i for i, item in enumerate(rated.items) if item.system == system]
+        places = [i for i, item in enumerate(rated.items) if item.system == system]
         for column in (METRIC, "mean_user_words", "DEAM"):
             try:
-                found = correlation(
-                    [columns[column][i] for i in kept], [human[i] for i in kept], kind="spearman"
+                estimate = correlation(
+                    [columns[column][i] for i in places],
+                    [human[i] for i in places],
+                    kind="spearman",
                 )
             except InputError:
                 continue  # a column or ratings that do not differ within the system
             yield Row(
                 row=f"{column} {aspect.called}",
                 measure="spearman",
-                found=found,
+                found=estimate,
                 kind=_kind(column),
                 on=f"{system} alone",
                 signature=_signature(context, column, name),

@@ -96,8 +96,18 @@ class _Kept:
     def score(self, talk: Sequence[Conversation]) -> list[Score]:
         """Return the scores there are of conversations."""
         return [
-            Score(one.id, line.turn, name, line.value, line.status, None, (), (), line.signature)
-            for one in talk
+            Score(
+                conversation.id,
+                line.turn,
+                name,
+                line.value,
+                line.status,
+                None,
+                (),
+                (),
+                line.signature,
+            )
+            for conversation in talk
             for name in self._names
-            for line in self._table.lines(name, one.id)
+            for line in self._table.lines(name, conversation.id)
         ]

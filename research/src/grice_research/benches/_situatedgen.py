@@ -69,8 +69,10 @@ def entities_in(folder: Path) -> dict[str, tuple[Entity, ...]]:
     """Return the released context entities of each statement."""
     known = {}
     for row in chain(*(rows_of(statements_file(folder, name)) for name in SOURCES)):
-        found = named_entities(row)
-        known[str(row["id"])] = tuple(Entity(*one) for one in found if one[1] in CONTEXTS)
+        entities = named_entities(row)
+        known[str(row["id"])] = tuple(
+            Entity(*entity) for entity in entities if entity[1] in CONTEXTS
+        )
     return known
 
 
@@ -84,14 +86,14 @@ def with_entities(sample: Sample, known: Mapping[str, tuple[Entity, ...]]) -> Sa
 def evaluated_statements(folder: Path) -> set[str]:
     """Return the names of the statements of dev and test, by which no rule was written."""
     samples = (read_samples(folder / f"{name}.jsonl.gz") for name in ("dev", "test"))
-    return {name for one in chain(*samples) for name in one.ids}
+    return {name for sample in chain(*samples) for name in sample.ids}
 
 
-def found_in(texts: Sequence[str], said: Sequence[Found]) -> list[list[tuple[str, str]]]:
+def found_in(texts: Sequence[str], tagged: Sequence[Found]) -> list[list[tuple[str, str]]]:
     """Return the entities that a tagger found in each text, with their labels."""
     return [
-        [(text[one.start : one.end], one.label) for one in found.entities]
-        for text, found in zip(texts, said, strict=True)
+        [(text[entity.start : entity.end], entity.label) for entity in of_text.entities]
+        for text, of_text in zip(texts, tagged, strict=True)
     ]
 
 
@@ -101,7 +103,10 @@ def context_f1(read: Sequence[Read]) -> tuple[Estimate, Estimate]:
     for form in (_spelt, bare):
         right, both = [], []
         for mine, other in read:
-            a, b = ({form(*one) for one in side if one[1] in CONTEXTS} for side in (mine, other))
+            a, b = (
+                {form(*entity) for entity in side if entity[1] in CONTEXTS}
+                for side in (mine, other)
+            )
             right.append(2.0 * len(a & b))
             both.append(float(len(a) + len(b)))
         figures.append(ratio(right, both))
@@ -123,6 +128,6 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> Estimate:
     over, under = np.array(above), np.array(below)
     weights = rng.multinomial(len(over), np.full(len(over), 1 / len(over)), 1000)
     draws = (weights @ over) / (weights @ under)
-    low, high = (float(one) for one in np.quantile(draws, (0.025, 0.975)))
+    low, high = (float(bound) for bound in np.quantile(draws, (0.025, 0.975)))
     method = "F1, percentile bootstrap of statements, 1000 resamples, seed 0"
     return Estimate(float(over.sum() / under.sum()), low, high, 0.95, len(over), method)

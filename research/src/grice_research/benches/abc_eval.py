@@ -4,6 +4,10 @@ A metric sees a flaw if turns with it score lower: the area under the ROC curve 
 being chance. Two annotators agree at kappa 0.4 to 0.6, so that 0.8 is about what a person reaches.
 The chatbots differ, so that areas within each of them stand beside those of all, and an oracle that
 knows only which one speaks. Nothing is trained or chosen on these conversations.
+
+Decisions fall at the median that a score has on the other half of the persons: their balanced
+accuracy stands beside that of the votes of models. What it helps to read turns in the order of a
+score is the lift: the precision among the first tenth over the share of flawed turns.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ import numpy as np
 from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn, TurnEvidence
+from grice.stats.accuracy import balanced_accuracy
 from grice.stats.roc import roc_areas
+from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
 from grice_research.rows import DIFFERENCE, Row
 
 if TYPE_CHECKING:
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 
     from grice.metrics.declaration import Metric
     from grice.runtime.protocols import Encoder
+    from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
@@ -58,6 +65,8 @@ RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classi
 NAMED = "the turns that its evidence names"
 """How a metric of whole conversations is compared."""
 EITHER, BOTH, WITHIN = "AUC", "AUC, both annotators", "AUC within chatbots"
+BALANCED, LIFT = "balanced accuracy", "lift of the first 10 %"
+RANDOM = "random order"
 
 
 class Marked(NamedTuple):
@@ -81,7 +90,7 @@ class Marked(NamedTuple):
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
-    metrics = {name: one for name, one in find_metrics().metrics.items() if one.default}
+    metrics = {name: metric for name, metric in find_metrics().metrics.items() if metric.default}
     columns = {name: _column(context, name, marked) for name in (*metrics, *BASELINES)}
     columns |= _computed(context, marked)
     signatures = {
@@ -90,7 +99,13 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
-        for row in _of_behaviour(behaviour, votes, columns | oracle, metrics, marked):
+        rows = [
+            *_of_behaviour(behaviour, votes, columns | oracle, metrics, marked),
+            *_decided(behaviour, votes, columns, metrics, marked),
+        ]
+        if behaviour == ANY:
+            rows += _lifts(behaviour, votes, columns, metrics, marked)
+        for row in rows:
             name = row.metric or row.row
             yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
         yield from _released(behaviour, votes, marked)
@@ -105,24 +120,24 @@ def read_marked(folder: Path) -> Marked:
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{FILE} is not in the data folder; it is from {SOURCE}")
-    found = Marked(
+    marked = Marked(
         (), {name: [] for name in BEHAVIOURS}, [], [], {name: {} for name in RELEASED.values()}
     )
     talks = []
     for line in gzip.decompress(path.read_bytes()).splitlines():
-        one = msgspec.json.decode(line)
-        turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in one["turns"])
-        places = tuple(label["turn"] for label in one["labels"])
-        talks.append(Conversation(one["id"], turns, targets=places))
-        for label in one["labels"]:
-            found.system.append(one["system"])
-            found.group.append(one["group"])
+        record = msgspec.json.decode(line)
+        turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in record["turns"])
+        places = tuple(label["turn"] for label in record["labels"])
+        talks.append(Conversation(record["id"], turns, targets=places))
+        for label in record["labels"]:
+            marked.system.append(record["system"])
+            marked.group.append(record["group"])
             for name in BEHAVIOURS:
-                found.votes[name].append(sum(label[name]))
+                marked.votes[name].append(sum(label[name]))
         for field, name in RELEASED.items():
-            for behaviour, vote in (pair for votes in one[field] for pair in votes.items()):
-                found.released[name].setdefault(behaviour, []).append(float(vote))
-    return found._replace(talks=tuple(talks))
+            for behaviour, vote in (pair for votes in record[field] for pair in votes.items()):
+                marked.released[name].setdefault(behaviour, []).append(float(vote))
+    return marked._replace(talks=tuple(talks))
 
 
 def _votes(marked: Marked, behaviour: str) -> list[int]:
@@ -134,7 +149,7 @@ def _votes(marked: Marked, behaviour: str) -> list[int]:
 def _column(context: BenchContext, metric: str, marked: Marked) -> list[float]:
     """Return a metric's value of each marked turn; of a whole conversation, where it points."""
     grader, _ = context.grader(metric)
-    scores = {(one.conversation, one.turn): one for one in grader.score(marked.talks)}
+    scores = {(score.conversation, score.turn): score for score in grader.score(marked.talks)}
     values = []
     for talk in marked.talks:
         whole = scores.get((talk.id, None))
@@ -168,7 +183,7 @@ def _computed(context: BenchContext, marked: Marked) -> dict[str, list[float]]:
         vectors = encoder.encode([talk.turns[i].text for i in places])
         for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
             position.append(-float(place))
-            own.append(-max((float(vector @ one) for one in vectors[:number]), default=0.0))
+            own.append(-max((float(vector @ earlier) for earlier in vectors[:number]), default=0.0))
     return {OWN_TURNS: own, POSITION: position}
 
 
@@ -187,29 +202,20 @@ def _of_behaviour(
     marked: Marked,
 ) -> Iterator[Row]:
     """Yield the areas of all columns, and those of each metric less each trivial baseline."""
-    whole = [name for name, one in metrics.items() if one.judges == "conversation"]
+    whole = [name for name, metric in metrics.items() if metric.judges == "conversation"]
     low = {name: [-value for value in values] for name, values in columns.items()}
     either, both = ([float(n >= least) for n in votes] for least in (1, 2))
     pairs = [(name, other) for name in metrics for other in TRIVIAL]
-    found = roc_areas(low, either, groups=marked.group, pairs=pairs)
+    compared = roc_areas(low, either, groups=marked.group, pairs=pairs)
     within = roc_areas(low, either, groups=marked.group, strata=marked.system)
-    by_measure = {EITHER: found.areas, WITHIN: within.areas}
+    by_measure = {EITHER: compared.areas, WITHIN: within.areas}
     if behaviour != ANY and any(both):
         by_measure[BOTH] = roc_areas(low, both, groups=marked.group).areas
     why = f"{int(sum(either))} of {len(votes)} turns are marked"
     for measure, areas in by_measure.items():
         for name, area in areas.items():
-            kind: Kind = "ours" if name in metrics else "baseline"
-            yield Row(
-                row=name,
-                measure=measure,
-                found=area,
-                kind=kind,
-                on=behaviour,
-                why=why,
-                metric=name if name in metrics else "",
-            )
-    for (metric, trivial), gap in found.differences.items():
+            yield _row(name, measure, area, behaviour, metrics, why)
+    for (metric, trivial), gap in compared.differences.items():
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{EITHER}",
@@ -222,18 +228,74 @@ def _of_behaviour(
         )
 
 
+def _row(
+    name: str, measure: str, found: Estimate, on: str, metrics: Mapping[str, Metric], why: str
+) -> Row:
+    """Return the row of a metric, or of a trivial baseline."""
+    kind: Kind = "ours" if name in metrics else "baseline"
+    metric = name if name in metrics else ""
+    return Row(row=name, measure=measure, found=found, kind=kind, on=on, why=why, metric=metric)
+
+
+def _decided(
+    behaviour: str,
+    votes: Sequence[int],
+    columns: Mapping[str, Sequence[float]],
+    metrics: Mapping[str, Metric],
+    marked: Marked,
+) -> Iterator[Row]:
+    """Yield the balanced accuracy of calling flawed what scores lower than the median elsewhere."""
+    labels = [float(n > 0) for n in votes]
+    for name, values in columns.items():
+        flagged = above_median_elsewhere([-value for value in values], marked.group)
+        accuracy = balanced_accuracy(flagged, labels, groups=marked.group)
+        why = f"below the median on the other half of the persons: {sum(flagged):.0f} turns"
+        yield _row(name, BALANCED, accuracy, behaviour, metrics, why)
+
+
+def _lifts(
+    behaviour: str,
+    votes: Sequence[int],
+    columns: Mapping[str, Sequence[float]],
+    metrics: Mapping[str, Metric],
+    marked: Marked,
+) -> Iterator[Row]:
+    """Yield what reading in the order of each score gains, and how much more by each metric."""
+    labels = [float(n > 0) for n in votes]
+    rate = sum(labels) / len(labels)
+    low = {name: [-value for value in values] for name, values in columns.items()}
+    pairs = [(name, other) for name in metrics for other in TRIVIAL]
+    read = review_lifts(low, labels, groups=marked.group, pairs=pairs)
+    for name, lift in read.lifts.items():
+        yield _row(name, LIFT, lift, behaviour, metrics, f"precision {lift.value * rate:.3f}")
+    why = f"precision {rate:.3f}; 95 % of random orders lie within"
+    yield _row(RANDOM, LIFT, lift_at_random(labels), behaviour, metrics, why)
+    for (metric, trivial), gap in read.differences.items():
+        yield Row(
+            row=f"{metric} less {trivial}",
+            measure=f"{DIFFERENCE}{LIFT}",
+            found=gap,
+            kind="ours",
+            on=behaviour,
+            metric=metric,
+        )
+
+
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Row]:
     """Yield the areas of votes that models were asked for, which are hard decisions."""
     for name, given in marked.released.items():
-        said = given.get(behaviour, [])
-        if len(said) == len(votes):
-            areas = roc_areas({name: said}, [float(n > 0) for n in votes], groups=marked.group)
-            yield Row(
-                row=name,
-                measure=EITHER,
-                found=areas.areas[name],
-                kind="printed",
-                on=behaviour,
-                why="balanced accuracy of released votes",
-                signature="released votes|on:abc_eval",
-            )
+        votes_given = given.get(behaviour, [])
+        if len(votes_given) == len(votes):
+            labels = [float(n > 0) for n in votes]
+            areas = roc_areas({name: votes_given}, labels, groups=marked.group)
+            decided = balanced_accuracy(votes_given, labels, groups=marked.group)
+            for measure, value in ((EITHER, areas.areas[name]), (BALANCED, decided)):
+                yield Row(
+                    row=name,
+                    measure=measure,
+                    found=value,
+                    kind="printed",
+                    on=behaviour,
+                    why="balanced accuracy of released votes",
+                    signature="released votes|on:abc_eval",
+                )

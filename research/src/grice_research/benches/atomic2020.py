@@ -70,8 +70,13 @@ def measure(context: BenchContext) -> Iterator[Row]:
     """Yield likeness to people's tails for every system, and the generator's perplexity."""
     asked = read_queries(context.folder)
     given: list[tuple[str, Kind, Tails, str]] = [
-        ("COMET-BART, greedy", "printed", [list(one.greedy) for one in asked], "released output"),
-        ("COMET-BART, beam", "printed", [list(one.beam) for one in asked], "released output"),
+        (
+            "COMET-BART, greedy",
+            "printed",
+            [list(query.greedy) for query in asked],
+            "released output",
+        ),
+        ("COMET-BART, beam", "printed", [list(query.beam) for query in asked], "released output"),
         ("most frequent tail", "baseline", _frequent(context.folder, asked), "of its relation"),
     ]
     names = {"generated": GENERATED, "retrieved": STORED, "retrieved and generated": BOTH}
@@ -82,8 +87,8 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for part, suffix in PARTS.items():
         chosen = _places(asked, part)
         for row, kind, tails, signature in given:
-            found = _likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
-            for name, value in found.items():
+            likeness = _likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
+            for name, value in likeness.items():
                 yield Row(
                     row=f"{row}{suffix}",
                     measure=name,
@@ -103,14 +108,14 @@ def read_queries(folder: Path) -> list[Query]:
     path = folder / QUERIES
     if not path.is_file():
         raise InputError(f"{QUERIES} is not in the data folder; it is from {SOURCE}")
-    found = []
+    queries = []
     for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines():
         item = json.loads(line)
         greedy, beam = [item["comet_bart_greedy"]], item["comet_bart_beam"]
         texts = [_without_none(each) for each in (item["tails"], [*greedy, *beam], beam)]
         if texts[0]:
-            found.append(Query(item["head"], item["relation"], *texts))
-    return found
+            queries.append(Query(item["head"], item["relation"], *texts))
+    return queries
 
 
 def _without_none(tails: Sequence[str]) -> tuple[str, ...]:
@@ -124,12 +129,14 @@ def folded(tail: str) -> str:
 
 def _places(asked: Sequence[Query], part: str) -> list[int]:
     accent = load_schema("atomic2020").group("accent")
-    return [i for i, one in enumerate(asked) if part == "23 relations" or one.relation in accent]
+    return [
+        i for i, query in enumerate(asked) if part == "23 relations" or query.relation in accent
+    ]
 
 
 def _asked_tails(knowledge: KnowledgeBase, asked: Sequence[Query]) -> Tails:
-    found = knowledge.tails([one.head for one in asked], [one.relation for one in asked], K)
-    return [[tail.tail for tail in tails] for tails in found]
+    known = knowledge.tails([query.head for query in asked], [query.relation for query in asked], K)
+    return [[tail.tail for tail in tails] for tails in known]
 
 
 def _frequent(folder: Path, asked: Sequence[Query]) -> Tails:
@@ -142,18 +149,18 @@ def _frequent(folder: Path, asked: Sequence[Query]) -> Tails:
         relation: sorted(tails, key=lambda tail: (-tails[tail], tail))[:K]
         for relation, tails in counts.items()
     }
-    return [best.get(one.relation, []) for one in asked]
+    return [best.get(query.relation, []) for query in asked]
 
 
 def _likeness(asked: Sequence[Query], tails: Tails) -> dict[str, Estimate]:
     """Return BLEU-2 of the corpus and means over queries; no tail counts as no likeness."""
     counts = np.stack(
         [
-            bleu_counts(given[0] if given else "", *one.references)
-            for one, given in zip(asked, tails, strict=True)
+            bleu_counts(given[0] if given else "", *query.references)
+            for query, given in zip(asked, tails, strict=True)
         ]
     )
-    values = np.array([_matches(one, given) for one, given in zip(asked, tails, strict=True)])
+    values = np.array([_matches(query, given) for query, given in zip(asked, tails, strict=True)])
 
     def statistic(weights: Floats) -> Floats:
         means = weights @ values / weights.sum(axis=1, keepdims=True)
@@ -182,10 +189,22 @@ def bleu_2(sums: Floats) -> Floats:
 
 def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) -> Iterator[Row]:
     generator = cast("GenerativeKnowledge", context.models().open(GENERATED))
-    triples = [Triple(one.head, one.relation, tail) for one in asked for tail in one.references]
-    found = generator.likelihoods(triples)
-    heads = [triple.head for triple, one in zip(triples, found, strict=True) if one is not None]
-    values = np.array([(one.given, one.usual) for one in found if one is not None])
+    triples = [
+        Triple(query.head, query.relation, tail) for query in asked for tail in query.references
+    ]
+    likelihoods = generator.likelihoods(triples)
+    heads = [
+        triple.head
+        for triple, likelihood in zip(triples, likelihoods, strict=True)
+        if likelihood is not None
+    ]
+    values = np.array(
+        [
+            (likelihood.given, likelihood.usual)
+            for likelihood in likelihoods
+            if likelihood is not None
+        ]
+    )
 
     def statistic(weights: Floats) -> Floats:
         return np.asarray(np.exp(-(weights @ values) / weights.sum(axis=1, keepdims=True)))
@@ -213,7 +232,7 @@ def _estimates(
     names: Sequence[str],
 ) -> dict[str, Estimate]:
     """Return each column with an interval over heads."""
-    heads = [one if isinstance(one, str) else one.head for one in asked]
+    heads = [query if isinstance(query, str) else query.head for query in asked]
     groups = group_codes(heads, len(heads))
     drawn = resample(statistic, len(heads), groups=groups, kind="jackknife")
     return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}

@@ -102,11 +102,11 @@ def measure(context: BenchContext) -> Iterator[Row]:
         shipped = cast("TripletModels", models.open(MODEL))
     except BundleError as error:
         raise InputError(str(error)) from error
-    stamp = models.fingerprint(MODEL)
+    fingerprint = models.fingerprint(MODEL)
     everything = frozenset(cider.folds)
-    said = answer_tasks(cider, everything, TaskModels(shipped))
-    by_fold = [_scored(folds[number], said, shipped.level) for number in FOLDS]
-    yield from _rows("", by_fold, "ours", stamp, "heads that saw no text of CIDER: transfer")
+    answers = answer_tasks(cider, everything, TaskModels(shipped))
+    by_fold = [_scored(folds[number], answers, shipped.level) for number in FOLDS]
+    yield from _rows("", by_fold, "ours", fingerprint, "heads that saw no text of CIDER: transfer")
     yield from _research(context, cider, folds, shipped)
     yield from _baselines(cider, folds)
     for name, task, what, value in PUBLISHED_BASELINES:
@@ -122,12 +122,16 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
 def _fold(cider: Cider, number: int) -> _Fold:
     names = frozenset(name for name, fold in cider.folds.items() if fold == number)
-    choices = [one for one in cider.choices() if _dialogue(one) in names]
+    choices = [choice for choice in cider.choices() if _dialogue(choice) in names]
     return _Fold(
         names,
-        [(one.dialogue, _triple(one)) for one in cider.items if one.dialogue in names],
-        [(one.dialogue, _triple(one)) for one in cider.negatives if one.dialogue in names],
-        [one for one in cider.questions() if one.item.dialogue in names],
+        [(item.dialogue, _triple(item)) for item in cider.items if item.dialogue in names],
+        [
+            (negative.dialogue, _triple(negative))
+            for negative in cider.negatives
+            if negative.dialogue in names
+        ],
+        [question for question in cider.questions() if question.item.dialogue in names],
         choices,
         distance_balanced(choices),
     )
@@ -137,62 +141,62 @@ def _dialogue(choice: Choice) -> str:
     return choice.id.rpartition("-triplet-")[0]
 
 
-def _triple(one: Item | Negative) -> Triple:
-    return Triple(one.head.strip(), one.relation, one.tail.strip())
+def _triple(item: Item | Negative) -> Triple:
+    return Triple(item.head.strip(), item.relation, item.tail.strip())
 
 
-def _scored(fold: _Fold, said: TaskAnswers, level: float) -> Scored:
+def _scored(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
     gold = [True] * len(fold.positives) + [False] * len(fold.negatives)
-    odds = [said.entailed[key] for key in (*fold.positives, *fold.negatives)]
-    found: Scored = {}
-    entailed = score_entailment(gold, [one > level for one in odds], odds)
+    odds = [answers.entailed[key] for key in (*fold.positives, *fold.negatives)]
+    scored: Scored = {}
+    entailed = score_entailment(gold, [value > level for value in odds], odds)
     for name, value in entailed._asdict().items():
-        found["nli", name] = value
+        scored["nli", name] = value
     labels = score_labels(
-        [one.relation for _, one in fold.positives],
-        [said.relations[name, one.head, one.tail] for name, one in fold.positives],
+        [triple.relation for _, triple in fold.positives],
+        [answers.relations[name, triple.head, triple.tail] for name, triple in fold.positives],
     )
-    found |= {("relation", name): value for name, value in labels._asdict().items()}
-    if said.apart:
+    scored |= {("relation", name): value for name, value in labels._asdict().items()}
+    if answers.apart:
         labels = score_labels(
-            [one.relation for _, one in fold.positives],
-            [said.apart[name, one.head, one.tail] for name, one in fold.positives],
+            [triple.relation for _, triple in fold.positives],
+            [answers.apart[name, triple.head, triple.tail] for name, triple in fold.positives],
         )
-        found |= {("relation without context", n): v for n, v in labels._asdict().items()}
+        scored |= {("relation without context", n): v for n, v in labels._asdict().items()}
     for task, choices in (("choice", fold.choices), ("choice balanced", fold.balanced)):
-        right = [said.options[one.id] == one.label for one in choices]
-        found[task, "accuracy"] = sum(right) / len(right)
-    if said.spans:
-        answers = [_answer(said, one) for one in fold.questions]
-        found |= _span_scores(fold.questions, answers)
-    found |= _by_category(fold, said, level)
-    return found
+        right = [answers.options[choice.id] == choice.label for choice in choices]
+        scored[task, "accuracy"] = sum(right) / len(right)
+    if answers.spans:
+        spans = [_answer(answers, question) for question in fold.questions]
+        scored |= _span_scores(fold.questions, spans)
+    scored |= _by_category(fold, answers, level)
+    return scored
 
 
-def _answer(said: TaskAnswers, question: Question) -> str:
-    one = question.item
-    return said.spans[one.dialogue, one.head.strip(), one.relation]
+def _answer(answers: TaskAnswers, question: Question) -> str:
+    item = question.item
+    return answers.spans[item.dialogue, item.head.strip(), item.relation]
 
 
 def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Scored:
-    found: Scored = {}
+    scored: Scored = {}
     pairs = list(zip(questions, answers, strict=True))
     whole = score_spans([[q.valid[0]] for q in questions], answers)
-    found |= {("span", name): getattr(whole, name) for name in whole._fields if name != "n"}
+    scored |= {("span", name): getattr(whole, name) for name in whole._fields if name != "n"}
     best = score_spans([q.valid for q in questions], answers)
     clean = [(q, a) for q, a in pairs if not q.pasted]
-    said = score_spans([[q.valid[0]] for q, _ in clean], [a for _, a in clean])
+    without_pasted = score_spans([[q.valid[0]] for q, _ in clean], [a for _, a in clean])
     for name in ("em", "f1"):
-        found["span, any valid tail", name] = getattr(best, name)
-        found["span, without pasted answers", name] = getattr(said, name)
-    return found
+        scored["span, any valid tail", name] = getattr(best, name)
+        scored["span, without pasted answers", name] = getattr(without_pasted, name)
+    return scored
 
 
-def _by_category(fold: _Fold, said: TaskAnswers, level: float) -> Scored:
+def _by_category(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
     """Return macro F1, F1 and accuracy of each category, as table 7 has them."""
     schema = load_schema("cider")
-    found: Scored = {}
-    categories = dict.fromkeys(one.category for one in schema.relations.values())
+    by_category: Scored = {}
+    categories = dict.fromkeys(relation.category for relation in schema.relations.values())
     for category in categories:
 
         def within(relation: str, category: str = category) -> bool:
@@ -202,25 +206,31 @@ def _by_category(fold: _Fold, said: TaskAnswers, level: float) -> Scored:
         rows += [(key, False) for key in fold.negatives if within(key[1].relation)]
         if any(gold for _, gold in rows):
             scores = score_entailment(
-                [gold for _, gold in rows], [said.entailed[key] > level for key, _ in rows]
+                [gold for _, gold in rows], [answers.entailed[key] > level for key, _ in rows]
             )
-            found[f"nli, {category}", "macro_f1"] = scores.macro_f1
-        right = [said.options[one.id] == one.label for one in fold.choices if within(one.relation)]
+            by_category[f"nli, {category}", "macro_f1"] = scores.macro_f1
+        right = [
+            answers.options[choice.id] == choice.label
+            for choice in fold.choices
+            if within(choice.relation)
+        ]
         if right:
-            found[f"choice, {category}", "accuracy"] = sum(right) / len(right)
-        asked = [one for one in fold.questions if within(one.item.relation)]
-        if asked and said.spans:
-            scored = score_spans([[q.valid[0]] for q in asked], [_answer(said, q) for q in asked])
-            found[f"span, {category}", "f1"] = scored.f1
-    return found
+            by_category[f"choice, {category}", "accuracy"] = sum(right) / len(right)
+        asked = [question for question in fold.questions if within(question.item.relation)]
+        if asked and answers.spans:
+            scored = score_spans(
+                [[q.valid[0]] for q in asked], [_answer(answers, q) for q in asked]
+            )
+            by_category[f"span, {category}", "f1"] = scored.f1
+    return by_category
 
 
 def _rows(
-    suffix: str, by_fold: Sequence[Scored], kind: Kind, stamp: str, why: str
+    suffix: str, by_fold: Sequence[Scored], kind: Kind, fingerprint: str, why: str
 ) -> Iterator[Row]:
-    keys = dict.fromkeys(key for one in by_fold for key in one)
+    keys = dict.fromkeys(key for scored in by_fold for key in scored)
     for task, what in keys:
-        values = [one[task, what] for one in by_fold if (task, what) in one]
+        values = [scored[task, what] for scored in by_fold if (task, what) in scored]
         printed, beside = PRINTED.get((task, what), (None, ""))
         notes = [
             why,
@@ -236,7 +246,7 @@ def _rows(
             found=_over_folds(values),
             lower=what == "nm",
             why="; ".join(filter(None, notes)),
-            signature=f"{stamp}|on:cider|{task}|{what}",
+            signature=f"{fingerprint}|on:cider|{task}|{what}",
         )
 
 
@@ -264,8 +274,8 @@ def _research(
                 )
             return
         fold = folds[number]
-        said = answer_tasks(cider, fold.names, models)
-        by_fold.append(_scored(fold, said, models.heads.level))
+        answers = answer_tasks(cider, fold.names, models)
+        by_fold.append(_scored(fold, answers, models.heads.level))
     why = "fitted on the other four folds by recipe, chosen on a part of them; never ships"
     yield from _rows(", research", by_fold, "ours", "research", why)
 
@@ -305,14 +315,14 @@ def _never(fold: _Fold) -> EntailmentScores:
 
 
 def _frequent(cider: Cider, fold: _Fold) -> tuple[float, float]:
-    trained = Counter(one.relation for one in cider.items if one.dialogue not in fold.names)
-    gold = [one.relation for _, one in fold.positives]
+    trained = Counter(item.relation for item in cider.items if item.dialogue not in fold.names)
+    gold = [triple.relation for _, triple in fold.positives]
     scores = score_labels(gold, [trained.most_common(1)[0][0]] * len(gold))
     return scores.accuracy, scores.macro_f1
 
 
 def _right(choices: Sequence[Choice], rule: Callable[[Choice], int]) -> float:
-    return float(np.mean([rule(one) == one.label for one in choices]))
+    return float(np.mean([rule(choice) == choice.label for choice in choices]))
 
 
 def _longest(choice: Choice) -> int:
@@ -324,10 +334,10 @@ def _turn(cider: Cider, fold: _Fold, after: int) -> SpanScores:
     """Score the turn in which the head stands first (or one after it), without its speaker."""
     answers = []
     for question in fold.questions:
-        one = cider.dialogues[question.item.dialogue]
-        starts = [*turn_starts(one.text), len(one.text)]
+        dialogue = cider.dialogues[question.item.dialogue]
+        starts = [*turn_starts(dialogue.text), len(dialogue.text)]
         turns = [
-            one.text[a:b].strip().removeprefix(one.text[a : a + 2]).strip()
+            dialogue.text[a:b].strip().removeprefix(dialogue.text[a : a + 2]).strip()
             for a, b in pairwise(starts)
         ]
         head = question.item.head.strip()

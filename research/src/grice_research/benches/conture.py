@@ -84,7 +84,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     for row, (read, beside, _) in ABLATIONS.items():
         part = judged(context, replies, row, read=read)
         yield from correlations(part, replies, "ours", {"spearman": PRINTED[beside]}, beside)
-    default = next(one.default for one in commonsense.options if one.name == "scorer")
+    default = next(option.default for option in commonsense.options if option.name == "scorer")
     for name in scorer_names():
         if name != default:
             beside, *_ = SCORERS.get(name, ("",))

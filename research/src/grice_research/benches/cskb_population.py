@@ -54,9 +54,11 @@ def measure(context: BenchContext) -> Iterator[Row]:
     others = [name for name in scorer_names() if name in SCORERS]
     for name in ("compatibility", *BASELINES, *others):
         scores = SCORERS[name](rows, context.models(), context.folder)
-        stamp = "|".join([name, *(context.models().fingerprint(one) for one in models_of(name))])
+        fingerprint = "|".join(
+            [name, *(context.models().fingerprint(reference) for reference in models_of(name))]
+        )
         for part, suffix in PARTS.items():
-            yield from _areas(name, scores, rows, part, suffix, stamp)
+            yield from _areas(name, scores, rows, part, suffix, fingerprint)
     for part, suffix in PARTS.items():
         for name, value in _published(part).items():
             yield Row(
@@ -70,12 +72,14 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
 
 def _areas(
-    name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, stamp: str
+    name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, fingerprint: str
 ) -> Iterator[Row]:
     row = name if name in ("compatibility", *BASELINES) else f"compatibility, scorer {name}"
-    kept = [i for i, one in enumerate(rows.triples) if part == ALL or one.relation in OF_ACCENT]
+    places = [
+        i for i, triple in enumerate(rows.triples) if part == ALL or triple.relation in OF_ACCENT
+    ]
     chosen = TripleRows(
-        tuple(rows.triples[i] for i in kept), tuple(rows.plausible[i] for i in kept)
+        tuple(rows.triples[i] for i in places), tuple(rows.plausible[i] for i in places)
     )
     published = _published(part).get(PRINTED.get(name, ""))
     for measure, title in MEASURES.items():
@@ -83,16 +87,16 @@ def _areas(
         yield Row(
             row=f"{row}{suffix}",
             measure=measure,
-            found=area(title, [scores[i] for i in kept], chosen),
+            found=area(title, [scores[i] for i in places], chosen),
             kind="baseline" if name in BASELINES else "ours",
             published=printed,
             beside=PRINTED[name] if printed is not None else "",
-            signature=f"{stamp}|on:cskb_population:{part}|measure:{title}",
+            signature=f"{fingerprint}|on:cskb_population:{part}|measure:{title}",
         )
 
 
 def _published(part: str) -> dict[str, float]:
-    table = next(one for one in load_bench("accent").tables if one.id == "table 4")
+    table = next(printed for printed in load_bench("accent").tables if printed.id == "table 4")
     place = next(i for i, head in enumerate(table.columns()) if head.on.endswith(part))
-    found = {name: cells[place] for name, cells in table.rows().items()}
-    return {name: cell.value for name, cell in found.items() if cell is not None}
+    areas = {name: cells[place] for name, cells in table.rows().items()}
+    return {name: cell.value for name, cell in areas.items() if cell is not None}

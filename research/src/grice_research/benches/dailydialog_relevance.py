@@ -128,8 +128,8 @@ def _behind(
     """Yield the shipped correlation over all replies less that of research."""
     name = SETS["all"]
     columns = {
-        called: blended([one.metric_values(metric, name) for metric in metrics])
-        for called, one in ((way, context), ("research", desk))
+        called: blended([desk_of_row.metric_values(metric, name) for metric in metrics])
+        for called, desk_of_row in ((way, context), ("research", desk))
     }
     human = context.rated(name).human(ASPECT)
     for measure in ("pearson", "spearman"):
@@ -165,12 +165,12 @@ def _other_sets(
             values = blended([context.metric_values(metric, name) for metric in metrics])
             if all(value is None for value in values):
                 continue  # a file of scores may hold none of this set
-            found = measured("spearman", values, context.rated(name), aspect)
+            estimate = measured("spearman", values, context.rated(name), aspect)
             verdicts[way].append(
                 verdict_on(
                     best,
-                    found.value,
-                    (found.low, found.high),
+                    estimate.value,
+                    (estimate.low, estimate.high),
                     computed="another method",
                     rounding=ROUNDING,
                 )
@@ -180,13 +180,13 @@ def _other_sets(
             yield Row(
                 row=f"{way}{kind} {on}",
                 measure="spearman",
-                found=found,
+                found=estimate,
                 kind="ours",
                 published=best,
                 beside=f"{system}, the best published",
                 rounding=ROUNDING,
                 why=warned,
-                signature=f"{signature}|on:{context.rated(name).stamp}",
+                signature=f"{signature}|on:{context.rated(name).fingerprint}",
             )
     for way, each in verdicts.items():
         for verdict, outcome in OUTCOMES.items() if each else ():

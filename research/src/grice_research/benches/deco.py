@@ -129,7 +129,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
 
     yield from _faithful(context)
     counts = [len(triples) for triples in replies.triples]
-    number = Column("number of gold tuples", counts, signature=replies.stamp)
+    number = Column("number of gold tuples", counts, signature=replies.fingerprint)
     yield from correlations(number, replies, "baseline")
     for name in scorer_names():
         if name == "likelihood":
@@ -150,10 +150,10 @@ def _faithful(context: BenchContext) -> Iterator[Row]:
     """Yield how often scores move as they should when a reply or a triple is changed."""
     loaded = load_metric(commonsense, context.models(), {})
     rated = context.rated(WHOLE_SET)
-    found = faithfulness(loaded, [item.conversation for item in rated.items])
-    why = f"{found.replies} of {len(rated.items)} replies rest on triples"
-    for rate in found.rates:
-        remarks = [one for one in found.remarks if one.startswith(rate.name)]
+    faithful = faithfulness(loaded, [item.conversation for item in rated.items])
+    why = f"{faithful.replies} of {len(rated.items)} replies rest on triples"
+    for rate in faithful.rates:
+        remarks = [remark for remark in faithful.remarks if remark.startswith(rate.name)]
         yield Row(
             row=f"commonsense, {rate.name}",
             measure="share",
@@ -161,12 +161,12 @@ def _faithful(context: BenchContext) -> Iterator[Row]:
             kind="ours",
             on=WHOLE_SET,
             why="; ".join([why, *remarks]),
-            signature=f"{loaded.signature}|on:{rated.stamp}",
+            signature=f"{loaded.signature}|on:{rated.fingerprint}",
         )
 
 
 def _option(name: str) -> str:
-    return str(next(one.default for one in commonsense.options if one.name == name))
+    return str(next(option.default for option in commonsense.options if option.name == name))
 
 
 def _share() -> float:

@@ -75,14 +75,16 @@ def measure(context: BenchContext) -> Iterator[Row]:
     exchanges = [exchange_of(response) for response in replies.responses]
     models = context.models()
     extractor = cast("TripleExtractor", models.open(MODEL))
-    stamp = f"{models.fingerprint(MODEL)}|on:{replies.stamp}"
+    fingerprint = f"{models.fingerprint(MODEL)}|on:{replies.fingerprint}"
     printed = _printed()
 
-    found = {"extractor": _read(extractor, exchanges)}
-    yield from _rows("extractor", found["extractor"], replies, "ours", stamp, printed[BESIDE])
+    triples_of = {"extractor": _read(extractor, exchanges)}
+    yield from _rows(
+        "extractor", triples_of["extractor"], replies, "ours", fingerprint, printed[BESIDE]
+    )
     for row, kinds in KINDS.items():
         part = _read(extractor, exchanges, kinds)
-        yield from _rows(row, part, replies, "ours", f"{stamp}|kinds:{','.join(kinds)}")
+        yield from _rows(row, part, replies, "ours", f"{fingerprint}|kinds:{','.join(kinds)}")
     tagger = cast("SpanTagger", models.open("bundle:events"))
     typing = cast("TripleHead", models.open("bundle:plausibility"))
     pairing = EventPairs(tagger, typing)
@@ -92,16 +94,18 @@ def measure(context: BenchContext) -> Iterator[Row]:
         _read(pairing, exchanges),
         replies,
         "ours",
-        f"{earlier}|on:{replies.stamp}",
+        f"{earlier}|on:{replies.fingerprint}",
     )
 
-    found |= _baselines(exchanges)
-    for row in list(found)[1:]:
-        yield from _rows(row, found[row], replies, "baseline", replies.stamp)
-    found[SEARCH] = _read(cast("TripleExtractor", models.open("bundle:search")), exchanges)
-    searched = f"{models.fingerprint('bundle:search')}|on:{replies.stamp}"
-    yield from _rows(SEARCH, found[SEARCH], replies, "baseline", searched, printed[SEARCH], SEARCH)
-    yield from _differences(found, replies, stamp)
+    triples_of |= _baselines(exchanges)
+    for row in list(triples_of)[1:]:
+        yield from _rows(row, triples_of[row], replies, "baseline", replies.fingerprint)
+    triples_of[SEARCH] = _read(cast("TripleExtractor", models.open("bundle:search")), exchanges)
+    searched = f"{models.fingerprint('bundle:search')}|on:{replies.fingerprint}"
+    yield from _rows(
+        SEARCH, triples_of[SEARCH], replies, "baseline", searched, printed[SEARCH], SEARCH
+    )
+    yield from _differences(triples_of, replies, fingerprint)
     for name, figures in printed.items():
         for measured, value in figures.items():
             yield Row(
@@ -120,14 +124,14 @@ def _read(
     kinds: Sequence[TripleKind] = ("single", "pair"),
 ) -> Found:
     """Return the triples of each reply by relation, worded as people worded theirs."""
-    found: Found = []
+    triples: Found = []
     for extraction in extractor.extract(exchanges, kinds=kinds):
         cells: dict[str, list[tuple[str, str]]] = {}
         for triple in extraction.triples:
             pair = as_deco(triple.head), as_deco(triple.tail)
             cells.setdefault(triple.relation, []).append(pair)
-        found.append(cells)
-    return found
+        triples.append(cells)
+    return triples
 
 
 def _baselines(exchanges: Sequence[Exchange]) -> dict[str, Found]:
@@ -146,9 +150,9 @@ def _baselines(exchanges: Sequence[Exchange]) -> dict[str, Found]:
     }
 
 
-def _cells(found: Found, replies: Replies) -> list[Cells]:
+def _cells(triples: Found, replies: Replies) -> list[Cells]:
     cells = []
-    for each, people in zip(found, replies.triples, strict=True):
+    for each, people in zip(triples, replies.triples, strict=True):
         gold: dict[str, list[tuple[str, str]]] = {}
         for triple in people:
             gold.setdefault(triple.relation, []).append((triple.head, triple.tail))
@@ -158,17 +162,17 @@ def _cells(found: Found, replies: Replies) -> list[Cells]:
 
 def _rows(
     row: str,
-    found: Found,
+    triples: Found,
     replies: Replies,
     kind: Kind,
     signature: str,
     published: Mapping[str, float] | None = None,
     beside: str = BESIDE,
 ) -> Iterator[Row]:
-    cells = _cells(found, replies)
+    cells = _cells(triples, replies)
     likeness = _likeness(cells)
-    given = sum(bool(pairs) for each in found for pairs in each.values())
-    why = f"{given} of {len(found) * len(RELATIONS)} cells hold a triple"
+    given = sum(bool(pairs) for each in triples for pairs in each.values())
+    why = f"{given} of {len(triples) * len(RELATIONS)} cells hold a triple"
     for name, estimate in extraction_measures(cells, RELATIONS, likeness=likeness).items():
         shown = OWN_BERTSCORE if name == BERTSCORE else name
         yield Row(
@@ -185,30 +189,32 @@ def _rows(
 
 def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
     """Return BERTScore's F1 by the shipped encoder, with all texts encoded at once."""
-    sides = [side for one in cells for side in (one.found, one.gold)]
+    sides = [side for reply in cells for side in (reply.found, reply.gold)]
     texts = [text for side in sides for pairs in side.values() for text in lines_of(pairs)]
     encoder = EmbeddedEncoder(open_bundle(shipped_bundles()["encoder"]), mode="exact", threads=1)
     return TokenLikeness(encoder, texts)
 
 
-def _differences(found: Mapping[str, Found], replies: Replies, stamp: str) -> Iterator[Row]:
+def _differences(
+    triples_of: Mapping[str, Found], replies: Replies, fingerprint: str
+) -> Iterator[Row]:
     """Yield how far ours is above each trivial baseline, replies drawn together for both."""
-    ours = _cells(found["extractor"], replies)
-    for row in list(found)[1:]:
-        compared = extraction_differences(ours, _cells(found[row], replies), RELATIONS)
+    ours = _cells(triples_of["extractor"], replies)
+    for row in list(triples_of)[1:]:
+        compared = extraction_differences(ours, _cells(triples_of[row], replies), RELATIONS)
         for name in ("f1", "bleu2"):
             yield Row(
                 row=f"extractor less {row}",
                 measure=f"difference of {name}",
                 found=compared[name],
                 kind="ours",
-                signature=stamp,
+                signature=fingerprint,
             )
 
 
 def _printed() -> dict[str, dict[str, float]]:
     """Return the printed rows of Table 3."""
-    table = next(one for one in load_bench("accent").tables if one.id == "table 3")
+    table = next(printed for printed in load_bench("accent").tables if printed.id == "table 3")
     names = [PRINTED.get(column.measure) for column in table.columns()]
     return {
         row: {

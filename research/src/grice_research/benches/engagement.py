@@ -169,8 +169,8 @@ def _transfer(context: BenchContext, chats: list[Chat], reading: Labels) -> Iter
     readings = read_replies(data.pairs, encoder)  # type: ignore[arg-type]
     head = by_head(data, readings, PENALTY)
     around = by_conversation(data, chats, readings, PENALTY)
-    stamp = "head on vectors and features, folds by conversation"
-    stamp = f"{stamp}|{context.models().fingerprint(ENCODER)}"
+    fingerprint = "head on vectors and features, folds by conversation"
+    fingerprint = f"{fingerprint}|{context.models().fingerprint(ENCODER)}"
     alone = "from one pair, fitted without its conversation, five folds"
     for name, values, kind, why in (
         (
@@ -191,7 +191,7 @@ def _transfer(context: BenchContext, chats: list[Chat], reading: Labels) -> Iter
             published=PRINTED.get(reading) if kind == "ours" else None,
             beside="MLP BERT (mean), one split" if reading in PRINTED and kind == "ours" else "",
             why=why,
-            signature=stamp,
+            signature=fingerprint,
         )
     for how, reduce in (("mean", np.mean), ("max", np.max), ("min", np.min)):
         values, places = aggregated(head, data, reduce)
@@ -202,7 +202,7 @@ def _transfer(context: BenchContext, chats: list[Chat], reading: Labels) -> Iter
             found=correlation(values, ratings, kind="spearman"),
             kind="ours",
             why="against the rating of the conversation; fitted without it",
-            signature=stamp,
+            signature=fingerprint,
         )
 
 

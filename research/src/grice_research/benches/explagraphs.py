@@ -83,12 +83,12 @@ def measure(context: BenchContext) -> Iterator[Row]:
     folder = context.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
     judges: GraphClassifiers = context.models().open(MODEL)  # type: ignore[assignment]
-    stamp = context.models().fingerprint(MODEL)
-    kept: dict[str, tuple[Values, list[Sample]]] = {}
+    fingerprint = context.models().fingerprint(MODEL)
+    scored: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
         answered = [sample for sample in samples if sample.id in system.predictions]
         values = _values(answered, system.predictions, judges)
-        kept[system.name] = values, answered
+        scored[system.name] = values, answered
         for name, measured in MEASURES.items():
             own = name in ("seca", "ea", "informativeness")
             beside = RE_T5.get(name) if system.name == "embedded" else None
@@ -104,11 +104,11 @@ def measure(context: BenchContext) -> Iterator[Row]:
                 beside="" if beside is None else "RE-T5",
                 lower=name == "ged",
                 why="; ".join([*notes, *([system.why] if system.why else [])]),
-                signature=f"{stamp}|on:explagraphs_dev|{name}",
+                signature=f"{fingerprint}|on:explagraphs_dev|{name}",
             )
     yield from _gold_polarity(samples)
-    yield from _stances(samples, judges, stamp)
-    yield from _emptiness(kept, stamp)
+    yield from _stances(samples, judges, fingerprint)
+    yield from _emptiness(scored, fingerprint)
     why = "only concepts were released, no graphs"
     yield Row(row=NODES_ONLY, measure="stca", found=None, kind="printed", why=why)
 
@@ -117,18 +117,25 @@ def _systems(
     samples: Sequence[Sample], judges: GraphClassifiers, folder: Path
 ) -> Iterator[_System]:
     ours = generate_graphs(samples, judges)
-    yield _System("embedded", "ours", {one.id: one for one in ours})
+    yield _System("embedded", "ours", {prediction.id: prediction for prediction in ours})
     released = {
-        name: {one.id: one for one in read_predictions(folder / f"{name}.jsonl.gz")}
+        name: {
+            prediction.id: prediction
+            for prediction in read_predictions(folder / f"{name}.jsonl.gz")
+        }
         for name in RELEASED
     }
-    stances = {one.id: one.stance for one in released[RELEASED[0]].values()}
+    stances = {prediction.id: prediction.stance for prediction in released[RELEASED[0]].values()}
     yield _System("nonsense", "baseline", _chains(samples, stances), "with released stances")
-    guessed = {one.id: word_polarity(one.belief, one.argument) for one in samples}
+    guessed = {sample.id: word_polarity(sample.belief, sample.argument) for sample in samples}
     yield _System("polarity only", "baseline", _chains(samples, guessed), "on the nonsense chain")
     for name, predictions in released.items():
         yield _System(name, "printed", predictions)
-    gold = {one.id: Prediction(one.id, one.stance, one.graphs[0]) for one in samples if one.stance}
+    gold = {
+        sample.id: Prediction(sample.id, sample.stance, sample.graphs[0])
+        for sample in samples
+        if sample.stance
+    }
     yield _System(
         "gold graphs", "baseline", gold, "what people wrote: an upper bound, no trivial baseline"
     )
@@ -136,8 +143,10 @@ def _systems(
 
 def _chains(samples: Sequence[Sample], stances: Mapping[str, Stance]) -> dict[str, Prediction]:
     return {
-        one.id: Prediction(one.id, stances[one.id], nonsense_graph(one.belief, one.argument))
-        for one in samples
+        sample.id: Prediction(
+            sample.id, stances[sample.id], nonsense_graph(sample.belief, sample.argument)
+        )
+        for sample in samples
     }
 
 
@@ -159,7 +168,7 @@ def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
 
 
 def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
-    right = [float(graph_polarity(one.graphs[0]) == one.stance) for one in samples]
+    right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
     yield Row(
         row="polarity of the gold graph",
         measure="sa",
@@ -169,20 +178,25 @@ def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
     )
 
 
-def _stances(samples: Sequence[Sample], judges: GraphClassifiers, stamp: str) -> Iterator[Row]:
+def _stances(
+    samples: Sequence[Sample], judges: GraphClassifiers, fingerprint: str
+) -> Iterator[Row]:
     """Yield how often the stance is found with the gold graph, and how much that adds.
 
     Without a graph it is found as often as the answers ``embedded`` say: their ``sa``.
     """
-    texts = [(one.belief, one.argument) for one in samples]
+    texts = [(sample.belief, sample.argument) for sample in samples]
     readings = [
-        Reading(*pair, read_graph(one.graphs[0].lower()).graph)
-        for pair, one in zip(texts, samples, strict=True)
+        Reading(*pair, read_graph(sample.graphs[0].lower()).graph)
+        for pair, sample in zip(texts, samples, strict=True)
     ]
     alone, beside = judges.stances(texts), judges.stances_with_graphs(readings)
     right = [
-        [float(said == one.stance) for (said, _), one in zip(found, samples, strict=True)]
-        for found in (alone, beside)
+        [
+            float(stance == sample.stance)
+            for (stance, _), sample in zip(stances, samples, strict=True)
+        ]
+        for stances in (alone, beside)
     ]
     gain = [b - a for a, b in zip(*right, strict=True)]
     for name, values, why in (
@@ -195,19 +209,23 @@ def _stances(samples: Sequence[Sample], judges: GraphClassifiers, stamp: str) ->
             kind="ours",
             found=_mean(values, samples),
             why=why,
-            signature=f"{stamp}|on:explagraphs_dev|sa",
+            signature=f"{fingerprint}|on:explagraphs_dev|sa",
         )
 
 
-def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> Iterator[Row]:
+def _emptiness(
+    scored: Mapping[str, tuple[Values, list[Sample]]], fingerprint: str
+) -> Iterator[Row]:
     """Yield how far ours is above nonsense and below gold, and the level to lie above."""
-    samples = kept["embedded"][1]
-    signature = f"{stamp}|on:explagraphs_dev|informativeness"
+    samples = scored["embedded"][1]
+    signature = f"{fingerprint}|on:explagraphs_dev|informativeness"
     for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
         above = [
             a - b
             for a, b in zip(
-                kept[first][0]["informativeness"], kept[second][0]["informativeness"], strict=True
+                scored[first][0]["informativeness"],
+                scored[second][0]["informativeness"],
+                strict=True,
             )
         ]
         yield Row(
@@ -218,12 +236,12 @@ def _emptiness(kept: Mapping[str, tuple[Values, list[Sample]]], stamp: str) -> I
             why=f"{OWN_JUDGE}; {APART}",
             signature=signature,
         )
-    values, answered = kept[RELEASED[0]]
-    found = np.array(values["informativeness"])
-    draws = np.random.default_rng(0).integers(len(found), size=(2000, len(found)))
-    low, high = np.percentile(np.percentile(found[draws], LEVEL, axis=1), (2.5, 97.5))
+    values, answered = scored[RELEASED[0]]
+    column = np.array(values["informativeness"])
+    draws = np.random.default_rng(0).integers(len(column), size=(2000, len(column)))
+    low, high = np.percentile(np.percentile(column[draws], LEVEL, axis=1), (2.5, 97.5))
     level = Estimate(
-        float(np.percentile(found, LEVEL)),
+        float(np.percentile(column, LEVEL)),
         float(low),
         float(high),
         0.95,

@@ -93,24 +93,29 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Row]:
     except BundleError as error:
         raise InputError(str(error)) from error
     known = entities_in(folder)
-    samples = [with_entities(one, known) for one in samples]
-    stamp = models.fingerprint("bundle:situated")
+    samples = [with_entities(sample, known) for sample in samples]
+    fingerprint = models.fingerprint("bundle:situated")
     written: dict[str, tuple[Kind, list[str]]] = {
-        "reference": ("ours", [one.reference for one in samples]),
-        "halved keywords": ("baseline", [halved(one.keywords) for one in samples]),
-        "swapped reference": ("baseline", [swapped(one) or one.reference for one in samples]),
+        "reference": ("ours", [sample.reference for sample in samples]),
+        "halved keywords": ("baseline", [halved(sample.keywords) for sample in samples]),
+        "swapped reference": (
+            "baseline",
+            [swapped(sample) or sample.reference for sample in samples],
+        ),
         "embedded": (
             "ours",
-            contrast.recomposer(context_models.tagger).generate([one.keywords for one in samples]),
+            contrast.recomposer(context_models.tagger).generate(
+                [sample.keywords for sample in samples]
+            ),
         ),
     }
     figures: list[Row] = []
     for name, (kind, texts) in written.items():
-        rows = list(_system(name, kind, samples, texts, contrast.judge, stamp))
+        rows = list(_system(name, kind, samples, texts, contrast.judge, fingerprint))
         figures += (row for row in rows if not row.on)
         yield from rows
     yield from _ranking(figures)
-    yield from _swaps(samples, contrast.judge, stamp)
+    yield from _swaps(samples, contrast.judge, fingerprint)
     yield from _steps(folder, context_models, models.fingerprint("bundle:context"))
     yield from _mined(folder, context_models.tagger, contrast, models.fingerprint("bundle:context"))
 
@@ -126,14 +131,14 @@ def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
         rows = [row for row in measured if row.measure == measure_name]
         values = {row.row: cast("Estimate", row.found) for row in rows}
         pairs = [
-            values[one.row].value > values[baseline.row].value
-            for one in rows
-            if one.kind == "ours"
+            values[honest.row].value > values[baseline.row].value
+            for honest in rows
+            if honest.kind == "ours"
             for baseline in rows
             if baseline.kind == "baseline"
         ]
         order = sorted(values, key=lambda name: -values[name].value)
-        found = Estimate(
+        estimate = Estimate(
             sum(pairs) / len(pairs),
             None,
             None,
@@ -146,7 +151,7 @@ def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
         yield Row(
             row="ranking",
             measure="ranked_rightly",
-            found=found,
+            found=estimate,
             kind="ours",
             on=measure_name,
             why=why,
@@ -159,15 +164,17 @@ def _system(
     samples: Sequence[Sample],
     texts: Sequence[str],
     judge: ContrastHead,
-    stamp: str,
+    fingerprint: str,
 ) -> Iterator[Row]:
-    said = judge.judge_outputs(samples, texts)
+    judgements = judge.judge_outputs(samples, texts)
     extra = {
-        "plausibility": [one.plausibility for one in said],
-        "contrast": [0.0 if one.contrast is None else one.contrast for one in said],
-        "fluency": [one.fluency for one in said],
+        "plausibility": [judgement.plausibility for judgement in judgements],
+        "contrast": [
+            0.0 if judgement.contrast is None else judgement.contrast for judgement in judgements
+        ],
+        "fluency": [judgement.fluency for judgement in judgements],
     }
-    outputs = {one.id: text for one, text in zip(samples, texts, strict=True)}
+    outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
     yield Row(
         row=name,
         measure="spice",
@@ -177,9 +184,9 @@ def _system(
     )
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
-        for measure_name, found in row.measures.items():
+        for measure_name, estimate in row.measures.items():
             of_cider = measure_name.startswith("cider_d")
-            shown = _tenth(found) if of_cider else found
+            shown = _tenth(estimate) if of_cider else estimate
             printed = T5_LARGE.get(measure_name) if name == "embedded" and not on else None
             yield Row(
                 row=name,
@@ -189,38 +196,38 @@ def _system(
                 on=on,
                 published=printed,
                 beside="T5-large" if printed is not None else "",
-                signature=stamp if measure_name in extra or name == "embedded" else "",
+                signature=fingerprint if measure_name in extra or name == "embedded" else "",
             )
 
 
-def _tenth(found: Estimate) -> Estimate:
+def _tenth(estimate: Estimate) -> Estimate:
     """Return CIDEr-D on a scale of 0 to 1."""
-    low, high = (None if one is None else one / 10 for one in (found.low, found.high))
-    return msgspec.structs.replace(found, value=found.value / 10, low=low, high=high)
+    low, high = (None if bound is None else bound / 10 for bound in (estimate.low, estimate.high))
+    return msgspec.structs.replace(estimate, value=estimate.value / 10, low=low, high=high)
 
 
-def _swaps(samples: Sequence[Sample], judge: ContrastHead, stamp: str) -> Iterator[Row]:
+def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> Iterator[Row]:
     """Yield how often a pair stands above itself with its contexts exchanged."""
-    usable = [(one, text) for one in samples if (text := swapped(one)) is not None]
-    whole = [one for one, _ in usable]
-    own = judge.judge_outputs(whole, [one.reference for one in whole])
+    usable = [(sample, text) for sample in samples if (text := swapped(sample)) is not None]
+    whole = [sample for sample, _ in usable]
+    own = judge.judge_outputs(whole, [sample.reference for sample in whole])
     other = judge.judge_outputs(whole, [text for _, text in usable])
     for on in ("", "GEO pairs", "TEMP pairs"):
-        kept = [i for i, one in enumerate(whole) if not on or on.split()[0] in one.context]
-        hits = [(own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in kept]
-        found = mean_of_samples([float(hit) for hit in hits], [whole[i] for i in kept])
+        places = [i for i, sample in enumerate(whole) if not on or on.split()[0] in sample.context]
+        hits = [(own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in places]
+        estimate = mean_of_samples([float(hit) for hit in hits], [whole[i] for i in places])
         yield Row(
             row="plausibility",
             measure="swap_detection",
-            found=found,
+            found=estimate,
             kind="ours",
             on=on,
             why="0.5 is chance",
-            signature=stamp,
+            signature=fingerprint,
         )
 
 
-def _steps(folder: Path, context_models: ContextModels, stamp: str) -> Iterator[Row]:
+def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Iterator[Row]:
     """Yield how far each step of the pipeline agrees with the released data."""
     rows = {name: list(rows_of(statements_file(folder, name))) for name in SOURCES}
     turned: dict[str, str] = {}
@@ -234,7 +241,10 @@ def _steps(folder: Path, context_models: ContextModels, stamp: str) -> Iterator[
             )
             for r in rows[name]
         ]
-        turned |= {one.id: one.statement for one in to_statements(asked, context_models.clauses)}
+        turned |= {
+            statement.id: statement.statement
+            for statement in to_statements(asked, context_models.clauses)
+        }
     claims = [1.0] * len(rows["creak"])  # a true claim is its own statement
     closed = [
         float(equal_up_to(turned.get(str(r["id"]), ""), str(r["statement"])))
@@ -248,7 +258,7 @@ def _steps(folder: Path, context_models: ContextModels, stamp: str) -> Iterator[
             kind="ours",
             on=on,
             why="up to case and punctuation",
-            signature=stamp,
+            signature=fingerprint,
         )
     chosen = {
         name: [rouge_l(turned.get(str(r["id"]), ""), str(r["statement"])) for r in rows[name]]
@@ -262,7 +272,7 @@ def _steps(folder: Path, context_models: ContextModels, stamp: str) -> Iterator[
             found=mean(values),
             kind="ours",
             on=on,
-            signature=stamp,
+            signature=fingerprint,
         )
     held = evaluated_statements(folder)
     unseen: list[Read] = []
@@ -273,17 +283,21 @@ def _steps(folder: Path, context_models: ContextModels, stamp: str) -> Iterator[
         ]
         gold = [named_entities(r) for r in rows[name]]
         read = list(map(Read, found_in(texts, context_models.tagger.find(texts)), gold))
-        yield from _context_rows(name, read, stamp)
-        part = [one for one, r in zip(read, rows[name], strict=True) if str(r["id"]) in held]
-        yield from _context_rows(f"{name}, dev and test statements", part, stamp)
+        yield from _context_rows(name, read, fingerprint)
+        part = [
+            entities for entities, r in zip(read, rows[name], strict=True) if str(r["id"]) in held
+        ]
+        yield from _context_rows(f"{name}, dev and test statements", part, fingerprint)
         unseen += part
-    yield from _context_rows("all sources, dev and test statements", unseen, stamp)
+    yield from _context_rows("all sources, dev and test statements", unseen, fingerprint)
 
 
-def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -> Iterator[Row]:
+def _mined(
+    folder: Path, tagger: Tagger, contrast: ContrastModels, fingerprint: str
+) -> Iterator[Row]:
     """Yield agreement of keywords, pairs and splits, from the released statements and entities."""
     marked = _marked(folder, tagger)
-    known = {one.id: one for one in marked}
+    known = {statement.id: statement for statement in marked}
     pairs = {name: read_samples(folder / f"{name}.jsonl.gz") for name in ("train", "dev", "test")}
     gold: dict[str, set[str]] = {}
     for row in chain(*pairs.values()):
@@ -303,38 +317,41 @@ def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -
         found=ratio(right, both),
         kind="ours",
         why=why,
-        signature=stamp,
+        signature=fingerprint,
     )
-    vectors = np.stack(contrast.encoder.encode([one.masked for one in marked]))
-    found, _ = mine_pairs(marked, alike(vectors), "released")
-    have = {frozenset(pair.ids) for pair in found}
-    splits, _ = split_pairs(found)
+    vectors = np.stack(contrast.encoder.encode([statement.masked for statement in marked]))
+    mined, _ = mine_pairs(marked, alike(vectors), "released")
+    have = {frozenset(pair.ids) for pair in mined}
+    splits, _ = split_pairs(mined)
     home = {name: k for k, part in enumerate(splits.values()) for pair in part for name in pair.ids}
     wanted = [row.ids for row in chain(*pairs.values())]
     hits = [float(frozenset(ids) in have) for ids in wanted]
-    why = f"{len(found):,} pairs mined by the released code's rules; 12,689 in the paper"
+    why = f"{len(mined):,} pairs mined by the released code's rules; 12,689 in the paper"
     yield Row(
         row="pipeline",
         measure="pairs_recall",
         found=mean(hits),
         kind="ours",
         why=why,
-        signature=stamp,
+        signature=fingerprint,
     )
-    kept = [float(home.get(a, -1) == home.get(b, -2)) for a, b in wanted]
+    together = [float(home.get(a, -1) == home.get(b, -2)) for a, b in wanted]
     yield Row(
         row="pipeline",
         measure="pairs_in_one_split",
-        found=mean(kept),
+        found=mean(together),
         kind="ours",
         why="released pairs that our own split does not cut",
-        signature=stamp,
+        signature=fingerprint,
     )
-    entities = {one.id: one.entities for one in marked}
+    entities = {statement.id: statement.entities for statement in marked}
     for name, rows in pairs.items():
         given = [with_entities(row, entities) for row in rows]
         judged = contrast.judge.judge_outputs(given, [row.reference for row in given])
-        passed = [float(one.contrast is not None and one.contrast >= 0.5) for one in judged]
+        passed = [
+            float(judgement.contrast is not None and judgement.contrast >= 0.5)
+            for judgement in judged
+        ]
         share = mean_of_samples(passed, given)
         yield Row(
             row="pipeline",
@@ -343,7 +360,7 @@ def _mined(folder: Path, tagger: Tagger, contrast: ContrastModels, stamp: str) -
             kind="ours",
             on=f"released {name}",
             why="pairs the context-dependence test keeps; people cleaned test alone",
-            signature=stamp,
+            signature=fingerprint,
         )
 
 
@@ -352,28 +369,28 @@ def _marked(folder: Path, tagger: Tagger) -> list[Marked]:
     rows = list(chain(*(rows_of(statements_file(folder, name)) for name in SOURCES)))
     texts = [str(row["statement"]).strip() for row in rows]
     marked = []
-    for row, text, found in zip(rows, texts, tagger.find(texts), strict=True):
-        entities = tuple(Entity(*one) for one in named_entities(row))
+    for row, text, tagged in zip(rows, texts, tagger.find(texts), strict=True):
+        entities = tuple(Entity(*entity) for entity in named_entities(row))
         spans = []
-        for one in entities:
-            start = text.find(one.text)
+        for entity in entities:
+            start = text.find(entity.text)
             if start >= 0:
-                spans.append(TaggedSpan(start, start + len(one.text), one.label, 1.0))
-        keywords = keywords_of(text, spans, found.nouns)
+                spans.append(TaggedSpan(start, start + len(entity.text), entity.label, 1.0))
+        keywords = keywords_of(text, spans, tagged.nouns)
         marked.append(Marked(str(row["id"]), text, entities, keywords, mask(text, keywords)))
     return marked
 
 
-def _context_rows(on: str, read: Sequence[Read], stamp: str) -> Iterator[Row]:
+def _context_rows(on: str, read: Sequence[Read], fingerprint: str) -> Iterator[Row]:
     """Yield the F1 of context entities: by label as spelt, and by kind without the article."""
     names = ("context_f1_labels", "context_f1")
-    for name, found in zip(names, context_f1(read), strict=True):
+    for name, estimate in zip(names, context_f1(read), strict=True):
         yield Row(
             row="pipeline",
             measure=name,
-            found=found,
+            found=estimate,
             kind="ours",
             on=on,
             why="against the released entities",
-            signature=stamp,
+            signature=fingerprint,
         )

@@ -50,7 +50,7 @@ def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
     """Return the sets that share no conversation with one of the same level before them."""
     taken: list[RatedSet] = []
     for entry in sets:
-        same = {one.name for one in taken if one.level == entry.level}
+        same = {other.name for other in taken if other.level == entry.level}
         if same.isdisjoint(entry.overlaps):
             taken.append(entry)
     return taken
@@ -59,20 +59,24 @@ def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
 def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
     entry = rated.set
     declared = find_metrics().metrics.values()
-    metrics = [one.name for one in declared if one.default and one.judges == JUDGED[entry.level]]
+    metrics = [
+        metric.name
+        for metric in declared
+        if metric.default and metric.judges == JUDGED[entry.level]
+    ]
     baselines = BASELINES[entry.level]
     on = f"{entry.name}:{entry.default}"
     columns = {name: context.metric_values(name, entry.name) for name in (*metrics, *baselines)}
     for name, values in columns.items():
         kind: Kind = "ours" if name in metrics else "baseline"
         try:
-            found = measured(SPEARMAN, values, rated, entry.default)
+            estimate = measured(SPEARMAN, values, rated, entry.default)
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
         yield Row(
             row=name,
             measure=SPEARMAN,
-            found=found,
+            found=estimate,
             kind=kind,
             on=on,
             why=context.trained(name, entry.name),
@@ -100,14 +104,14 @@ def _compared(
         alike = correlation(*pair, kind="spearman", groups=groups)
     except InputError:
         return
-    for row, name, found in (
+    for row, name, estimate in (
         (f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap),
         (metric, f"{LIKENESS}{baseline}", alike),
     ):
         yield Row(
             row=row,
             measure=name,
-            found=found,
+            found=estimate,
             kind="ours",
             on=on,
             metric=metric,
@@ -117,4 +121,4 @@ def _compared(
 
 
 def _signature(context: BenchContext, metric: str, rated: Rated) -> str:
-    return f"{context.grader(metric)[1][metric]}|on:{rated.stamp}:{rated.set.default}"
+    return f"{context.grader(metric)[1][metric]}|on:{rated.fingerprint}:{rated.set.default}"

@@ -59,8 +59,8 @@ def sequence_prompt(belief: str, argument: str, stance: Stance | None = None) ->
     >>> sequence_prompt("Zoos are bad.", "They are small.", "support")
     'Generate an Explanation Graph for Belief: Zoos are bad. </s> Argument: They are small. </s> Stance: support'
     """  # noqa: E501 - the format is one line
-    said = f"Generate an Explanation Graph for Belief: {belief} </s> Argument: {argument}"
-    return said if stance is None else f"{said} </s> Stance: {stance}"
+    text = f"Generate an Explanation Graph for Belief: {belief} </s> Argument: {argument}"
+    return text if stance is None else f"{text} </s> Stance: {stance}"
 
 
 def sequence_target(graph: Graph) -> str:
@@ -106,10 +106,10 @@ def few_shot(examples: Sequence[Sample]) -> Callable[[Sample, Stance], str]:
         InputError: If an example has no stance or graph.
     """
     shown = []
-    for one in examples:
-        if one.stance is None or not one.graphs:
-            raise InputError(f"the example {one.id!r} needs a stance and a graph")
-        shown.append(code_prompt(one, one.stance, one.graphs[0]))
+    for example in examples:
+        if example.stance is None or not example.graphs:
+            raise InputError(f"the example {example.id!r} needs a stance and a graph")
+        shown.append(code_prompt(example, example.stance, example.graphs[0]))
     return lambda sample, stance: "\n".join([*shown, code_prompt(sample, stance)])
 
 
@@ -124,8 +124,8 @@ def graph_in(text: str) -> str:
     tuples = TRIPLES.findall(text.split("class ")[0])
     if tuples:
         return "".join(f"({'; '.join(parts)})" for parts in tuples)
-    found = GRAPH.search(text)
-    return text.strip() if found is None else found[0]
+    match = GRAPH.search(text)
+    return text.strip() if match is None else match[0]
 
 
 def rationalizing(
@@ -181,7 +181,7 @@ def reasoning(
 
 def _written(generator: Generator, prompts: Sequence[str]) -> list[str]:
     answers = generator.generate(prompts, count=1)
-    return [graph_in(found[0].text) if found else "" for found in answers]
+    return [graph_in(generated[0].text) if generated else "" for generated in answers]
 
 
 def _quoted(text: str) -> str:

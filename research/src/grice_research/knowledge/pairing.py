@@ -97,32 +97,37 @@ class EventPairs:
     ) -> list[Extraction]:
         """Return what each reply holds; see the protocol."""
         check_kinds(kinds)
-        said, cut = self._said(exchanges, with_previous="pair" in kinds)
-        candidates = [[one for one in _candidates(events) if one.kind in kinds] for events in said]
+        mentions, cut = self._said(exchanges, with_previous="pair" in kinds)
+        candidates = [
+            [candidate for candidate in _candidates(events) if candidate.kind in kinds]
+            for events in mentions
+        ]
         pairs = list(dict.fromkeys((c.head, c.tail) for each in candidates for c in each))
         probabilities = dict(zip(pairs, self._typing.relations(pairs), strict=True))
         threshold = BELIEVED if least is None else least
-        found = []
-        for each, events, shortened in zip(candidates, said, cut, strict=True):
+        extractions = []
+        for each, events, shortened in zip(candidates, mentions, cut, strict=True):
             triples = _chosen(each, probabilities, self._typing.typed, threshold)
             reason = "" if triples else NOT_RELATED if events else NO_EVENT
             flags = ("truncated",) if shortened else ()
             own = sum(event.own for event in events)
-            found.append(Extraction(tuple(triples), len(events), own, reason, flags))
-        return found
+            extractions.append(Extraction(tuple(triples), len(events), own, reason, flags))
+        return extractions
 
     def _said(
         self, exchanges: Sequence[Exchange], *, with_previous: bool
     ) -> tuple[list[list[Said]], list[bool]]:
         """Return the events of each reply and the turn before, and whether some were left out."""
         read = [
-            [one.reply, one.previous] if with_previous and one.previous else [one.reply]
-            for one in exchanges
+            [exchange.reply, exchange.previous]
+            if with_previous and exchange.previous
+            else [exchange.reply]
+            for exchange in exchanges
         ]
         texts = list(dict.fromkeys(text for each in read for text in each))
         tagged = self._tagger.tag([text[:CHARACTERS] for text in texts])
         spans = dict(zip(texts, tagged, strict=True))
-        found = []
+        mentions = []
         for exchange, (reply, *previous) in zip(exchanges, read, strict=True):
             events = _events(reply, spans[reply], "reply", "responder")
             by: Literal["responder", "previous"] = (
@@ -130,9 +135,9 @@ class EventPairs:
             )
             for turn in previous:
                 events += _events(turn, spans[turn], "previous", by)
-            found.append(events)
+            mentions.append(events)
         cut = [any(len(t) > CHARACTERS or len(spans[t]) > EVENTS for t in each) for each in read]
-        return found, cut
+        return mentions, cut
 
 
 def _events(
@@ -153,13 +158,13 @@ def _events(
 
 def _candidates(events: Sequence[Said]) -> list[Candidate]:
     """Return all ordered pairs of different events of which the reply says at least one."""
-    found = []
+    candidates = []
     for head, tail in permutations(events, 2):
         if head.own or tail.own:
             texts = triple_texts(head.event, tail.event)
             if all(texts) and texts[0] != texts[1]:
-                found.append(Candidate(*texts, head.place, tail.place))
-    return found
+                candidates.append(Candidate(*texts, head.place, tail.place))
+    return candidates
 
 
 def _chosen(

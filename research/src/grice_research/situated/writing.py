@@ -44,7 +44,7 @@ def write_pairs(
         shown_prompt(words, shown) if shown else prompt(words, model=model) for words in keywords
     ]
     answers = generator.generate(prompts, count=1)
-    texts = [found[0].text.strip() if found else "" for found in answers]
+    texts = [generated[0].text.strip() if generated else "" for generated in answers]
     return [text.partition("\n")[0].strip() for text in texts] if shown else texts
 
 
@@ -56,8 +56,10 @@ def mean_rouge_2(samples: Sequence[Sample], generator: Generator, *, model: str 
     """
     if not samples:
         raise InputError("no held-out sample to choose a checkpoint by")
-    written = write_pairs([one.keywords for one in samples], generator, model=model)
-    values = [rouge_2(text, one.reference) for text, one in zip(written, samples, strict=True)]
+    written = write_pairs([sample.keywords for sample in samples], generator, model=model)
+    values = [
+        rouge_2(text, sample.reference) for text, sample in zip(written, samples, strict=True)
+    ]
     return sum(values) / len(values)
 
 
@@ -74,10 +76,10 @@ def choose_checkpoint(
     Raises:
         InputError: If there is no checkpoint or no sample.
     """
-    found = [
+    checkpoints_scored = [
         Checkpoint(name, mean_rouge_2(samples, generator, model=model))
         for name, generator in checkpoints
     ]
-    if not found:
+    if not checkpoints_scored:
         raise InputError("no checkpoint to choose from")
-    return max(found, key=lambda one: one.rouge_2)
+    return max(checkpoints_scored, key=lambda checkpoint: checkpoint.rouge_2)

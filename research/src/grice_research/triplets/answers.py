@@ -43,7 +43,7 @@ def distance_bins(reading: TextReading, head_at: Place | None) -> NDArray[np.int
     after = reading.starts - head_at[1]
     before = head_at[0] - reading.ends
     gap = np.maximum(np.maximum(after, before), 0)
-    found = np.searchsorted(EDGES, gap, side="right") - 1
-    found += np.where(before >= 0, len(EDGES), 0)
+    bins = np.searchsorted(EDGES, gap, side="right") - 1
+    bins += np.where(before >= 0, len(EDGES), 0)
     inside = (after < 0) & (before < 0)
-    return np.where(inside, BINS - 2, found).astype(np.int64)
+    return np.where(inside, BINS - 2, bins).astype(np.int64)

@@ -58,18 +58,18 @@ def candidates(
         overlap: Whether a span that holds a valid tail, or lies in one, may stand. The release
             takes out equal strings alone, which leaves 11 valid tails among its wrong options.
     """
-    wrong = {one.strip().lower() for one in (head, *valid)}
-    tails = [one.strip().lower() for one in valid]
-    found: dict[str, str] = {}
+    wrong = {text.strip().lower() for text in (head, *valid)}
+    tails = [tail.strip().lower() for tail in valid]
+    options: dict[str, str] = {}
     for span in spans:
-        said = span.strip()
-        lower = said.lower()
-        if not said or lower in wrong:
+        stripped = span.strip()
+        lower = stripped.lower()
+        if not stripped or lower in wrong:
             continue
         if not overlap and any(lower in tail or tail in lower for tail in tails):
             continue
-        found.setdefault(lower, said)
-    return list(found.values())
+        options.setdefault(lower, stripped)
+    return list(options.values())
 
 
 def nearest(choice: Choice) -> int:
@@ -80,12 +80,12 @@ def nearest(choice: Choice) -> int:
 
 def _distances(choice: Choice) -> list[int]:
     head = locate(choice.text, choice.head)
-    found = []
+    distances = []
     for option in choice.options:
         place = locate(choice.text, option)
         missing = head is None or place is None
-        found.append(len(choice.text) if missing else abs(place[0] - head[0]))  # type: ignore[index]
-    return found
+        distances.append(len(choice.text) if missing else abs(place[0] - head[0]))  # type: ignore[index]
+    return distances
 
 
 def distance_balanced(choices: Sequence[Choice]) -> list[Choice]:
@@ -100,12 +100,12 @@ def distance_balanced(choices: Sequence[Choice]) -> list[Choice]:
         order = sorted(range(len(far)), key=lambda i: (far[i], i))
         by_rank[order.index(choice.label)].append(choice)
     most = min(map(len, by_rank))
-    kept = {
-        one.id
+    chosen = {
+        choice.id
         for rank in by_rank
-        for one in sorted(rank, key=lambda c: hashlib.sha256(c.id.encode()).hexdigest())[:most]
+        for choice in sorted(rank, key=lambda c: hashlib.sha256(c.id.encode()).hexdigest())[:most]
     }
-    return [one for one in choices if one.id in kept]
+    return [choice for choice in choices if choice.id in chosen]
 
 
 class Discriminator(Protocol):
@@ -163,7 +163,7 @@ def filter_options(
     draw = random.Random(seed)
     now = list(choices)
     left = [
-        [one for one in dict.fromkeys(pool) if one not in choice.options]
+        [option for option in dict.fromkeys(pool) if option not in choice.options]
         for choice, pool in zip(choices, pools, strict=True)
     ]
     for pool in left:
@@ -176,9 +176,9 @@ def filter_options(
         discriminator.fit([now[i] for i in order[:cut]])
         rest = order[cut:]
         hits = replaced = 0
-        for i, found in zip(rest, discriminator.scores([now[i] for i in rest]), strict=True):
-            hits += found.index(max(found)) == now[i].label
-            worst = found.index(min(found))
+        for i, scores in zip(rest, discriminator.scores([now[i] for i in rest]), strict=True):
+            hits += scores.index(max(scores)) == now[i].label
+            worst = scores.index(min(scores))
             if worst != now[i].label and left[i]:
                 options = list(now[i].options)
                 options[worst] = left[i].pop()

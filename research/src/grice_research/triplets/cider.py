@@ -49,39 +49,39 @@ class Cider(NamedTuple):
 
     def text(self, dialogue: str) -> str:
         """Return context and appended text: what questions are asked about."""
-        one = self.dialogues[dialogue]
-        return (one.context or "") + (one.appended or "")
+        stored = self.dialogues[dialogue]
+        return (stored.context or "") + (stored.appended or "")
 
     def questions(self) -> list[Question]:
         """Return the questions of task 2 in order."""
         tails: dict[tuple[str, str, str], dict[str, None]] = {}
-        for one in self.items:
-            key = one.dialogue, one.head.strip().lower(), one.relation
-            tails.setdefault(key, {})[one.tail.strip()] = None
-        found = []
-        for one in self.items:
-            if one.question is None:
+        for item in self.items:
+            key = item.dialogue, item.head.strip().lower(), item.relation
+            tails.setdefault(key, {})[item.tail.strip()] = None
+        asked = []
+        for item in self.items:
+            if item.question is None:
                 continue
-            key = one.dialogue, one.head.strip().lower(), one.relation
-            asked, start = one.tail.strip(), one.question[1]
-            others = (tail for tail in tails[key] if tail != asked)
-            pasted = start >= len(self.dialogues[one.dialogue].context or "")
-            found.append(Question(one, start, pasted, (asked, *others)))
-        return found
+            key = item.dialogue, item.head.strip().lower(), item.relation
+            tail, start = item.tail.strip(), item.question[1]
+            others = (other for other in tails[key] if other != tail)
+            pasted = start >= len(self.dialogues[item.dialogue].context or "")
+            asked.append(Question(item, start, pasted, (tail, *others)))
+        return asked
 
     def choices(self) -> list[Choice]:
         """Return the items of task 3 in order, as they are after filtering."""
         return [
             Choice(
-                f"{one.dialogue}-triplet-{one.question[0]}",
-                self.text(one.dialogue),
-                one.head.strip(),
-                one.relation,
-                one.options,
-                one.label,
+                f"{item.dialogue}-triplet-{item.question[0]}",
+                self.text(item.dialogue),
+                item.head.strip(),
+                item.relation,
+                item.options,
+                item.label,
             )
-            for one in self.items
-            if one.options is not None and one.label is not None and one.question is not None
+            for item in self.items
+            if item.options is not None and item.label is not None and item.question is not None
         ]
 
 
@@ -93,7 +93,7 @@ def load_cider(folder: Path) -> Cider:
     """
     dialogues = read_dialogues(folder / "dialogues.jsonl.gz").dialogues
     return Cider(
-        {one.id: one for one in dialogues if one.context is not None},
+        {dialogue.id: dialogue for dialogue in dialogues if dialogue.context is not None},
         read_items(folder / "experiment.jsonl.gz"),
         read_folds(folder / "folds.tsv"),
         read_negatives(folder / "nli_frozen_negatives.tsv.gz"),

@@ -60,9 +60,9 @@ class Decoder:
         self._tokens, self._pieces = (
             Tokenizer.from_file(str(folder / name)) for name in ("tokenizer.json", "pieces.json")
         )
-        for one in (self._tokens, self._pieces):
-            one.no_padding()
-            one.no_truncation()
+        for layers in (self._tokens, self._pieces):
+            layers.no_padding()
+            layers.no_truncation()
 
     def __call__(self, texts: Sequence[str]) -> list[Hidden]:
         """Return the states of each text's tokens, the marks around it among them."""
@@ -78,9 +78,9 @@ class Decoder:
             )
         with single_threaded():
             states = self._read(pieces.ids)
-            found = _shared(offsets, pieces.offsets) @ states
-        found[0], found[len(offsets) - 1] = states[0], states[-1]
-        scaled = (found - self._weights["centre"]) / self._weights["spread"]
+            of_tokens = _shared(offsets, pieces.offsets) @ states
+        of_tokens[0], of_tokens[len(offsets) - 1] = states[0], states[-1]
+        scaled = (of_tokens - self._weights["centre"]) / self._weights["spread"]
         return Hidden(np.clip(scaled, -FAR, FAR).astype(np.float32), offsets)
 
     def _read(self, ids: Sequence[int]) -> Array:

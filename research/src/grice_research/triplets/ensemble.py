@@ -62,7 +62,7 @@ class HeadConditionedEnsemble:
 
     def read(self, text: str, sides: Sides) -> EnsembleReading:
         """Return a text with its spans, read by each."""
-        return EnsembleReading([one.read(text, sides) for one in self._layers], self._weights)
+        return EnsembleReading([layer.read(text, sides) for layer in self._layers], self._weights)
 
 
 class EnsembleReading:
@@ -75,7 +75,7 @@ class EnsembleReading:
 
     def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the mean numbers of pairs of spans, as :class:`LinkHead` does."""
-        return self._mean([one.links(pairs) for one in self._readings])
+        return self._mean([reading.links(pairs) for reading in self._readings])
 
     def tail_overlaps(self, triples: Sequence[tuple[int, str, int]]) -> list[float]:
         """Return the expected token overlap of each tail with the answers to its head, as a log.
@@ -83,19 +83,19 @@ class EnsembleReading:
         Args:
             triples: Number of the head among the spans, the relation, and number of the tail.
         """
-        found = []
+        overlaps = []
         chances: dict[tuple[int, str], Array] = {}
         for head, relation, tail in triples:
             if (head, relation) not in chances:
                 chances[head, relation] = self._chances(head, relation)
-            found.append(self._readings[0].tail_overlap(chances[head, relation], tail))
-        return found
+            overlaps.append(self._readings[0].tail_overlap(chances[head, relation], tail))
+        return overlaps
 
     def _chances(self, head: int, relation: str) -> Array:
-        return self._mean([one.chances(head, relation) for one in self._readings])
+        return self._mean([reading.chances(head, relation) for reading in self._readings])
 
-    def _mean(self, said: Sequence[Array]) -> Array:
-        return np.asarray(np.average(said, axis=0, weights=self._weights), np.float32)
+    def _mean(self, values: Sequence[Array]) -> Array:
+        return np.asarray(np.average(values, axis=0, weights=self._weights), np.float32)
 
     def answers(self, head: int, relation: str, *, count: int) -> list[Answer]:
         """Return the best answers to a head span and a relation, best first.
@@ -111,8 +111,8 @@ class EnsembleReading:
         listed = [int(at) for at in np.argsort(-flat, kind="stable")[:count]]
         listed = [at for at in listed if np.isfinite(flat[at])]
         taken = [(at // LONGEST, at // LONGEST + at % LONGEST + 1) for at in listed]
-        said = self._mean([one.tails(head, taken) for one in self._readings])[:, :, name]
+        values = self._mean([reading.tails(head, taken) for reading in self._readings])[:, :, name]
         return [
             Answer(float(flat[at]), first.place(tokens), row)
-            for at, tokens, row in zip(listed, taken, said, strict=True)
+            for at, tokens, row in zip(listed, taken, values, strict=True)
         ]

@@ -130,7 +130,7 @@ class HeadConditionedReading:
     def links(self, pairs: Sequence[tuple[int, int]]) -> Array:
         """Return the numbers of pairs of spans, as :class:`LinkHead` does."""
         sides = self._sides
-        found = np.zeros((len(pairs), 3, len(self._layer.relations)), np.float32)
+        values = np.zeros((len(pairs), 3, len(self._layer.relations)), np.float32)
         by_head: dict[int, list[int]] = {}
         for row, (head, _) in enumerate(pairs):
             by_head.setdefault(head, []).append(row)
@@ -139,8 +139,8 @@ class HeadConditionedReading:
                 tails = [pairs[row][1] for row in rows]
                 places = [self._tokens(sides.places[tail]) for tail in tails]
                 numbers = [self._numbers(head, sides.spans[t], sides.places[t]) for t in tails]
-                found[rows] = self._network(head, places, numbers)
-        return found
+                values[rows] = self._network(head, places, numbers)
+        return values
 
     def chances(self, head: int, relation: str) -> Array:
         """Return log probabilities of the short stretches, ``(tokens, LONGEST)``.
@@ -259,8 +259,8 @@ class HeadConditionedReading:
             axis=1,
         )
         hidden = np.maximum(joined @ w["hidden_weight"] + w["hidden_bias"], 0)
-        found = hidden @ w["out_weight"] + w["out_bias"]
-        return np.asarray(found.reshape(len(rows), 3, -1), np.float32)
+        outputs = hidden @ w["out_weight"] + w["out_bias"]
+        return np.asarray(outputs.reshape(len(rows), 3, -1), np.float32)
 
 
 def _mean(states: Array, first: int, end: int) -> Array:

@@ -45,7 +45,7 @@ def hypothesis(head: str, relation: str, tail: str, *, wording: Wording = "lemma
     """
     sides = [head.strip(), tail.strip()]
     if wording == "lemmatised":
-        sides = [lemmatised(one) for one in sides]
+        sides = [lemmatised(side) for side in sides]
     return f"{sides[0]} {surface_of(relation)} {sides[1]}"
 
 

@@ -50,8 +50,8 @@ class Layer:
         size = states.shape[1] // HEADS
 
         def split(name: str) -> Array:
-            found = self._linear(states, name).reshape(len(states), HEADS, size)
-            return np.asarray(found.transpose(1, 0, 2))
+            projected = self._linear(states, name).reshape(len(states), HEADS, size)
+            return np.asarray(projected.transpose(1, 0, 2))
 
         query, key, value = split("query"), split("key"), split("value")
         scores = query @ key.transpose(0, 2, 1) / np.float32(size**0.5)
@@ -95,7 +95,7 @@ class Tower:
         if missing:
             raise BundleError(f"{folder / 'lower.npz'}: there is no array {min(missing)!r}")
         count = sum(name.endswith("_query_weight") for name in self._weights)
-        self._reads = {int(one) for one in self._weights["reads"]}
+        self._reads = {int(layer) for layer in self._weights["reads"]}
         if not self._reads <= set(range(1, count + 1)):
             raise BundleError(f"{folder / 'lower.npz'}: states behind layers that are not there")
         self._layers = [Layer(self._weights, f"{number}_") for number in range(count)]
@@ -106,26 +106,26 @@ class Tower:
 
     def __call__(self, texts: Sequence[str]) -> list[Hidden]:
         """Return the states of each text's tokens, the marks around it among them."""
-        found = []
+        outputs = []
         for read in self._tokenizer.encode_batch(list(texts)):
             ids = read.ids[:MOST]
             with single_threaded():
                 states = self._weights["words"][ids] + self._weights["places"][: len(ids)]
                 states = _normal(states, self._weights, "first", self._tiny)
-                kept = []
+                inputs = []
                 for number, layer in enumerate(self._layers, 1):
                     states = layer(states)
                     if number in self._reads:
-                        kept.append(states)
-            found.append(Hidden(np.concatenate(kept, axis=1), list(read.offsets[:MOST])))
-        return found
+                        inputs.append(states)
+            outputs.append(Hidden(np.concatenate(inputs, axis=1), list(read.offsets[:MOST])))
+        return outputs
 
 
 def _normal(states: Array, weights: Mapping[str, Array], name: str, tiny: np.float32) -> Array:
     centred = states - states.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(axis=1, keepdims=True) + tiny)
-    found = centred / spread * weights[f"{name}_scale"] + weights[f"{name}_shift"]
-    return np.asarray(found, np.float32)
+    scaled = centred / spread * weights[f"{name}_scale"] + weights[f"{name}_shift"]
+    return np.asarray(scaled, np.float32)
 
 
 def _near(table: Array, tokens: int) -> Array:

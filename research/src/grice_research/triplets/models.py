@@ -121,10 +121,10 @@ def _open_layers(folder: Path) -> list[HeadConditionedLayer]:
 
     return [
         HeadConditionedLayer(
-            one / "rereader.npz",
-            own(one / "encoder")
-            if (one / "encoder").exists()
-            else shared((one / "lower").resolve()),
+            folder_of_layer / "rereader.npz",
+            own(folder_of_layer / "encoder")
+            if (folder_of_layer / "encoder").exists()
+            else shared((folder_of_layer / "lower").resolve()),
         )
-        for one in sorted(folder.glob("rereader*"))
+        for folder_of_layer in sorted(folder.glob("rereader*"))
     ]

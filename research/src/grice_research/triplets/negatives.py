@@ -73,15 +73,19 @@ def make_negatives(
         train: How many of them are marked for training.
         draw: Name of the draw.
     """
-    triplets = [Triple(one.head.strip(), one.relation, one.tail.strip()) for one in triplets]
-    spans = list(dict.fromkeys(side for one in triplets for side in (one.head, one.tail)))
+    triplets = [
+        Triple(triple.head.strip(), triple.relation, triple.tail.strip()) for triple in triplets
+    ]
+    spans = list(dict.fromkeys(side for triple in triplets for side in (triple.head, triple.tail)))
     taken: set[Triple] = set()
-    positive = {key for one in triplets for key in _keys(one, lemma)}
-    found = []
-    for index, one in enumerate(triplets):
+    positive = {key for triple in triplets for key in _keys(triple, lemma)}
+    negatives = []
+    for index, triplet in enumerate(triplets):
         chosen: list[tuple[Strategy, Triple]] = []
         drawn = {
-            strategy: _shuffled(_candidates(strategy, one, spans), draw, dialogue, index, strategy)
+            strategy: _shuffled(
+                _candidates(strategy, triplet, spans), draw, dialogue, index, strategy
+            )
             for strategy in STRATEGIES
         }
         for strategy, most in STEPS:
@@ -93,15 +97,15 @@ def make_negatives(
                     taken.add(candidate)
                     chosen.append((strategy, candidate))
         marks = _by_mark(chosen, draw, dialogue, index)[:train]
-        found += [
+        negatives += [
             Made(index, strategy, triple, (strategy, triple) in marks)
             for strategy, triple in chosen
         ]
-    return found
+    return negatives
 
 
-def _candidates(strategy: Strategy, one: Triple, spans: Sequence[str]) -> Iterator[Triple]:
-    head, relation, tail = one.head, one.relation, one.tail
+def _candidates(strategy: Strategy, triple: Triple, spans: Sequence[str]) -> Iterator[Triple]:
+    head, relation, tail = triple.head, triple.relation, triple.tail
     others = [span for span in spans if span not in (head, tail)]
     relations = [name for name in load_schema("cider").relations if name != relation]
     if strategy == "reverse":
@@ -125,18 +129,18 @@ def _candidates(strategy: Strategy, one: Triple, spans: Sequence[str]) -> Iterat
                 yield Triple(tail, name, span)
 
 
-def _is_negative(one: Triple, positive: set[Triple], lemma: Callable[[str], str]) -> bool:
-    same = one.head.lower() == one.tail.lower()
-    same = same or lemma(one.head).lower() == lemma(one.tail).lower()
-    return not same and not any(key in positive for key in _keys(one, lemma))
+def _is_negative(triple: Triple, positive: set[Triple], lemma: Callable[[str], str]) -> bool:
+    same = triple.head.lower() == triple.tail.lower()
+    same = same or lemma(triple.head).lower() == lemma(triple.tail).lower()
+    return not same and not any(key in positive for key in _keys(triple, lemma))
 
 
-def _keys(one: Triple, lemma: Callable[[str], str]) -> Iterator[Triple]:
+def _keys(triple: Triple, lemma: Callable[[str], str]) -> Iterator[Triple]:
     for form in (str, lemma):
-        head, tail = form(one.head).lower(), form(one.tail).lower()
-        yield Triple(head, one.relation, tail)
-        if is_symmetric(one.relation):
-            yield Triple(tail, one.relation, head)
+        head, tail = form(triple.head).lower(), form(triple.tail).lower()
+        yield Triple(head, triple.relation, tail)
+        if is_symmetric(triple.relation):
+            yield Triple(tail, triple.relation, head)
 
 
 def _digest(*parts: object) -> str:
@@ -146,8 +150,8 @@ def _digest(*parts: object) -> str:
 def _shuffled(
     candidates: Iterator[Triple], draw: str, dialogue: str, index: int, strategy: str
 ) -> list[Triple]:
-    def key(one: Triple) -> str:
-        return _digest(draw, dialogue, index, strategy, one.head, one.relation, one.tail)
+    def key(triple: Triple) -> str:
+        return _digest(draw, dialogue, index, strategy, triple.head, triple.relation, triple.tail)
 
     return sorted(dict.fromkeys(candidates), key=key)
 
@@ -155,8 +159,8 @@ def _shuffled(
 def _by_mark(
     chosen: Sequence[tuple[Strategy, Triple]], draw: str, dialogue: str, index: int
 ) -> list[tuple[Strategy, Triple]]:
-    def key(one: tuple[Strategy, Triple]) -> str:
-        strategy, triple = one
+    def key(candidate: tuple[Strategy, Triple]) -> str:
+        strategy, triple = candidate
         return _digest(
             draw, dialogue, index, "train", strategy, triple.head, triple.relation, triple.tail
         )

@@ -51,7 +51,7 @@ class EntailmentScores(NamedTuple):
 
 
 def score_entailment(
-    gold: Sequence[bool], said: Sequence[bool], scores: Sequence[float] | None = None
+    gold: Sequence[bool], decisions: Sequence[bool], scores: Sequence[float] | None = None
 ) -> EntailmentScores:
     """Return the scores of entailed or not.
 
@@ -63,8 +63,8 @@ def score_entailment(
     Raises:
         InputError: If lengths differ or there is none.
     """
-    _same_length(gold, said)
-    pairs = Counter(zip(map(bool, gold), map(bool, said), strict=True))
+    _same_length(gold, decisions)
+    pairs = Counter(zip(map(bool, gold), map(bool, decisions), strict=True))
     hits, missed, wrong, rest = (
         pairs[key] for key in ((True, True), (True, False), (False, True), (False, False))
     )
@@ -87,7 +87,7 @@ def average_precision(gold: Sequence[bool], scores: Sequence[float]) -> float:
     0.8333333333333333
     """
     _same_length(gold, scores)
-    ranked = sorted(zip(scores, gold, strict=True), key=lambda one: -one[0])
+    ranked = sorted(zip(scores, gold, strict=True), key=lambda pair: -pair[0])
     total = sum(map(bool, gold))
     area = seen = hits = new = 0.0
     for place, (score, right) in enumerate(ranked):
@@ -131,23 +131,23 @@ class SpanScores(NamedTuple):
     n: int
 
 
-def score_span(gold: str, said: str) -> SpanScore:
+def score_span(gold: str, answer: str) -> SpanScore:
     """Return the score of an answer.
 
     >>> score_span("over 1 hour late", "late")
     SpanScore(bucket='PM', f1=0.4, squad_em=0.0, squad_f1=0.4)
     """
-    found, wanted = said.strip(), gold.strip()
-    shared = _word_f1(_normal(gold), _normal(said))
-    same = float(_normal(gold) == _normal(said))
-    if found == wanted:
+    stripped, wanted = answer.strip(), gold.strip()
+    shared = _word_f1(_normal(gold), _normal(answer))
+    same = float(_normal(gold) == _normal(answer))
+    if stripped == wanted:
         return SpanScore("EM", 1.0, same, shared)
-    if found and (found in wanted or wanted in found):
+    if stripped and (stripped in wanted or wanted in stripped):
         return SpanScore("PM", shared, same, shared)
     return SpanScore("NM", 0.0, same, shared)
 
 
-def score_spans(golds: Sequence[Sequence[str]], said: Sequence[str]) -> SpanScores:
+def score_spans(golds: Sequence[Sequence[str]], answers: Sequence[str]) -> SpanScores:
     """Return the means over questions, each by its best gold answer.
 
     Args:
@@ -157,20 +157,20 @@ def score_spans(golds: Sequence[Sequence[str]], said: Sequence[str]) -> SpanScor
     Raises:
         InputError: If lengths differ, there is no question, or one without a gold answer.
     """
-    _same_length(golds, said)
+    _same_length(golds, answers)
     rows = []
-    for place, (wanted, found) in enumerate(zip(golds, said, strict=True)):
+    for place, (wanted, answer) in enumerate(zip(golds, answers, strict=True)):
         if not wanted:
             raise InputError(f"golds[{place}]: a question without a right answer")
-        each = [score_span(one, found) for one in wanted]
-        buckets = {one.bucket for one in each}
+        each = [score_span(gold, answer) for gold in wanted]
+        buckets = {score.bucket for score in each}
         rows.append(
             (
                 float("EM" in buckets),
                 float(buckets == {"NM"}),
-                max(one.f1 for one in each),
-                max(one.squad_em for one in each),
-                max(one.squad_f1 for one in each),
+                max(score.f1 for score in each),
+                max(score.squad_em for score in each),
+                max(score.squad_f1 for score in each),
             )
         )
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
@@ -184,8 +184,8 @@ def _normal(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
 
 
-def _word_f1(gold: str, said: str) -> float:
-    first, second = gold.split(), said.split()
+def _word_f1(gold: str, answer: str) -> float:
+    first, second = gold.split(), answer.split()
     if not first or not second:
         return float(first == second)
     shared = sum((Counter(first) & Counter(second)).values())
@@ -201,23 +201,25 @@ class LabelScores(NamedTuple):
     macro_f1: float
 
 
-def score_labels(gold: Sequence[Hashable], said: Sequence[Hashable]) -> LabelScores:
+def score_labels(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> LabelScores:
     """Return accuracy and macro scores.
 
     Raises:
         InputError: If lengths differ or there is none.
     """
-    _same_length(gold, said)
-    wanted, found = Counter(gold), Counter(said)
-    hits = Counter(a for a, b in zip(gold, said, strict=True) if a == b)
-    labels = wanted.keys() | found.keys()
-    precision = [hits[one] / found[one] if found[one] else 0.0 for one in labels]
-    recall = [hits[one] / wanted[one] if wanted[one] else 0.0 for one in labels]
-    both = [2 * hits[one] / (found[one] + wanted[one]) for one in labels]
+    _same_length(gold, predicted)
+    wanted, guessed = Counter(gold), Counter(predicted)
+    hits = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
+    labels = wanted.keys() | guessed.keys()
+    precision = [hits[label] / guessed[label] if guessed[label] else 0.0 for label in labels]
+    recall = [hits[label] / wanted[label] if wanted[label] else 0.0 for label in labels]
+    both = [2 * hits[label] / (guessed[label] + wanted[label]) for label in labels]
     n = len(labels)
     return LabelScores(hits.total() / len(gold), sum(precision) / n, sum(recall) / n, sum(both) / n)
 
 
-def _same_length(gold: Sequence[object], said: Sequence[object]) -> None:
-    if len(gold) != len(said) or not gold:
-        raise InputError(f"{len(gold)} gold and {len(said)} predicted: as many are needed, and any")
+def _same_length(gold: Sequence[object], predicted: Sequence[object]) -> None:
+    if len(gold) != len(predicted) or not gold:
+        raise InputError(
+            f"{len(gold)} gold and {len(predicted)} predicted: as many are needed, and any"
+        )

@@ -46,12 +46,16 @@ def best_tails(
         for candidate in candidates_of(Joined(text, tuple(starts)), reading, models)
         if informative(text, candidate)
     ]
-    found = []
+    answers = []
     for head, relation in asked:
         number, at = links.index(relation), locate(text, head)
-        places = [one for one in telling if at is None or one[1] <= at[0] or at[1] <= one[0]]
+        places = [
+            stretch
+            for stretch in telling
+            if at is None or stretch[1] <= at[0] or at[1] <= stretch[0]
+        ]
         if not places:
-            found.append("")
+            answers.append("")
             continue
         spans = [head, *(text[slice(*place)] for place in places)]
         sides = span_vectors(
@@ -59,5 +63,5 @@ def best_tails(
         )
         good = links(sides, [(0, i) for i in range(1, len(spans))])
         best = int(good[:, OPTION, number].argmax())
-        found.append(spans[1 + best])
-    return found
+        answers.append(spans[1 + best])
+    return answers

@@ -67,12 +67,12 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TaskModels) -
     """
     names = [name for name in cider.dialogues if name in dialogues]
     triples: dict[str, dict[Triple, None]] = {name: {} for name in names}
-    told: list[Item | Negative] = [*cider.items, *cider.negatives]
-    for one in told:
-        if one.dialogue in triples:
-            triple = Triple(one.head.strip(), one.relation, one.tail.strip())
-            triples[one.dialogue][triple] = None
-    gold = {(one.dialogue, one.head.strip(), one.tail.strip()) for one in cider.items}
+    labelled: list[Item | Negative] = [*cider.items, *cider.negatives]
+    for item in labelled:
+        if item.dialogue in triples:
+            triple = Triple(item.head.strip(), item.relation, item.tail.strip())
+            triples[item.dialogue][triple] = None
+    gold = {(item.dialogue, item.head.strip(), item.tail.strip()) for item in cider.items}
     choices: dict[str, list[Choice]] = {name: [] for name in names}
     for choice in cider.choices():
         name = choice.id.rpartition("-triplet-")[0]
@@ -82,7 +82,7 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TaskModels) -
     for question in cider.questions():
         if question.item.dialogue in questions:
             questions[question.item.dialogue].append(question)
-    found = TaskAnswers({}, {}, {}, {}, {})
+    answers = TaskAnswers({}, {}, {}, {}, {})
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
         readings = read_texts([cider.text(name) for name in block], models.heads.encoder.hidden)
@@ -95,9 +95,9 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TaskModels) -
                 questions[name],
                 models,
                 gold,
-                found,
+                answers,
             )
-    return found
+    return answers
 
 
 def _answer(
@@ -108,7 +108,7 @@ def _answer(
     questions: Sequence[Question],
     models: TaskModels,
     gold: Collection[tuple[str, str, str]],
-    found: TaskAnswers,
+    answered: TaskAnswers,
 ) -> None:
     spans: dict[str, int] = {}
     pairs: dict[tuple[int, int], int] = {}
@@ -117,8 +117,8 @@ def _answer(
         key = (spans.setdefault(head, len(spans)), spans.setdefault(tail.strip(), len(spans)))
         return pairs.setdefault(key, len(pairs))
 
-    of_triples = [pair(one.head, one.tail) for one in triples]
-    of_choices = [[pair(one.head, option) for option in one.options] for one in choices]
+    of_triples = [pair(triple.head, triple.tail) for triple in triples]
+    of_choices = [[pair(choice.head, option) for option in choice.options] for choice in choices]
     if not pairs:
         return
     sides = span_vectors(
@@ -137,10 +137,10 @@ def _answer(
     if again is not None:
         share = np.asarray(models.shares, np.float32)[:, None]
         numbers = (1 - share) * numbers + share * again.links(list(pairs))
-        asked = {(row, one.relation) for one, row in zip(triples, of_triples, strict=True)}
+        asked = {(row, triple.relation) for triple, row in zip(triples, of_triples, strict=True)}
         asked |= {
-            (row, one.relation)
-            for one, rows in zip(choices, of_choices, strict=True)
+            (row, choice.relation)
+            for choice, rows in zip(choices, of_choices, strict=True)
             for row in rows
         }
         _add_overlaps(numbers, list(pairs), sorted(asked), again, models)
@@ -148,26 +148,28 @@ def _answer(
     apart = {}
     if models.alone is not None:
         apart = _relations_apart(
-            {(one.head, one.tail) for one in triples}
+            {(triple.head, triple.tail) for triple in triples}
             & {(head, tail) for dialogue, head, tail in gold if dialogue == name},
             models,
         )
-    found.apart.update({(name, *sides_of): said for sides_of, said in apart.items()})
-    for one, row in zip(triples, of_triples, strict=True):
-        place = models.heads.links.index(one.relation)
-        found.entailed[name, one] = float(numbers[row, ENTAILED, place])
-        if (name, one.head, one.tail) in gold:
+    answered.apart.update({(name, *sides_of): relation for sides_of, relation in apart.items()})
+    for triple, row in zip(triples, of_triples, strict=True):
+        place = models.heads.links.index(triple.relation)
+        answered.entailed[name, triple] = float(numbers[row, ENTAILED, place])
+        if (name, triple.head, triple.tail) in gold:
             best = int(numbers[row, RELATION].argmax())
-            found.relations[name, one.head, one.tail] = relations[best]
+            answered.relations[name, triple.head, triple.tail] = relations[best]
     for choice, rows in zip(choices, of_choices, strict=True):
         place = models.heads.links.index(choice.relation)
-        found.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
+        answered.options[choice.id] = int(numbers[rows, OPTION, place].argmax())
     if again is not None:
-        _answer_questions(name, reading, again, sides, questions, models, found)
+        _answer_questions(name, reading, again, sides, questions, models, answered)
     elif models.heads.tagger is not None:
-        asked_of = [(one.item.head.strip(), one.item.relation) for one in questions]
-        said = best_tails(reading, asked_of, models.heads)
-        found.spans.update({(name, *key): one for key, one in zip(asked_of, said, strict=True)})
+        asked_of = [(question.item.head.strip(), question.item.relation) for question in questions]
+        tails = best_tails(reading, asked_of, models.heads)
+        answered.spans.update(
+            {(name, *key): tail for key, tail in zip(asked_of, tails, strict=True)}
+        )
 
 
 def _add_overlaps(
@@ -200,7 +202,8 @@ def _relations_apart(
     places = [(listed.index(head), listed.index(tail)) for head, tail in pairs]
     best = models.alone(sides, places)[:, RELATION].argmax(axis=1)
     return {
-        pair: models.alone.relations[one] for pair, one in zip(pairs, best.tolist(), strict=True)
+        pair: models.alone.relations[number]
+        for pair, number in zip(pairs, best.tolist(), strict=True)
     }
 
 
@@ -211,12 +214,12 @@ def _answer_questions(
     sides: Sides,
     questions: Sequence[Question],
     models: TaskModels,
-    found: TaskAnswers,
+    answered: TaskAnswers,
 ) -> None:
     good, sure = models.counted
-    for one in questions:
-        key = name, one.item.head.strip(), one.item.relation
-        if key in found.spans:
+    for question in questions:
+        key = name, question.item.head.strip(), question.item.relation
+        if key in answered.spans:
             continue
         head = list(sides.spans).index(key[1])
         weighed = [
@@ -226,7 +229,7 @@ def _answer_questions(
         best = sorted(weighed, reverse=True)
         at = sides.places[head]
         place = rerank_spans(reading, sides.layout, key[1], at, key[2], best, models)
-        found.spans[key] = reading.text[slice(*place)]
+        answered.spans[key] = reading.text[slice(*place)]
 
 
 def rerank_spans(
@@ -288,5 +291,5 @@ def _chosen(total: Array, answers: Sequence[str], expected: tuple[float, float])
         return int(total.argmax())
     chances = np.exp(sharp * (total - total.max()))
     chances /= chances.sum()
-    alike = np.array([[score_span(one, other).f1 for other in answers] for one in answers])
+    alike = np.array([[score_span(answer, other).f1 for other in answers] for answer in answers])
     return int((chances @ alike + likely * chances).argmax())

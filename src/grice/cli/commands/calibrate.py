@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._emit import emit, names
+from grice.cli.options import add_json, add_metrics, add_output, add_seed, names
+from grice.cli.output import emit
 from grice.errors import InputError
+from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.evaluation.calibrate import Calibration
+    from grice.evaluation.calibrate import Calibration, MetricMap
+    from grice.tables import View
 
 HELP = "map scores to the scale of your raters, from a few ratings"
 
@@ -26,9 +28,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="FILE",
         help="LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone",
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the result here")
+    add_output(parser, about="write the result here")
     parser.add_argument("--apply", metavar="MAP.json", help="apply this map")
-    parser.add_argument("-m", "--metrics", metavar="NAMES", help="comma-separated; default all")
+    add_metrics(parser)
     parser.add_argument(
         "--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="lowest and highest rating"
     )
@@ -40,8 +42,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         action="store_true",
         help="apply the map also to scores that were computed otherwise",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of every split (default 0)")
-    parser.add_argument("--json", action="store_true", help="print the map as JSON")
+    add_seed(parser, "every split")
+    add_json(parser, "print the map as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.output is not None:
         write_text(arguments.output, to_json(calibration) + "\n")
-    emit(calibration, _print, as_json=arguments.json)
+    emit(calibration, _view(calibration), as_json=arguments.json)
     return 0
 
 
@@ -90,26 +92,24 @@ def _apply(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print(calibration: Calibration) -> None:
-    from grice.cli.tables import bounds, number, print_lines, print_table
-
-    rows = []
-    for fitted in calibration.maps:
-        ratings, radius = fitted.map.ratings, fitted.map.radius
-        correlation = fitted.correlation
-        rows.append(
-            (
-                fitted.metric,
-                number(correlation.value if correlation else None, "+.2f"),
-                bounds(correlation, "+.2f"),
-                f"{ratings[0]:.2f} – {ratings[-1]:.2f}",
-                "whole scale" if radius is None else f"± {radius:.2f}",
-                f"{fitted.n:,}",
-            )
-        )
+def _view(calibration: Calibration) -> View:
     band = f"{calibration.maps[0].map.level:.0%} band"
-    print_table(("metric", "Spearman", "95 % interval", "ratings", band, "n"), rows)
+    columns = ("metric", "Spearman", "95 % interval", "ratings", band, "n")
+    yield Table(columns, map(_row, calibration.maps))
     if calibration.blend is not None:
         weights = (f"{name} {weight:.3g}" for name, weight in calibration.blend.weights.items())
-        print_lines([f"weights of the blend: {', '.join(weights)}"])
-    print_lines(calibration.says)
+        yield Lines([f"weights of the blend: {', '.join(weights)}"])
+    yield Lines(calibration.says)
+
+
+def _row(fitted: MetricMap) -> Sequence[str]:
+    ratings, radius = fitted.map.ratings, fitted.map.radius
+    correlation = fitted.correlation
+    return (
+        fitted.metric,
+        number(correlation.value if correlation else None, "+.2f"),
+        bounds(correlation, "+.2f"),
+        f"{ratings[0]:.2f} – {ratings[-1]:.2f}",
+        "whole scale" if radius is None else f"± {radius:.2f}",
+        f"{fitted.n:,}",
+    )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._emit import emit
+from grice.cli.options import add_json
+from grice.cli.output import emit
 from grice.errors import plural
+from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     import argparse
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.compare import CompareResult, MetricDifference
     from grice.evaluation.moved import MovedConversation
+    from grice.tables import View
 
 HELP = "compare two files of scores: what changed, how surely, where and why"
 
@@ -40,7 +43,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "--texts", metavar="CHATS", help="the scored conversations, to show what was judged"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of swaps")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser, "print JSON")
     parser.add_argument("--html", type=Path, metavar="OUT.html", help="write a page to look at")
 
 
@@ -62,30 +65,26 @@ def run(arguments: argparse.Namespace) -> int:
         from grice.report.difference import difference_page
 
         write_text(arguments.html, difference_page(result))
-    emit(result, _print, as_json=arguments.json)
+    emit(result, _view(result), as_json=arguments.json)
     return 0
 
 
-def _print(result: CompareResult) -> None:
-    from grice.cli.tables import print_lines, print_table
-
-    print_lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
+def _view(result: CompareResult) -> View:
+    yield Lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
     columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
-    print_table(columns, map(_row, result.metrics))
+    yield Table(columns, map(_row, result.metrics))
     for metric in result.metrics:
-        print_lines([metric.says])
-        print_lines(_left_out(metric), style="yellow", indent=2)
-    print_lines((f"not compared: {line}" for line in result.left_out), style="yellow")
+        yield Lines([metric.says])
+        yield Lines(_left_out(metric), style="yellow", indent=2)
+    yield Lines((f"not compared: {line}" for line in result.left_out), style="yellow")
     for metric in result.metrics:
         if metric.moved:
-            print_lines(["", f"moved most in {metric.metric}"], style="bold")
+            yield Lines(["", f"moved most in {metric.metric}"], style="bold")
             for moved in metric.moved:
-                _print_moved(moved)
+                yield from _moved(moved)
 
 
 def _row(metric: MetricDifference) -> Sequence[str]:
-    from grice.cli.tables import bounds, number
-
     comparison = metric.comparison
     if comparison is None or metric.baseline is None or metric.other is None:
         return (metric.metric, *"––––––", str(metric.pairs))
@@ -120,17 +119,15 @@ def _short(text: str) -> str:
     return line if len(line) <= 100 else line[:99] + "…"
 
 
-def _print_moved(moved: MovedConversation) -> None:
-    from grice.cli.tables import number, print_lines
-
-    print_lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
+def _moved(moved: MovedConversation) -> View:
+    yield Lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
     for item in moved.items:
         place = "whole conversation" if item.turn is None else f"turn {item.turn}"
-        print_lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
+        yield Lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
         if item.text:
-            print_lines([f"“{_short(item.text)}”"], indent=12)
+            yield Lines([f"“{_short(item.text)}”"], indent=12)
         changes = (
             f"{change.measure} {number(change.baseline)} → {number(change.other)}: {change.what}"
             for change in item.changes
         )
-        print_lines(changes, style="dim", indent=12)
+        yield Lines(changes, style="dim", indent=12)

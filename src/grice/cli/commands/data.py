@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
+from grice.cli.options import add_json
+from grice.cli.output import emit, show
 from grice.errors import InputError
+from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from grice.evaluation.sources import DataSet
+    from grice.tables import View
 
 HELP = "list, fetch and verify the data sets that benches read"
 MEANINGS = {"ok": "ok", "missing": "is missing", "differs": "differs from the file grice knows"}
@@ -33,7 +37,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="URL",
         help="get: a mirror of such a folder, https, http, file, or a path",
     )
-    parser.add_argument("--json", action="store_true", help="list: print a JSON object a set")
+    add_json(parser, "list: print a JSON object a set")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     chosen = named_data(arguments.names)
     if arguments.action == "list":
-        return _list(chosen, as_json=arguments.json)
+        for data_set in chosen:
+            emit(data_set, _view(data_set), as_json=arguments.json)
+        return DONE
     if arguments.action == "get":
         return _get(arguments, chosen)
     folder = data_folder(arguments.data)
@@ -52,31 +58,21 @@ def run(arguments: argparse.Namespace) -> int:
     return _verify(chosen, folder)
 
 
-def _list(chosen: Sequence[DataSet], *, as_json: bool) -> int:
-    from grice.cli.output import print_json
-    from grice.cli.tables import print_lines
-
-    for one in chosen:
-        if as_json:
-            print_json(one)
-            continue
-        print_lines([one.name], style="bold")
-        commit = one.commit or "not known as one"
-        print_lines(
-            [
-                f"origin: {one.origin}",
-                f"commit: {commit}",
-                f"licence: {one.licence}",
-                f"layout: prepare by hand: {one.layout}",
-                *(f"file: {file}" for file in one.files),
-            ],
-            indent=2,
-        )
-    return DONE
+def _view(data_set: DataSet) -> View:
+    yield Lines([data_set.name], style="bold")
+    yield Lines(
+        [
+            f"origin: {data_set.origin}",
+            f"commit: {data_set.commit or 'not known as one'}",
+            f"licence: {data_set.licence}",
+            f"layout: prepare by hand: {data_set.layout}",
+            *(f"file: {file}" for file in data_set.files),
+        ],
+        indent=2,
+    )
 
 
 def _get(arguments: argparse.Namespace, chosen: Sequence[DataSet]) -> int:
-    from grice.cli.tables import print_lines
     from grice.evaluation.datasets import VARIABLE, data_folder
     from grice.evaluation.sources import fetch
 
@@ -91,20 +87,19 @@ def _get(arguments: argparse.Namespace, chosen: Sequence[DataSet]) -> int:
     folder = arguments.data or data_folder()
     if folder is None:
         raise InputError(f"no data folder is named; give --data DIR or set {VARIABLE}")
-    for one in chosen:
-        for file in fetch(one, arguments.mirror, folder):
-            print_lines([f"{file}: fetched"])
-        print_lines([f"{one.name}: all files are there ({one.licence})"])
+    for data_set in chosen:
+        fetched = fetch(data_set, arguments.mirror, folder)
+        show(Lines([f"{file}: fetched"]) for file in fetched)
+        show([Lines([f"{data_set.name}: all files are there ({data_set.licence})"])])
     return DONE
 
 
 def _verify(chosen: Sequence[DataSet], folder: Path) -> int:
-    from grice.cli.tables import print_lines
     from grice.evaluation.sources import states
 
     right = True
-    for one in chosen:
-        for file, state in states(one, folder).items():
-            right = right and state == "ok"
-            print_lines([f"{file}: {MEANINGS[state]}"])
+    for data_set in chosen:
+        by_file = states(data_set, folder)
+        right = right and all(state == "ok" for state in by_file.values())
+        show([Lines(f"{file}: {MEANINGS[state]}" for file, state in by_file.items())])
     return DONE if right else UNMET

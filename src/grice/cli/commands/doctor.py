@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from grice.cli.options import add_json, add_metrics, add_plugins, names
+from grice.cli.output import emit
+from grice.tables import Lines, Table, number
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
     from grice.scoring.doctor import Arrangement, Diagnosis, Distance
+    from grice.tables import View
 
 HELP = "check that scores keep their bits on this machine, and describe it"
 MEBI = 2**20
@@ -21,26 +25,16 @@ ADVICE = (
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
-    parser.add_argument(
-        "-m", "--metrics", metavar="NAMES", help="comma-separated; default: those that score runs"
-    )
-    parser.add_argument(
-        "--plugin",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE.py",
-        help="a Python file that declares further metrics; may be repeated",
-    )
+    add_metrics(parser, "default: those that score runs")
+    add_plugins(parser)
     parser.add_argument(
         "--mode", choices=("fast", "exact"), default="fast", help="arithmetic to try; default fast"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser, "print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the diagnosis; the exit status is 1 if the promise does not hold, else 0."""
-    from grice.cli.output import print_json
     from grice.cli.terminal import warn
     from grice.folders import cache_folder
     from grice.formats import find_formats
@@ -51,48 +45,26 @@ def run(arguments: argparse.Namespace) -> int:
     registry = find_metrics(arguments.plugin)
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
-    names = [name.strip() for name in (arguments.metrics or "").split(",") if name.strip()]
-    diagnosis = diagnose(registry, names, mode=arguments.mode, cache=cache_folder())
-    if arguments.json:
-        print_json(diagnosis)
-    else:
-        _print(diagnosis)
+    metrics = names(arguments.metrics)
+    diagnosis = diagnose(registry, metrics, mode=arguments.mode, cache=cache_folder())
+    emit(diagnosis, _view(diagnosis), as_json=arguments.json)
     return 0 if diagnosis.holds else 1
 
 
-def _print(diagnosis: Diagnosis) -> None:
-    from grice.cli.tables import print_lines, print_table
-
-    _print_facts(diagnosis)
+def _view(diagnosis: Diagnosis) -> View:
+    yield Table((), _facts(diagnosis))
+    yield Lines([""])
     if diagnosis.arrangements:
-        run = (
-            f"{diagnosis.mode}, {diagnosis.conversations} conversations, {diagnosis.seconds:.1f} s"
-        )
-        print_lines([f"Same bits as all scored together? ({run})"], style="bold")
-        names = dict.fromkeys(tried.arrangement for tried in diagnosis.arrangements)
-        print_table(("metric", "scores", *names), _arrangement_rows(diagnosis.arrangements))
-        print_lines([f"Differences to the scores of {diagnosis.reference}"], style="bold")
+        talks = f"{diagnosis.conversations} conversations"
+        run = f"{diagnosis.mode}, {talks}, {diagnosis.seconds:.1f} s"
+        yield Lines([f"Same bits as all scored together? ({run})"], style="bold")
+        tried = dict.fromkeys(tried.arrangement for tried in diagnosis.arrangements)
+        yield Table(("metric", "scores", *tried), _arrangement_rows(diagnosis.arrangements))
+        yield Lines([f"Differences to the scores of {diagnosis.reference}"], style="bold")
         columns = ("metric", "scores", "differ", "largest", "mean")
-        print_table(columns, map(_distance_row, diagnosis.distances))
-    print_lines(diagnosis.problems, style="bold red")
-    print_lines(_verdict(diagnosis), style="bold green" if diagnosis.holds else "bold red")
-
-
-def _print_facts(diagnosis: Diagnosis) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from grice.cli._clean import visible
-    from grice.cli.terminal import console
-
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in _facts(diagnosis):
-        grid.add_row(name, Text(visible(value)))
-    out = console()
-    out.print(grid)
-    out.print()
+        yield Table(columns, map(_distance_row, diagnosis.distances))
+    yield Lines(diagnosis.problems, style="bold red")
+    yield Lines(_verdict(diagnosis), style="bold green" if diagnosis.holds else "bold red")
 
 
 def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
@@ -138,8 +110,6 @@ def _arrangement_cell(tried: Arrangement) -> str:
 
 
 def _distance_row(distance: Distance) -> tuple[str, ...]:
-    from grice.cli.tables import number
-
     if distance.note:
         return (distance.metric, distance.note, "–", "–", "–")
     figures = (number(value, ".2g") for value in (distance.largest, distance.mean))

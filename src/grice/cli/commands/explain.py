@@ -6,8 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_metric_options, load_grader
+from grice.cli.options import add_json, add_metric_options, load_grader
+from grice.cli.output import emit_rows, print_json_lines
 from grice.errors import InputError
+from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from grice.evaluation.counterfactuals import Counterfactual
     from grice.records import Conversation, Score
     from grice.scoring.api import Grader
+    from grice.tables import View
 
 HELP = "score one reply and show the evidence"
 
@@ -32,7 +35,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--id", metavar="ID", help="id of the conversation in the file")
     parser.add_argument("--turn", type=int, metavar="N", help="index of the reply, from 0")
     parser.add_argument("--format", metavar="NAME", help="format of the file")
-    parser.add_argument("--json", action="store_true", help="print the scores as JSON lines")
+    add_json(parser, "print the scores as JSON lines")
     parser.add_argument(
         "--what-if",
         action="store_true",
@@ -43,7 +46,6 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the reply and print the evidence."""
-    from grice.cli.output import print_json_lines
     from grice.cli.terminal import print_scores
 
     conversation = _conversation(arguments)
@@ -65,20 +67,20 @@ def _try_changes(
     conversation: Conversation,
     scores: Sequence[Score],
 ) -> None:
-    from grice.cli.output import print_json_lines
-    from grice.cli.tables import print_lines
-    from grice.evaluation.counterfactuals import best_of_each_kind, counterfactuals
+    from grice.evaluation.counterfactuals import counterfactuals
 
     loaded = {metric.metric.name: metric for metric in grader.scorer.metrics}
     for score in scores:
         changes = counterfactuals(loaded[score.metric], conversation, score)
-        if arguments.json:
-            print_json_lines(changes)
-            continue
-        print_lines(["", f"what would lift {score.metric}"], style="bold")
-        print_lines(map(_change, best_of_each_kind(changes)), indent=2)
-        if not changes:
-            print_lines(["no single change that was tried"], indent=2)
+        emit_rows(changes, _changes_view(score.metric, changes), as_json=arguments.json)
+
+
+def _changes_view(metric: str, changes: Sequence[Counterfactual]) -> View:
+    from grice.evaluation.counterfactuals import best_of_each_kind
+
+    yield Lines(["", f"what would lift {metric}"], style="bold")
+    nothing = ["no single change that was tried"]
+    yield Lines([*map(_change, best_of_each_kind(changes))] or nothing, indent=2)
 
 
 def _change(change: Counterfactual) -> str:

@@ -6,12 +6,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._emit import emit
+from grice.cli.options import add_json
+from grice.cli.output import emit
+from grice.tables import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.evaluation.gate import GateResult
+    from grice.tables import View
 
 HELP = "hold scores against thresholds: exit status 0 passed, 1 failed, 2 unusable input"
 
@@ -51,7 +54,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     parser.add_argument("--junit", type=Path, metavar="FILE.xml", help="write JUnit XML")
     parser.add_argument("--markdown", type=Path, metavar="FILE.md", help="write a summary")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser, "print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,16 +75,14 @@ def run(arguments: argparse.Namespace) -> int:
         write_text(arguments.junit, junit(result, arguments.scores))
     if arguments.markdown is not None:
         write_text(arguments.markdown, markdown(result, arguments.scores))
-    emit(result, _print, as_json=arguments.json)
+    emit(result, _view(result), as_json=arguments.json)
     return 0 if result.passed else 1
 
 
-def _print(result: GateResult) -> None:
-    from grice.cli.tables import print_lines
-
+def _view(result: GateResult) -> View:
     for check in result.checks:
         style = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}[check.verdict]
-        print_lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=style)
+        yield Lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=style)
 
 
 def _minimum(text: str) -> tuple[str, float]:

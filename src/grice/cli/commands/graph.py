@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _graph_score, _graph_stats
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.options import add_json
+from grice.cli.options import add_json, add_output
+from grice.cli.output import emit_rows, print_or_write
 from grice.errors import plural
+from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from grice.graphs.repair import Edit
+    from grice.graphs.check import Verdict
+    from grice.graphs.repair import Edit, Repair
+    from grice.tables import View
 
 HELP = "check, score, repair, draw, count or generate explanation graphs"
 
@@ -84,9 +88,7 @@ def _configure_rules(parser: argparse.ArgumentParser) -> None:
 def _configure_draw(parser: argparse.ArgumentParser) -> None:
     _add_graphs(parser)
     parser.add_argument("--id", help="which sample; default: the first")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="write here instead of to stdout"
-    )
+    add_output(parser)
     parser.add_argument(
         "--html", action="store_true", help="a self-contained page; all graphs without --id"
     )
@@ -105,9 +107,7 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.jsonl", help="write here instead of to stdout"
-    )
+    add_output(parser, "FILE.jsonl")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,8 +116,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json
-    from grice.cli.tables import print_lines
     from grice.graphs.check import check_graph
     from grice.graphs.files import read_graphs
 
@@ -126,29 +124,27 @@ def _check(arguments: argparse.Namespace) -> int:
     for sample, graph in graphs:
         verdict = check_graph(graph, sample.belief, sample.argument, rules=arguments.rules)
         broken += not verdict.ok
-        if arguments.json:
-            print_json(
-                {
-                    "id": sample.id,
-                    "ok": verdict.ok,
-                    "broken": verdict.broken,
-                    "failures": verdict.failures,
-                    "rules": verdict.rules,
-                }
-            )
-            continue
-        for failure in verdict.failures:
-            at = "" if failure.position is None else f" at {failure.position}"
-            print_lines([f"{sample.id}{at}: {failure.rule}: {failure.reason}"])
-    if not arguments.json:
-        correct = f"{len(graphs) - broken:,} of {plural(len(graphs), 'graph is', 'graphs are')}"
-        print_lines([f"{correct} correct under the {arguments.rules} rules"], style="bold")
+        row = {
+            "id": sample.id,
+            "ok": verdict.ok,
+            "broken": verdict.broken,
+            "failures": verdict.failures,
+            "rules": verdict.rules,
+        }
+        emit_rows([row], _failures(sample.id, verdict), as_json=arguments.json)
+    correct = f"{len(graphs) - broken:,} of {plural(len(graphs), 'graph is', 'graphs are')}"
+    total = f"{correct} correct under the {arguments.rules} rules"
+    emit_rows((), [Lines([total], style="bold")], as_json=arguments.json)
     return 1 if broken else 0
 
 
+def _failures(name: str, verdict: Verdict) -> View:
+    for failure in verdict.failures:
+        at = "" if failure.position is None else f" at {failure.position}"
+        yield Lines([f"{name}{at}: {failure.rule}: {failure.reason}"])
+
+
 def _repair(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json
-    from grice.cli.tables import print_lines
     from grice.graphs.files import read_graphs
     from grice.graphs.repair import repair_graph
 
@@ -157,27 +153,28 @@ def _repair(arguments: argparse.Namespace) -> int:
         repair = repair_graph(graph, sample.belief, sample.argument, rules=arguments.rules)
         lost += repair.graph is None
         fixed += bool(repair.edits)
-        if arguments.json:
-            print_json(
-                {
-                    "id": sample.id,
-                    "graph": repair.graph,
-                    "edits": repair.edits,
-                    "broken": repair.verdict.broken,
-                    "reason": repair.reason,
-                    "smallest": repair.smallest,
-                }
-            )
-        elif repair.graph is None:
-            print_lines([f"{sample.id}: not repaired: {repair.reason}"], style="bold red")
-        elif repair.edits:
-            broken = ", ".join(repair.verdict.broken)
-            edits = "" if repair.smallest else f" ({len(repair.edits)} edits; fewer might do)"
-            print_lines([f"{sample.id}: {broken}{edits}"], style="bold")
-            print_lines([*map(_edit, repair.edits), repair.graph], indent=2)
-    if not arguments.json:
-        print_lines([f"{plural(fixed, 'graph')} repaired, {lost:,} not"], style="bold")
+        row = {
+            "id": sample.id,
+            "graph": repair.graph,
+            "edits": repair.edits,
+            "broken": repair.verdict.broken,
+            "reason": repair.reason,
+            "smallest": repair.smallest,
+        }
+        emit_rows([row], _repaired(sample.id, repair), as_json=arguments.json)
+    total = f"{plural(fixed, 'graph')} repaired, {lost:,} not"
+    emit_rows((), [Lines([total], style="bold")], as_json=arguments.json)
     return 1 if lost else 0
+
+
+def _repaired(name: str, repair: Repair) -> View:
+    if repair.graph is None:
+        yield Lines([f"{name}: not repaired: {repair.reason}"], style="bold red")
+    elif repair.edits:
+        broken = ", ".join(repair.verdict.broken)
+        edits = "" if repair.smallest else f" ({len(repair.edits)} edits; fewer might do)"
+        yield Lines([f"{name}: {broken}{edits}"], style="bold")
+        yield Lines([*map(_edit, repair.edits), repair.graph], indent=2)
 
 
 def _edit(edit: Edit) -> str:
@@ -187,7 +184,6 @@ def _edit(edit: Edit) -> str:
 
 
 def _draw(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_or_write
     from grice.graphs.files import draw_page, draw_sample, read_graphs
 
     draw = draw_page if arguments.html else draw_sample
@@ -197,7 +193,6 @@ def _draw(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_or_write
     from grice.cli.terminal import warn
     from grice.graphs.files import samples_to_explain
     from grice.graphs.generate import generate_graphs

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli._emit import emit
+from grice.cli._limits import limits_view
 from grice.cli._status import PARTIAL
-from grice.cli.options import add_metric_options, load_grader, positive
+from grice.cli.options import (
+    add_format,
+    add_json,
+    add_metric_options,
+    add_seed,
+    add_speaker,
+    load_grader,
+    positive,
+)
+from grice.cli.output import emit
 from grice.errors import plural
+from grice.tables import Lines, Table, bounds
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from grice.evaluation.health import HealthCard, HealthResult
+    from grice.tables import View
 
 HELP = "say in words how far metrics can be trusted on your file"
 
@@ -21,15 +32,13 @@ HELP = "say in words how far metrics can be trusted on your file"
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="your conversations")
-    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
-    parser.add_argument(
-        "--speaker", action="append", default=[], metavar="NAME", help="judge only this speaker"
-    )
+    add_format(parser)
+    add_speaker(parser)
     parser.add_argument(
         "--most", type=positive, default=2000, metavar="N", help="conversations (default 2000)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the draw (default 0)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_seed(parser, "the draw")
+    add_json(parser, "print JSON")
     add_metric_options(parser, words)
 
 
@@ -47,30 +56,25 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             encode=grader.encode,
         )
-    emit(result, _print, as_json=arguments.json)
+    emit(result, _view(result), as_json=arguments.json)
     return PARTIAL if result.broken else 0
 
 
-def _print(result: HealthResult) -> None:
-    from grice.cli.tables import print_limits, print_lines, print_table
-    from grice.metrics.limits import summed_up
-
-    print_lines([f"{result.conversations:,} of {plural(result.of, 'conversation')}"], style="bold")
+def _view(result: HealthResult) -> View:
+    yield Lines([f"{result.conversations:,} of {plural(result.of, 'conversation')}"], style="bold")
     for card in result.cards:
         counts = ", ".join(f"{n:,} {status}" for status, n in card.counts.items() if n)
-        print_lines(["", f"{card.metric}: {counts or 'nothing to judge'}"], style="bold")
-        print_table(("", "figure", "95 % interval", "n"), _rows(card))
+        yield Lines(["", f"{card.metric}: {counts or 'nothing to judge'}"], style="bold")
+        yield Table(("", "figure", "95 % interval", "n"), _rows(card))
         if not card.warnings:
-            print_lines([f"nothing found against {card.metric} on this file"], style="green")
-        print_lines(card.warnings, style="bold red")
-        print_lines(card.remarks, style="dim")
-        print_limits({card.metric: summed_up(card.metric)})
-    print_lines(result.problems, style="yellow")
+            yield Lines([f"nothing found against {card.metric} on this file"], style="green")
+        yield Lines(card.warnings, style="bold red")
+        yield Lines(card.remarks, style="dim")
+        yield from limits_view([card.metric])
+    yield Lines(result.problems, style="yellow")
 
 
 def _rows(card: HealthCard) -> list[tuple[str, str, str, str]]:
-    from grice.cli.tables import bounds
-
     rows = []
     for what, estimate, form in (
         ("mean", card.mean, ".3f"),

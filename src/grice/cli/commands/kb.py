@@ -77,7 +77,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     verify = action("verify", "check that knowledge is whole and unchanged; exit status 1 if not")
     verify.add_argument("kb", nargs="?", default=SHIPPED, metavar="KB", help=KB)
     verify.add_argument(
-        "--drop-vectors", action="store_true", help="drop the kept vectors; they are made anew"
+        "--drop-vectors", action="store_true", help="drop the kept vectors; they are computed again"
     )
 
     for subparser in (find, tails):

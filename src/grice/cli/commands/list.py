@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from grice.cli._limits import limits_view
+from grice.cli.options import add_json, add_plugins
+from grice.cli.output import show
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from grice.metrics.registry import Registry
+    from grice.tables import View
 
 HELP = "list metrics and formats, or describe one metric"
 
@@ -18,10 +23,8 @@ HELP = "list metrics and formats, or describe one metric"
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
     parser.add_argument("metric", nargs="?", metavar="METRIC", help="describe this metric")
-    parser.add_argument(
-        "--plugin", type=Path, action="append", default=[], metavar="FILE.py", help="also look here"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_plugins(parser, "also look here")
+    add_json(parser, "print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,36 +46,30 @@ def run(arguments: argparse.Namespace) -> int:
         for title, card in model_cards(metric):
             sys.stdout.write(f"\n## {title}\n\n{card}")
     else:
-        _print_lists(registry)
+        show(_view(registry))
     return 0
 
 
-def _print_lists(registry: Registry) -> None:
-    from grice.cli.tables import print_limits, print_lines, print_table
+def _view(registry: Registry) -> View:
     from grice.formats import find_formats
     from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
-    from grice.metrics.limits import summed_up
 
     metrics = sorted(registry.metrics.values(), key=lambda known: not known.default)
-    print_table(
-        ("metric", "judges", "what it tells", "from"),
-        [
-            (
-                f"{metric.name}{'*' * metric.default}",
-                metric.judges,
-                metric.summary,
-                registry.origins[metric.name],
-            )
-            for metric in metrics
-        ],
-        words=4,
-    )
-    print_lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
-    measured = [metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE]
-    print_limits({name: summed_up(name) for name in measured})
-    print_lines([""])
+    rows = [
+        (
+            f"{metric.name}{'*' * metric.default}",
+            metric.judges,
+            metric.summary,
+            registry.origins[metric.name],
+        )
+        for metric in metrics
+    ]
+    yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
+    yield Lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
+    yield from limits_view(metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE)
+    yield Lines([""])
     formats = [(name, known.summary) for name, known in find_formats().formats.items()]
-    print_table(("format", "what it is"), formats, words=2)
+    yield Table(("format", "what it is"), formats, words=2)
 
 
 def _as_json(registry: Registry, name: str | None) -> str:

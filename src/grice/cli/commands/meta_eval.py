@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli._status import PARTIAL
-from grice.cli.options import add_metric_options, load_grader, positive
+from grice.cli._status import DONE, PARTIAL
+from grice.cli.options import add_json, add_metric_options, load_grader, names, positive
+from grice.cli.output import show
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import RatedSet
     from grice.scoring.api import Grader
+    from grice.tables import View
 
 HELP = "correlate metrics with human ratings, beside trivial baselines"
 
@@ -61,7 +64,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="draw so many of the pairs of a collection of damaged texts; default all",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of that draw (default 0)")
-    parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+    add_json(parser, "print the tables as JSON")
     for form in ("CSV", "LaTeX", "HTML"):
         parser.add_argument(f"--{form.lower()}", type=Path, metavar="FILE", help=f"write {form}")
     add_metric_options(parser, words)
@@ -69,14 +72,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the tables, and write them where asked."""
-    from grice.cli._meta import print_block
+    from grice.cli._meta import block_view
     from grice.cli.terminal import warn
     from grice.errors import InputError
     from grice.evaluation.meta import meta_evaluate
     from grice.report.meta_tables import as_json, write_results
 
     if arguments.sets:
-        return _list_sets()
+        show(_sets())
+        return DONE
     if not arguments.on:
         raise InputError("say what to judge on: --on SET …, --on FILE or --on all (see --sets)")
 
@@ -85,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         return load_grader(arguments)
 
     results = meta_evaluate(
-        _names(arguments),
+        [*dict.fromkeys(names(",".join([*arguments.names, arguments.metrics or ""])))],
         arguments.on,
         load=load,
         data=arguments.data,
@@ -95,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         kendall=arguments.kendall,
         most=arguments.most,
         seed=arguments.seed,
-        report=(lambda _: None) if arguments.json else print_block,
+        report=(lambda _: None) if arguments.json else (lambda block: show(block_view(block))),
         warn=warn,
     )
     for line in results.shared:
@@ -106,17 +110,10 @@ def run(arguments: argparse.Namespace) -> int:
     write_results(
         results, csv=arguments.csv, latex=arguments.latex, html=arguments.html, command=command
     )
-    return PARTIAL if results.failed else 0
+    return PARTIAL if results.failed else DONE
 
 
-def _names(arguments: argparse.Namespace) -> list[str]:
-    """Return the metrics asked for, by position or with ``--metrics``."""
-    words = ",".join([*arguments.names, arguments.metrics or ""]).split(",")
-    return list(dict.fromkeys(word.strip() for word in words if word.strip()))
-
-
-def _list_sets() -> int:
-    from grice.cli.tables import print_lines, print_table
+def _sets() -> View:
     from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
 
@@ -127,9 +124,8 @@ def _list_sets() -> int:
         (entry.name, entry.level, "pairs: damaged, original", entry.licence)
         for entry in DAMAGED.values()
     ]
-    print_table(("set", "level", "aspects", "licence"), [*rated, *damaged], words=4)
-    print_lines(["* taken unless told otherwise"])
-    return 0
+    yield Table(("set", "level", "aspects", "licence"), [*rated, *damaged], words=4)
+    yield Lines(["* taken unless told otherwise"])
 
 
 def _aspects(entry: RatedSet) -> str:

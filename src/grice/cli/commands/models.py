@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from grice.cli._status import DONE, UNMET
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.options import add_json
+from grice.cli.output import print_json_lines, show
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
@@ -124,7 +126,6 @@ def _configure_use(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json_lines
     from grice.runtime.store.overview import known_and_stored
 
     models = known_and_stored(arguments.names)
@@ -139,20 +140,14 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _print_models(models: Sequence[Known]) -> None:
-    from grice.cli.tables import print_lines, print_table
-
     columns = ("model", "here", "licence", "to fetch", "on disk", "in memory")
-    print_table(columns, [model.row() for model in models], words=3)
-    print_lines(
-        ["grice models list NAME says more, and how to fetch one; – is not known or not measured"]
-    )
+    more = "grice models list NAME says more, and how to fetch one; – is not known or not measured"
+    show([Table(columns, [model.row() for model in models], words=3), Lines([more])])
 
 
 def _print_model(model: Known) -> None:
-    from grice.cli.tables import print_lines
-
-    print_lines([model.name], style="bold")
-    print_lines([f"{label}: {value}" for label, value in model.details()], indent=2)
+    details = [f"{label}: {value}" for label, value in model.details()]
+    show([Lines([model.name], style="bold"), Lines(details, indent=2)])
 
 
 def _get(arguments: argparse.Namespace) -> int:
@@ -188,23 +183,19 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _print_place(model: Stored) -> None:
-    from grice.cli.tables import print_lines
-
-    print_lines([f"{model.name}: {model.folder}", f"use it as model:{model.name}"])
+    show([Lines([f"{model.name}: {model.folder}", f"use it as model:{model.name}"])])
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json
-    from grice.cli.tables import print_lines
     from grice.runtime.store.overview import verify
 
     right = True
     for check in verify(arguments.names):
         right = right and check.ok
         if arguments.json:
-            print_json(check)
+            print_json_lines([check])
         else:
-            print_lines([f"{check.name}: {check.problem or 'ok'}"])
+            show([Lines([f"{check.name}: {check.problem or 'ok'}"])])
     return DONE if right else UNMET
 
 
@@ -216,22 +207,20 @@ def _path(arguments: argparse.Namespace) -> int:
 
 
 def _remove(arguments: argparse.Namespace) -> int:
-    from grice.cli.tables import print_lines
     from grice.runtime.store.places import remove
     from grice.scoring.presets import check_not_chosen
 
     for name in arguments.names:
         check_not_chosen(name)
-        print_lines([f"{remove(name)}: removed"])
+        show([Lines([f"{remove(name)}: removed"])])
     return DONE
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from grice.cli.tables import print_lines
     from grice.runtime.store.archive import export_model
 
     export_model(arguments.name, arguments.output)
-    print_lines([f"{arguments.output}: take it in with grice models import"])
+    show([Lines([f"{arguments.output}: take it in with grice models import"])])
     return DONE
 
 
@@ -246,25 +235,30 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _wheel(arguments: argparse.Namespace) -> int:
-    from grice.cli.tables import print_lines
     from grice.runtime.store.wheel import build_wheel
 
     wheel = build_wheel(arguments.name, arguments.folder)
-    print_lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])
+    show([Lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])])
     return DONE
 
 
 def _use(arguments: argparse.Namespace) -> int:
-    from grice.cli.tables import print_lines
     from grice.scoring.presets import default_preset, find_presets, named_preset, set_default
 
     if arguments.preset is None:
         chosen = default_preset()
         rows = [named_preset(name) for name in sorted(find_presets())]
-        print_lines(
-            [f"{'*' if row.name == chosen else ' '} {row.name}  {row.summary}" for row in rows]
+        show(
+            [
+                Lines(
+                    [
+                        f"{'*' if row.name == chosen else ' '} {row.name}  {row.summary}"
+                        for row in rows
+                    ]
+                )
+            ]
         )
         return DONE
     file = set_default(arguments.preset)
-    print_lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])
+    show([Lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])])
     return DONE

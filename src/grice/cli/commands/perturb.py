@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_format
+from grice.cli.options import add_format, add_output, add_seed
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="NAME",
         help="perturbation or mixture, again for a further one; default deam",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of every choice (default 0)")
+    add_seed(parser, "every choice")
     parser.add_argument(
         "--graphs",
         type=Path,
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         help="AMR graphs of the turns; changed turns are written as graphs. Without it, the "
         "kinds amr-… need amrlib",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of to stdout")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     material = material_for(kinds, sound, arguments.graphs)
     lines = _lines(sound, kinds, arguments.seed, material)
     if arguments.output:
-        write_lines(Path(arguments.output), (line.encode() for line in lines))
+        write_lines(arguments.output, (line.encode() for line in lines))
     else:
         sys.stdout.writelines(lines)
     for error in broken:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_format, add_metric_options, load_grader
+from grice.cli.options import add_format, add_metric_options, add_speaker, load_grader
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
     )
     add_format(parser)
-    parser.add_argument(
-        "--speaker",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="judge only turns of this speaker or role; may be repeated",
-    )
+    add_speaker(parser, "judge only turns of this speaker or role; may be repeated")
     parser.add_argument(
         "--bad-records",
         choices=("skip", "fail"),
@@ -138,14 +132,14 @@ def _status(summary: Summary) -> int:
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
-    from grice.cli.output import print_json
+    from grice.cli.output import print_json_lines
     from grice.cli.terminal import print_summary, warn
 
     for reading in readings:
         warn(f"{reading.source}: read as {reading.format}")
     to_file = arguments.output not in (None, "-", "/dev/stdout")
     if to_file and arguments.json:
-        print_json(summary)
+        print_json_lines([summary])
     elif to_file or (sys.stdout.isatty() and not arguments.json):
         print_summary(summary)
     elif summary.skipped:

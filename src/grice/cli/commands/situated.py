@@ -9,6 +9,8 @@ from grice.cli import _situated_build, _situated_score
 from grice.cli._situated_build import add_file
 from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.options import add_json
+from grice.cli.output import emit, print_json_lines
+from grice.tables import Table
 
 if TYPE_CHECKING:
     import argparse
@@ -56,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    from grice.cli.output import print_json_lines
     from grice.situated.files import generate_file
 
     with _situated_score.opened_shipped() as models:
@@ -67,18 +68,13 @@ def _generate(arguments: argparse.Namespace) -> int:
 def _describe(arguments: argparse.Namespace) -> int:
     import msgspec
 
-    from grice.cli.output import print_json
-    from grice.cli.tables import print_table
     from grice.situated.examples import describe
     from grice.situated.records import read_samples
 
     statistics = describe(read_samples(arguments.file))
-    if arguments.json:
-        print_json(statistics)
-        return 0
     figures = msgspec.to_builtins(statistics).items()
     rows = [(name.replace("_", " "), _figure(value)) for name, value in figures]
-    print_table(("", "figure"), rows)
+    emit(statistics, [Table(("", "figure"), rows)], as_json=arguments.json)
     return 0
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_format
+from grice.cli.options import add_format, add_json, add_output, add_seed
+from grice.cli.output import emit
 from grice.errors import InputError, plural
+from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from grice.tables import View
     from grice.training.adapt import Report
 
 HELP = "adapt relevance or engagement to your own labelled conversations"
@@ -29,9 +31,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="FILE",
         help="conversations or single replies with labels; may be repeated",
     )
-    parser.add_argument(
-        "-o", "--output", required=True, type=Path, metavar="MODEL", help="folder of the new model"
-    )
+    add_output(parser, "MODEL", "folder of the new model", required=True)
     add_format(parser)
     parser.add_argument(
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
@@ -49,15 +49,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         action="store_true",
         help="relevance only: set each reply against those of other conversations",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of every split (default 0)")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_seed(parser, "every split")
+    add_json(parser, "print the report as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
     from grice.cli._reading import conversations
     from grice.cli.models import opened_models
-    from grice.cli.output import print_json
     from grice.evaluation.trained import record_texts
     from grice.training.labelled import labelled_replies, true_and_false_replies
     from grice.training.own import train
@@ -74,44 +73,33 @@ def run(arguments: argparse.Namespace) -> int:
     record_texts(
         arguments.output, {text for pair in data.pairs for text in (*pair.left, pair.right)}
     )
-    if arguments.json:
-        print_json(report)
-    else:
-        _print(report, arguments)
+    emit(report, _view(report, arguments), as_json=arguments.json)
     return 0
 
 
-def _print(report: Report, arguments: argparse.Namespace) -> None:
-    from grice.cli.tables import bounds, number, print_lines, print_table
-
-    print_lines(
-        [
-            f"{plural(report.n, 'labelled reply', 'labelled replies')} of "
-            f"{plural(report.conversations, 'conversation')}, "
-            f"{report.positive:.0%} at or above the middle of the scale"
-        ],
-        style="bold",
-    )
-    print_table(
-        ("on conversations left out", "shipped", "95 % interval", "yours", "95 % interval"),
-        [
-            (
-                measured.measure.capitalize(),
-                number(measured.before.value),
-                bounds(measured.before),
-                number(measured.after.value),
-                bounds(measured.after),
-            )
-            for measured in report.measured
-        ],
-    )
-    print_lines(report.says)
+def _view(report: Report, arguments: argparse.Namespace) -> View:
+    replies = plural(report.n, "labelled reply", "labelled replies")
+    conversations = plural(report.conversations, "conversation")
+    half = f"{report.positive:.0%} at or above the middle of the scale"
+    yield Lines([f"{replies} of {conversations}, {half}"], style="bold")
+    rows = [
+        (
+            measured.measure.capitalize(),
+            number(measured.before.value),
+            bounds(measured.before),
+            number(measured.after.value),
+            bounds(measured.after),
+        )
+        for measured in report.measured
+    ]
+    columns = ("on conversations left out", "shipped", "95 % interval", "yours", "95 % interval")
+    yield Table(columns, rows)
+    yield Lines(report.says)
     gain = report.measured[0].gain
     if gain is not None:
         outcome = "it helps" if report.helps else "that it helps is not shown at this n"
-        print_lines(
-            [f"gain in Spearman {gain.value:+.3f} [{bounds(gain, '+.3f')}]: {outcome}"],
-            style="green" if report.helps else "yellow",
-        )
+        figures = f"{gain.value:+.3f} [{bounds(gain, '+.3f')}]"
+        style = "green" if report.helps else "yellow"
+        yield Lines([f"gain in Spearman {figures}: {outcome}"], style=style)
     name, place = arguments.model, arguments.output
-    print_lines([f"use it: grice score FILE -m {name} --{name}-model file:{place}"], style="dim")
+    yield Lines([f"use it: grice score FILE -m {name} --{name}-model file:{place}"], style="dim")

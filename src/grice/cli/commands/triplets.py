@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _triplets_annotated
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_format, add_preset, chosen_preset, positive
+from grice.cli.options import add_format, add_output, add_preset, chosen_preset, positive
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--html", type=Path, metavar="FILE", help="a self-contained page with arcs, too"
     )
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.jsonl", help="write here instead of to stdout"
-    )
+    add_output(parser, "FILE.jsonl")
     parser.add_argument("--model", metavar="MODEL", help=f"heads to use (default {MODEL})")
     add_preset(parser)
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli._emit import emit, names
-from grice.cli.options import add_metric_options, destination, load_grader
+from grice.cli.options import (
+    add_format,
+    add_json,
+    add_metric_options,
+    destination,
+    load_grader,
+    names,
+)
+from grice.cli.output import emit
 from grice.errors import InputError, plural
+from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +24,7 @@ if TYPE_CHECKING:
     from grice.evaluation.faithful import FaithfulResult
     from grice.evaluation.verify import Stated, VerifyResult
     from grice.scoring.api import Grader
+    from grice.tables import View
 
 HELP = "re-derive each piece of evidence of a file of scores"
 
@@ -28,7 +37,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "files", nargs="*", metavar="FILE", help="the conversations that were scored, in order"
     )
-    parser.add_argument("--format", metavar="NAME", help="format of the files (see grice list)")
+    add_format(parser)
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -48,7 +57,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="FILE",
         help="with --faithful: conversations, such as deco_train.jsonl; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser, "print JSON")
     add_metric_options(parser, words)
 
 
@@ -74,7 +83,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         format=arguments.format,
         tolerance=arguments.tolerance,
     )
-    emit(result, _print, as_json=arguments.json)
+    emit(result, _view(result), as_json=arguments.json)
     return 0 if result.ok else 1
 
 
@@ -90,27 +99,22 @@ def _load(arguments: argparse.Namespace, wanted: Sequence[str], how: Stated) -> 
     return load_grader(arguments)
 
 
-def _print(result: VerifyResult) -> None:
-    from grice.cli.tables import print_lines, print_table
-
-    print_lines([f"{result.file}: {plural(result.scores, 'score')} re-derived"], style="bold")
-    print_table(
-        ("metric", "kind", "verified", "differs"),
-        [
-            (tally.metric, tally.kind, f"{tally.verified:,}", f"{tally.differs:,}")
-            for tally in result.tallies
-        ],
-    )
+def _view(result: VerifyResult) -> View:
+    yield Lines([f"{result.file}: {plural(result.scores, 'score')} re-derived"], style="bold")
+    rows = [
+        (tally.metric, tally.kind, f"{tally.verified:,}", f"{tally.differs:,}")
+        for tally in result.tallies
+    ]
+    yield Table(("metric", "kind", "verified", "differs"), rows)
     if result.ok:
-        print_lines(["everything follows"], style="green")
-        return
+        yield Lines(["everything follows"], style="green")
     for difference in result.differences:
         turn = "" if difference.turn is None else f" #{difference.turn}"
         place = f"{difference.conversation}{turn}  {difference.metric}, {difference.kind}"
-        print_lines([f"{place}: {difference.piece or ''}".rstrip(": ")])
-        print_lines([difference.what], style="bold red", indent=4)
+        yield Lines([f"{place}: {difference.piece or ''}".rstrip(": ")])
+        yield Lines([difference.what], style="bold red", indent=4)
     if result.more:
-        print_lines([f"… and {result.more:,} more"])
+        yield Lines([f"… and {result.more:,} more"])
 
 
 def _faithful(arguments: argparse.Namespace) -> int:
@@ -127,20 +131,16 @@ def _faithful(arguments: argparse.Namespace) -> int:
     with load_grader(arguments) as grader:
         results = [faithfulness(loaded, talks) for loaded in grader.scorer.metrics]
     for result in results:
-        emit(result, _print_faithful, as_json=arguments.json)
+        emit(result, _faithful_view(result), as_json=arguments.json)
     return 0
 
 
-def _print_faithful(result: FaithfulResult) -> None:
-    from grice.cli.tables import bounds, number, print_lines, print_table
-
+def _faithful_view(result: FaithfulResult) -> View:
     replies = plural(result.replies, "reply", "replies")
-    print_lines([f"{result.metric}: {replies} with evidence"], style="bold")
-    print_table(
-        ("change of a reply", "share", "95 %", "n"),
-        [
-            (rate.name, number(rate.found.value), bounds(rate.found), f"{rate.found.n:,}")
-            for rate in result.rates
-        ],
-    )
-    print_lines(result.remarks, style="dim")
+    yield Lines([f"{result.metric}: {replies} with evidence"], style="bold")
+    rows = [
+        (rate.name, number(rate.found.value), bounds(rate.found), f"{rate.found.n:,}")
+        for rate in result.rates
+    ]
+    yield Table(("change of a reply", "share", "95 %", "n"), rows)
+    yield Lines(result.remarks, style="dim")

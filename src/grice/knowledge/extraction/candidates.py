@@ -217,8 +217,8 @@ _WISHING = re.compile(
 def _plain(text: str) -> str:
     """Drop the words that only colour a clause."""
     words = text.split()
-    kept = [w for i, w in enumerate(words) if i == 0 or w not in _COLOURS]
-    return " ".join(kept) if len(kept) > 1 else text
+    plain = [w for i, w in enumerate(words) if i == 0 or w not in _COLOURS]
+    return " ".join(plain) if len(plain) > 1 else text
 
 
 _COLOURS = (DEGREES | ADVERBS) - {"not", "never", "only", "more", "better", "all", "both", "too"}
@@ -226,10 +226,10 @@ _COLOURS = (DEGREES | ADVERBS) - {"not", "never", "only", "more", "better", "all
 
 def _wish(tail: str) -> str:
     """Write a clause about a person as a wish: "PersonY helps" is "PersonY wants to help"."""
-    found = _PERSON.fullmatch(tail)
-    if not found:
+    match = _PERSON.fullmatch(tail)
+    if not match:
         return tail
-    person, rest = found.groups()
+    person, rest = match.groups()
     first, _, others = rest.partition(" ")
     wished = _WISHING.fullmatch(rest)
     if wished:
@@ -244,11 +244,11 @@ def _wish(tail: str) -> str:
 
 def _wished(tail: str) -> str:
     """Write what somebody wants as if it happened: "PersonX wants to help" is "PersonX helps"."""
-    found = _PERSON.fullmatch(tail)
-    wished = _WISHING.fullmatch(found[2]) if found else None
-    if not found or not wished or not is_verb(wished[1]):
+    match = _PERSON.fullmatch(tail)
+    wished = _WISHING.fullmatch(match[2]) if match else None
+    if not match or not wished or not is_verb(wished[1]):
         return tail
-    return f"{found[1]} {present(wished[1])}{wished[2]}"
+    return f"{match[1]} {present(wished[1])}{wished[2]}"
 
 
 def _felt(tail: str) -> str:

@@ -101,11 +101,11 @@ def event_mentions(
         said_by: Who said it.
     """
     surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
-    found: list[EventMention] = []
+    mentions: list[EventMention] = []
     inherited: Party | None = None
     end = 0
     for part in (_trimmed(text, part) for span in surest for part in _parts(text, span)):
-        new = not found or bool(SENTENCE_END.search(text[end : part.start]))
+        new = not mentions or bool(SENTENCE_END.search(text[end : part.start]))
         event = read_event(
             text[part.start : part.end], said_by=said_by, inherited=None if new else inherited
         )
@@ -127,17 +127,17 @@ def event_mentions(
             cues |= {"new"}
         if event.words:
             place = Place(turn, part.start, part.end)
-            found.append(
-                EventMention(event, place, len(found), lead, frozenset(cues), part.confidence)
+            mentions.append(
+                EventMention(event, place, len(mentions), lead, frozenset(cues), part.confidence)
             )
             inherited = event.subject
         end = part.end
-    taken = [(item.place.start, item.place.end) for item in found]
-    return _in_order([*found, *_exclaimed(text, taken, turn, said_by)])
+    taken = [(item.place.start, item.place.end) for item in mentions]
+    return _in_order([*mentions, *_exclaimed(text, taken, turn, said_by)])
 
 
-def _in_order(found: list[EventMention]) -> list[EventMention]:
-    ordered = sorted(found, key=lambda item: (item.place.start, item.place.end))
+def _in_order(mentions: list[EventMention]) -> list[EventMention]:
+    ordered = sorted(mentions, key=lambda item: (item.place.start, item.place.end))
     return [item._replace(order=i) for i, item in enumerate(ordered)]
 
 
@@ -221,8 +221,8 @@ def _holds_verb(text: str) -> bool:
 def _lead(between: str) -> str:
     """Return the connective at the end of what stands between two events."""
     tail = re.split(r"[.!?;]", between)[-1] if between else ""
-    found = _LEADS.findall(tail.lower())
-    return str(found[-1]).strip() if found else ""
+    leads = _LEADS.findall(tail.lower())
+    return str(leads[-1]).strip() if leads else ""
 
 
 _LEADS = re.compile(
@@ -293,8 +293,8 @@ def _judgement(text: str, said_by: Speaker) -> Event | None:
     felt = reaction(text, said_by=said_by)
     if felt is not None:
         return felt
-    found = _JUDGED.match(text)
-    word = found[1].lower() if found else ""
+    match = _JUDGED.match(text)
+    word = match[1].lower() if match else ""
     if word not in _BARE:
         return None
     feeling = past_participle(word) if word in PARTICIPIAL_ADJECTIVES else word
@@ -357,14 +357,14 @@ def _exclaimed(
 ) -> Iterator[EventMention]:
     """Read exclamations outside of events as feelings: "Oh, how awful!", "Thanks!"."""
     felt: set[str] = set()
-    for found in _EXCLAIMED.finditer(text):
-        if any(start < found.end() and found.start() < end for start, end in taken):
+    for match in _EXCLAIMED.finditer(text):
+        if any(start < match.end() and match.start() < end for start, end in taken):
             continue
-        word = (found["a"] or found["b"] or "").lower()
-        if found["c"]:
+        word = (match["a"] or match["b"] or "").lower()
+        if match["c"]:
             # Letters of other alphabets match without regard to case, too: a long s, a dotless i.
-            feeling = _INTERJECTIONS.get(" ".join(found["c"].lower().split()), "")
-        elif word in _BARE or (found["a"] and _judges(word, text[found.end() :])):
+            feeling = _INTERJECTIONS.get(" ".join(match["c"].lower().split()), "")
+        elif word in _BARE or (match["a"] and _judges(word, text[match.end() :])):
             feeling = past_participle(word) if word in PARTICIPIAL_ADJECTIVES else word
         else:
             continue
@@ -373,7 +373,7 @@ def _exclaimed(
         felt.add(feeling)
         event = Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
         place = Place(
-            turn, found.start() + len(found[0]) - len(found[0].lstrip(" .!?,")), found.end()
+            turn, match.start() + len(match[0]) - len(match[0].lstrip(" .!?,")), match.end()
         )
         yield EventMention(event, place, 0, "", frozenset({"feeling", "exclaimed", "derived"}), 1.0)
 

@@ -193,8 +193,8 @@ class CueExtractor:
         confidences = self._confidences(best)
         chosen = sorted(
             (
-                _triple(one, confidence)
-                for one, confidence in zip(best, confidences, strict=True)
+                _triple(pair, confidence)
+                for pair, confidence in zip(best, confidences, strict=True)
                 if confidence >= least
             ),
             key=lambda triple: -triple.confidence,
@@ -218,9 +218,9 @@ class CueExtractor:
             if fitting[:, i].any()
         ]
 
-    def _confidences(self, found: Sequence[_Best]) -> list[float]:
+    def _confidences(self, pairs: Sequence[_Best]) -> list[float]:
         odds = []
-        for best in found:
+        for best in pairs:
             scale = self._scale[RELATIONS.index(best.relation)]
             odds.append(scale.base + scale.slope * (best.score - scale.centre) / scale.spread)
         return [float(value) for value in sigmoid(np.array(odds, np.float32))]
@@ -268,9 +268,9 @@ def _said(
         text = whole[:CHARACTERS]
         if text not in spans:
             continue
-        found = spans[text]
-        read = event_mentions(text, found, turn=turn, said_by=said_by)  # type: ignore[arg-type]
-        cut |= len(whole) > CHARACTERS or len(found) > EVENTS or len(read) > CLAUSES
+        tagged = spans[text]
+        read = event_mentions(text, tagged, turn=turn, said_by=said_by)  # type: ignore[arg-type]
+        cut |= len(whole) > CHARACTERS or len(tagged) > EVENTS or len(read) > CLAUSES
         mentions += read[:CLAUSES]
     return mentions, cut
 

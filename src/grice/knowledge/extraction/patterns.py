@@ -94,12 +94,16 @@ class PatternExtractor:
         Every triple has the confidence 0.5, so that a larger ``least`` leaves none.
         """
         check_kinds(kinds)
-        texts = list(dict.fromkeys(text for one in exchanges for text in (one.reply, one.previous)))
+        texts = list(
+            dict.fromkeys(
+                text for exchange in exchanges for text in (exchange.reply, exchange.previous)
+            )
+        )
         spans = dict(zip(texts, self._tagger.tag(texts), strict=True))
-        found = []
-        for one in exchanges:
-            reply, before = spans[one.reply], spans[one.previous]
-            joined = [*_within(one.reply, reply), *_across(one, before, reply)]
+        extractions = []
+        for exchange in exchanges:
+            reply, before = spans[exchange.reply], spans[exchange.previous]
+            joined = [*_within(exchange.reply, reply), *_across(exchange, before, reply)]
             triples = {
                 each.relation: each
                 for each in map(_triple, reversed(joined))
@@ -107,8 +111,8 @@ class PatternExtractor:
             }
             ordered = tuple(reversed(triples.values()))
             reason = "" if ordered else "no two events are joined by a word that relates them"
-            found.append(Extraction(ordered, len(reply) + len(before), len(reply), reason))
-        return found
+            extractions.append(Extraction(ordered, len(reply) + len(before), len(reply), reason))
+        return extractions
 
 
 def persons(head: str, tail: str, kind: Kind) -> tuple[str, str]:
@@ -122,29 +126,29 @@ def persons(head: str, tail: str, kind: Kind) -> tuple[str, str]:
     >>> persons("you look tired", "I'm tired", "pair")
     ('PersonX look tired', 'PersonX be tired')
     """
-    said = {word.lower() for word in _WORD.findall(tail)}
-    first = bool(said & {"i", "me", "my"}) or not said & {"you", "your"}
+    spoken = {word.lower() for word in _WORD.findall(tail)}
+    first = bool(spoken & {"i", "me", "my"}) or not spoken & {"you", "your"}
     return _named(head, first == (kind == "single")), _named(tail, first)
 
 
 def _named(text: str, first: bool) -> str:  # noqa: FBT001 - who PersonX is, not a mode
-    def name(found: re.Match[str]) -> str:
+    def name(match: re.Match[str]) -> str:
         # Letters of other alphabets match without regard to case, too: a dotless i, a long s.
-        given = _SELF.get(found[0].lower(), found[0])
+        given = _SELF.get(match[0].lower(), match[0])
         return given if first else _swap(given)
 
     return _WORD.sub(name, _BE.sub(" be", text))
 
 
 def _swap(text: str) -> str:
-    return re.sub("Person[XY]", lambda found: _SWAPPED[found[0]], text)
+    return re.sub("Person[XY]", lambda match: _SWAPPED[match[0]], text)
 
 
 def _within(text: str, spans: Sequence[TaggedSpan]) -> Iterator[Joined]:
-    for one, other in pairwise(spans):
-        word = JOIN.search(text[one.end : other.start])
+    for first, other in pairwise(spans):
+        word = JOIN.search(text[first.end : other.start])
         if word:
-            yield _joined(word, text, one, text, other, "reply")
+            yield _joined(word, text, first, text, other, "reply")
 
 
 def _across(
@@ -159,13 +163,13 @@ def _across(
 def _joined(
     word: re.Match[str],
     text: str,
-    one: TaggedSpan,
+    first_span: TaggedSpan,
     other_text: str,
     other: TaggedSpan,
     turn: Literal["reply", "previous"],
 ) -> Joined:
     _, relation, turned = JOINS[(word.lastindex or 1) - 1]
-    first = text[one.start : one.end], Place(turn, one.start, one.end)
+    first = text[first_span.start : first_span.end], Place(turn, first_span.start, first_span.end)
     second = other_text[other.start : other.end], Place("reply", other.start, other.end)
     head, tail = (second, first) if turned else (first, second)
     return Joined(head[0], relation, tail[0], (head[1], tail[1]))

@@ -70,8 +70,8 @@ def concepts(text: str) -> list[str]:
     ['dog', 'bark', 'old', 'postman']
     """
     words = LETTER_WORDS.findall(" ".join(written_out(text)).lower())
-    found = [_lemma(word) for word in words if word not in STOP]
-    return list(dict.fromkeys(word for word in found if word and word not in STOP))
+    lemmas = [_lemma(word) for word in words if word not in STOP]
+    return list(dict.fromkeys(word for word in lemmas if word and word not in STOP))
 
 
 @cache
@@ -85,7 +85,7 @@ def _lemma(word: str) -> str:
     if not kinds:
         return ""
     base = base_form(word)
-    known = [one for kind in kinds for one in lemmas[kind]]
+    known = [lemma for kind in kinds for lemma in lemmas[kind]]
     return base if base != word or word in known else str(known[0])
 
 
@@ -103,7 +103,7 @@ class Texts:
     def holding(self, word: str) -> NDArray[np.int64]:
         """Return the numbers of the texts with a word somewhere in them, within words too."""
         if word not in self._found:
-            places = [found.start() for found in re.finditer(re.escape(word), self._joined)]
+            places = [match.start() for match in re.finditer(re.escape(word), self._joined)]
             lines = np.searchsorted(self._starts, np.array(places, np.int64), side="right") - 1
             self._found[word] = np.unique(lines)
         return self._found[word]
@@ -146,9 +146,9 @@ class SearchExtractor:
         self._known = known
         self._heads = Texts(triple.head for triple in known)
         self._tails = Texts(triple.tail for triple in known)
-        self._head = np.array([self._heads.numbers[one.head] for one in known], np.int64)
-        self._tail = np.array([self._tails.numbers[one.tail] for one in known], np.int64)
-        self._relation = np.array([RELATIONS.index(one.relation) for one in known], np.int64)
+        self._head = np.array([self._heads.numbers[triple.head] for triple in known], np.int64)
+        self._tail = np.array([self._tails.numbers[triple.tail] for triple in known], np.int64)
+        self._relation = np.array([RELATIONS.index(triple.relation) for triple in known], np.int64)
 
     def extract(
         self,
@@ -163,21 +163,23 @@ class SearchExtractor:
         """
         check_kinds(kinds)
         return [
-            Extraction() if least is not None and least > CONFIDENCE else self._read(one, kinds)
-            for one in exchanges
+            Extraction()
+            if least is not None and least > CONFIDENCE
+            else self._read(exchange, kinds)
+            for exchange in exchanges
         ]
 
     def _read(self, exchange: Exchange, kinds: Sequence[Kind]) -> Extraction:
-        said = concepts(exchange.reply)
-        names = [*said, *(word for word in concepts(exchange.previous) if word not in said)]
-        own, before = range(len(said)), range(len(said), len(names))
-        found: dict[str, ExtractedTriple] = {}
+        spoken = concepts(exchange.reply)
+        names = [*spoken, *(word for word in concepts(exchange.previous) if word not in spoken)]
+        own, before = range(len(spoken)), range(len(spoken), len(names))
+        triples: dict[str, ExtractedTriple] = {}
         others: dict[Kind, range] = {"single": own, "pair": before}
         for kind in others:
             if kind in kinds:
                 for triple in self._best(names, own, others[kind], kind):
-                    found.setdefault(triple.relation, triple)
-        ordered = tuple(found.values())
+                    triples.setdefault(triple.relation, triple)
+        ordered = tuple(triples.values())
         reason = "" if ordered else "nothing that is known joins two words of it"
         return Extraction(ordered, len(names), reason=reason)
 

@@ -73,14 +73,14 @@ def coherence(
             without each of the worst turns, and the effect of a turn is what it adds to the score:
             it finds inserted turns more often, and takes several times as long.
     """
-    spoken = [_spoken(one) for one in conversations]
+    spoken = [_spoken(conversation) for conversation in conversations]
     judged = [turns for turns in spoken if not _nothing_to_judge(turns)]
-    found = iter(model.read([_dialogue(turns) for turns in judged]))
+    readings = iter(model.read([_dialogue(turns) for turns in judged]))
     for turns in spoken:
         if reason := _nothing_to_judge(turns):
             yield Judgement(NEUTRAL, "abstained", reason)
             continue
-        value, each = next(found)
+        value, each = next(readings)
         shown = (
             _weakest(turns, each) if evidence == "turns" else _left_out(turns, each, value, model)
         )
@@ -95,8 +95,8 @@ def _spoken(conversation: Conversation) -> dict[int, Turn]:
 
 
 def _dialogue(turns: dict[int, Turn]) -> Dialogue:
-    said = turns.values()
-    return Dialogue(tuple(turn.speaker for turn in said), tuple(turn.text for turn in said))
+    spoken = turns.values()
+    return Dialogue(tuple(turn.speaker for turn in spoken), tuple(turn.text for turn in spoken))
 
 
 def _weakest(turns: dict[int, Turn], each: Sequence[float]) -> tuple[TurnEvidence, ...]:

@@ -55,8 +55,8 @@ WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE + 2 * ALONE
 def pooled(outputs: Array) -> Array:
     """Return mean, mean of the lowest quarter and lowest value of each output, one by one."""
     ordered = np.sort(outputs, axis=0)
-    found = [outputs.mean(axis=0), ordered[: _quarter(outputs)].mean(axis=0), ordered[0]]
-    return np.stack(found, axis=1).reshape(-1)
+    pools = [outputs.mean(axis=0), ordered[: _quarter(outputs)].mean(axis=0), ordered[0]]
+    return np.stack(pools, axis=1).reshape(-1)
 
 
 def flaw_features(

@@ -64,6 +64,8 @@ class Bigrams:
         places = np.array(pairs, np.int64)
         first, second = (self.single[places[:, k] % len(self.single)] for k in (0, 1))
         chance = first * second / self.total
-        found = np.log((self.seen(places[:, 2]) + 0.5) / (chance + 0.5))
-        worst = (found[:-1] + found[1:]).min() if len(found) > 1 else found[0]
-        return float(found.mean()), float(worst)
+        association = np.log((self.seen(places[:, 2]) + 0.5) / (chance + 0.5))
+        worst = (
+            (association[:-1] + association[1:]).min() if len(association) > 1 else association[0]
+        )
+        return float(association.mean()), float(worst)

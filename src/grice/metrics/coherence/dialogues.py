@@ -71,11 +71,11 @@ class ReplacedTokenScorer(Protocol):
 def own_turns(speakers: Sequence[str | int]) -> NDArray[np.int64]:
     """Return where the speaker of each turn spoke last, -1 where never."""
     last: dict[str | int, int] = {}
-    found = []
+    places = []
     for i, speaker in enumerate(speakers):
-        found.append(last.get(speaker, -1))
+        places.append(last.get(speaker, -1))
         last[speaker] = i
-    return np.array(found, np.int64)
+    return np.array(places, np.int64)
 
 
 def turn_blocks(turns: Array, own: NDArray[np.int64]) -> Array:
@@ -90,8 +90,8 @@ def turn_blocks(turns: Array, own: NDArray[np.int64]) -> Array:
     """
     before, after = np.zeros_like(turns), np.zeros_like(turns)
     before[1:], after[:-1] = turns[:-1], turns[1:]
-    said = np.where((own >= 0)[:, None], turns[own], np.float32(0))
-    products = [turns * other for other in (before, said, _so_far(turns), after)]
+    own_last = np.where((own >= 0)[:, None], turns[own], np.float32(0))
+    products = [turns * other for other in (before, own_last, _so_far(turns), after)]
     return np.concatenate([turns, before, *products], axis=1, dtype=np.float32)
 
 
@@ -158,10 +158,10 @@ class DialogueHead:
         # Words first: what reads the states of tokens leaves the vectors behind.
         replaced = iter(self._words.replaced_tokens(texts))
         vectors = iter(self._encoder.encode(texts))
-        found: list[tuple[float, tuple[float, ...]]] = []
+        readings: list[tuple[float, tuple[float, ...]]] = []
         for dialogue in dialogues:
             if not dialogue.texts:
-                found.append((0.5, ()))
+                readings.append((0.5, ()))
                 continue
             matrix = np.stack([next(vectors) for _ in dialogue.texts])
             words = [next(replaced) for _ in dialogue.texts]
@@ -174,8 +174,8 @@ class DialogueHead:
             with single_threaded():
                 turns = outputs[:, 0] * self._turns[0] + beside @ self._turns[1:-1]
             each = sigmoid(turns + self._turns[-1])
-            found.append((float(sigmoid(logit)), tuple(map(float, each))))
-        return found
+            readings.append((float(sigmoid(logit)), tuple(map(float, each))))
+        return readings
 
     def judged(
         self, vectors: Array, speakers: Sequence[str | int], texts: Sequence[str]
@@ -208,7 +208,7 @@ class DialogueHead:
 
 def _layers(arrays: dict[str, Array], name: str) -> Layers:
     """Return a network's layers; its weights are int8 with a scale per output."""
-    count = sum(one.startswith(f"{name}_weight_") for one in arrays)
+    count = sum(key.startswith(f"{name}_weight_") for key in arrays)
     return [
         (arrays[f"{name}_weight_{i}"] * arrays[f"{name}_scale_{i}"], arrays[f"{name}_bias_{i}"])
         for i in range(count)

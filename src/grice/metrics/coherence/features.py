@@ -65,11 +65,11 @@ def turn_features(
     names: dict[str, int] = {}
     sides = np.array([names.setdefault(str(speaker), len(names)) for speaker in speakers])
     cosines = vectors @ vectors.T
-    counts = np.array([len(one.words) for one in turns], np.float32)
+    counts = np.array([len(turn.words) for turn in turns], np.float32)
     lengths: Array = (np.log1p(counts) / 3).astype(np.float32)
-    asks = np.array([one.asks for one in turns], np.float32)
-    lost = np.array([one.lost for one in turns], np.float32)
-    odd = np.array([bigrams.surprise(one.bigrams) for one in turns], np.float32)
+    asks = np.array([turn.asks for turn in turns], np.float32)
+    lost = np.array([turn.lost for turn in turns], np.float32)
+    odd = np.array([bigrams.surprise(turn.bigrams) for turn in turns], np.float32)
     columns = (
         *_cosine_columns(cosines, sides),
         *_overlap_columns(turns),
@@ -105,8 +105,8 @@ def _sooner(values: Array) -> Array:
 def _cosine_columns(cosines: Array, sides: NDArray[np.int64]) -> list[Array]:
     """Return nine columns: how near a turn is to those around it."""
     count = len(cosines)
-    one, two = (np.zeros(count, np.float32) for _ in range(2))
-    one[1:], two[2:] = np.diagonal(cosines, 1), np.diagonal(cosines, 2)
+    back_one, back_two = (np.zeros(count, np.float32) for _ in range(2))
+    back_one[1:], back_two[2:] = np.diagonal(cosines, 1), np.diagonal(cosines, 2)
     earlier = np.tri(count, k=-1, dtype=bool)
     same = sides[:, None] == sides[None, :]
     own = np.where(earlier & same, cosines, 0).max(axis=1)
@@ -116,16 +116,16 @@ def _cosine_columns(cosines: Array, sides: NDArray[np.int64]) -> list[Array]:
     mean = beyond.sum(axis=1) / np.maximum(far.sum(axis=1), 1)
     # What is said next beside what was said before: a question asked again.
     again = np.zeros(count, np.float32)
-    again[1:-1] = two[2:] if count > 2 else 0
+    again[1:-1] = back_two[2:] if count > 2 else 0
     repeated = (own > 0.9).astype(np.float32)
     return [
-        one * 4,
-        two * 4,
+        back_one * 4,
+        back_two * 4,
         own * 4,
         other * 4,
         beyond.max(axis=1) * 4,
         mean * 4,
-        _sooner(one) * 4,
+        _sooner(back_one) * 4,
         again * 4,
         repeated,
     ]
@@ -135,8 +135,8 @@ def _overlap_columns(turns: Sequence[TurnText]) -> list[Array]:
     """Return nine columns: how much of what a turn is about stands in other turns."""
     vocabulary: dict[str, int] = {}
     rows = [
-        [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(one.content)]
-        for one in turns
+        [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(turn.content)]
+        for turn in turns
     ]
     count = len(turns)
     held = np.zeros((count, max(1, len(vocabulary))), np.float32)
@@ -174,7 +174,7 @@ def _person_columns(turns: Sequence[TurnText]) -> list[Array]:
     How often each person and "the" is named; whether the turn before it names the one who speaks or
     the one spoken to; and whether somebody is spoken of of whom nobody spoke before.
     """
-    counts = np.array([one.persons for one in turns], np.float32)
+    counts = np.array([turn.persons for turn in turns], np.float32)
     named = (np.minimum(counts, 3) / 2).astype(np.float32)
     somebody = counts[:, _SOMEBODY] > 0
     first = somebody & (np.cumsum(somebody) == 1)
@@ -188,10 +188,10 @@ def _place_columns(turns: Sequence[TurnText]) -> list[Array]:
     question, and after none.
     """
     places = np.arange(len(turns))
-    greets = np.array([one.greets for one in turns]) & (places > 1)
-    closes = np.array([one.closes for one in turns]) & (places < len(turns) - 2)
-    answers = np.array([one.answers for one in turns])
-    asked = _later(np.array([one.asks for one in turns], np.float32)) > 0
+    greets = np.array([turn.greets for turn in turns]) & (places > 1)
+    closes = np.array([turn.closes for turn in turns]) & (places < len(turns) - 2)
+    answers = np.array([turn.answers for turn in turns])
+    asked = _later(np.array([turn.asks for turn in turns], np.float32)) > 0
     columns = (greets, closes, answers & asked, answers & ~asked)
     return [column.astype(np.float32) for column in columns]
 
@@ -203,12 +203,12 @@ def _said_again(turns: Sequence[TurnText], sides: NDArray[np.int64]) -> Array:
     of the two denies; for the speaker's own earlier sentences, then for the others'. Last, how
     many sentences the turn has.
     """
-    found = np.zeros((len(turns), 5), np.float32)
-    found[:, 4] = np.log1p([len(one.sentences) for one in turns])
-    places = np.array([i for i, one in enumerate(turns) for _ in one.sentences], np.int64)
+    features = np.zeros((len(turns), 5), np.float32)
+    features[:, 4] = np.log1p([len(turn.sentences) for turn in turns])
+    places = np.array([i for i, turn in enumerate(turns) for _ in turn.sentences], np.int64)
     if len(places) < 2:
-        return found
-    sentences = [sentence for one in turns for sentence in one.sentences]
+        return features
+    sentences = [sentence for turn in turns for sentence in turn.sentences]
     vocabulary: dict[str, int] = {}
     held = np.zeros((len(sentences), sum(len(words) for words, _ in sentences)), np.float32)
     for row, (words, _) in enumerate(sentences):
@@ -226,9 +226,9 @@ def _said_again(turns: Sequence[TurnText], sides: NDArray[np.int64]) -> Array:
         best = masked[np.arange(len(places)), nearest]
         turned = denies != denies[nearest]
         for row in map(int, np.flatnonzero(best > 0)):
-            if best[row] > found[places[row], side]:
-                found[places[row], side : side + 2] = best[row], turned[row]
-    return found * np.array([2, 1, 2, 1, 1], np.float32)
+            if best[row] > features[places[row], side]:
+                features[places[row], side : side + 2] = best[row], turned[row]
+    return features * np.array([2, 1, 2, 1, 1], np.float32)
 
 
 def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
@@ -237,23 +237,26 @@ def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Ar
     Sentences that its speaker said before, word for word, and that another said before, of three
     words or more; and what asks whoever judges for a good mark, or is said twice in the turn.
     """
-    found = np.zeros((len(texts), AGAIN), np.float32)
+    features = np.zeros((len(texts), AGAIN), np.float32)
     known: dict[tuple[str, ...], set[str]] = {}
     for i, (speaker, text) in enumerate(zip(speakers, texts, strict=True)):
-        told = [tuple(CONTRACTED_WORDS.findall(one)) for one in SENTENCES.findall(text.lower())]
+        told = [
+            tuple(CONTRACTED_WORDS.findall(sentence))
+            for sentence in SENTENCES.findall(text.lower())
+        ]
         count = max(1, sum(map(len, told)))
-        long = [one for one in told if len(one) >= FEWEST_WORDS]
+        long = [sentence for sentence in told if len(sentence) >= FEWEST_WORDS]
         for sentence in long:
             before = known.get(sentence, set())
-            found[i, 0] += len(sentence) * (str(speaker) in before)
-            found[i, 1] += len(sentence) * bool(before - {str(speaker)})
+            features[i, 0] += len(sentence) * (str(speaker) in before)
+            features[i, 1] += len(sentence) * bool(before - {str(speaker)})
         for sentence in long:
             known.setdefault(sentence, set()).add(str(speaker))
-        found[i, 2] = max(
+        features[i, 2] = max(
             0, count - len(CONTRACTED_WORDS.findall(_without_repetition(text).lower()))
         )
-        found[i] /= count
-    return found
+        features[i] /= count
+    return features
 
 
 @lru_cache(maxsize=4096)
@@ -270,7 +273,7 @@ def speaker_features(numbers: Array, speakers: Sequence[str | int]) -> Array:
     """
     names = [str(speaker) for speaker in speakers]
     means = np.stack(
-        [numbers[[one == name for one in names]].mean(axis=0) for name in dict.fromkeys(names)]
+        [numbers[[other == name for other in names]].mean(axis=0) for name in dict.fromkeys(names)]
     )
     low, high = means.min(axis=0), means.max(axis=0)
     return np.array([low[LENGTH], low[ASKS], high[REPEATS], high[OWN], low[ODD]], np.float32)

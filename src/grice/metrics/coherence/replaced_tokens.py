@@ -132,8 +132,8 @@ class ReplacedTokenDetector:
             hidden = rows @ first[:near]
             hidden += states.mean(axis=0) @ first[near:] + bias
             np.maximum(hidden, 0, out=hidden)
-            found: Array = hidden @ last[:, 0] + shift[0]
-        return found
+            odds: Array = hidden @ last[:, 0] + shift[0]
+        return odds
 
 
 def _whole(odds: Array, sharpness: float) -> tuple[float, float, float, float, float]:
@@ -155,7 +155,7 @@ def _words(
     text: str, offsets: Sequence[tuple[int, int]], odds: Array
 ) -> tuple[tuple[str, float], ...]:
     """Return the words that tokens cover; words and tokens both stand in order."""
-    found = []
+    words = []
     i = 0
     for match in PLAIN_CONTRACTIONS.finditer(text):
         start, end = match.span()
@@ -165,8 +165,8 @@ def _words(
         while last < len(offsets) and offsets[last][0] < end:
             last += 1
         if last > i:
-            found.append((match[0].lower(), float(odds[i:last].max())))
-    return tuple(found)
+            words.append((match[0].lower(), float(odds[i:last].max())))
+    return tuple(words)
 
 
 def replaced_token_features(turns: Sequence[ReplacedTokens]) -> Array:
@@ -176,17 +176,17 @@ def replaced_token_features(turns: Sequence[ReplacedTokens]) -> Array:
     (a word put where it does not belong is often taken from around it), over those that stand
     nowhere else, and over short ones.
     """
-    stems = [[(word[:STEM], len(word), odds) for word, odds in one.words] for one in turns]
+    stems = [[(word[:STEM], len(word), odds) for word, odds in turn.words] for turn in turns]
     spread: Counter[str] = Counter()
     for words in stems:
         spread.update({stem for stem, length, _ in words if length >= SHORTEST})
-    found = np.empty((len(turns), REPLACED_TOKEN_FEATURES), np.float32)
-    for i, (one, words) in enumerate(zip(turns, stems, strict=True)):
+    features = np.empty((len(turns), REPLACED_TOKEN_FEATURES), np.float32)
+    for i, (turn, words) in enumerate(zip(turns, stems, strict=True)):
         groups: tuple[list[float], ...] = ([], [], [])
         for stem, length, odds in words:
             groups[2 if length < LONG else 0 if spread[stem] > 1 else 1].append(odds)
-        found[i] = (*one.whole, *map(_most, groups))
-    return found
+        features[i] = (*turn.whole, *map(_most, groups))
+    return features
 
 
 def _most(odds: Sequence[float]) -> float:

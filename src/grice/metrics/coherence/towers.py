@@ -53,8 +53,8 @@ class Towers:
         read = np.concatenate([vectors, whole, before], axis=1) * scale
         asked = unit_rows(whole * scale + run_layers(self.left, read))
         answered = unit_rows(vectors * scale + run_layers(self.right, vectors * scale))
-        found: Array = asked @ answered.T
-        return found
+        fits: Array = asked @ answered.T
+        return fits
 
 
 def order_features(fits: Array) -> Array:
@@ -69,9 +69,9 @@ def order_features(fits: Array) -> Array:
         fits: What :meth:`Towers.fits` gives.
     """
     count = len(fits)
-    found = np.zeros((count, ORDER), np.float32)
+    features = np.zeros((count, ORDER), np.float32)
     if count < 2:
-        return found
+        return features
     sharp = fits * SHARPNESS
     others = sharp.copy()
     np.fill_diagonal(others, NEVER)
@@ -80,14 +80,14 @@ def order_features(fits: Array) -> Array:
     following = np.diagonal(sharp, 1)
     fit, best, fitting = following / 2, following - by_turn[:-1], following - by_place[1:]
     for column, values in enumerate((fit, best / 2, fitting / 2)):
-        found[1:, column], found[:-1, 3 + column] = values, values
+        features[1:, column], features[:-1, 3 + column] = values, values
     if count > 2:
         skipped = (np.diagonal(sharp, 2) - by_turn[:-2]) / 2
-        found[1:-1, 6], found[2:, 7] = skipped, skipped
+        features[1:-1, 6], features[2:, 7] = skipped, skipped
         places = np.arange(count - 1)
         others[places, places + 1] = NEVER
-        found[1:, 8] = (others.max(axis=0)[1:] - following) / 2
-    return found
+        features[1:, 8] = (others.max(axis=0)[1:] - following) / 2
+    return features
 
 
 def run_layers(layers: Layers, rows: Array) -> Array:
@@ -95,11 +95,11 @@ def run_layers(layers: Layers, rows: Array) -> Array:
     *hidden, last = layers
     for weight, bias in hidden:
         rows = np.maximum(rows @ weight + bias, 0)
-    found: Array = rows @ last[0] + last[1]
-    return found
+    outputs: Array = rows @ last[0] + last[1]
+    return outputs
 
 
 def _log_sum(values: Array, axis: int) -> Array:
     highest = values.max(axis=axis, keepdims=True)
-    found: Array = np.log(np.exp(values - highest).sum(axis=axis)) + highest.squeeze(axis)
-    return found
+    sums: Array = np.log(np.exp(values - highest).sum(axis=axis)) + highest.squeeze(axis)
+    return sums

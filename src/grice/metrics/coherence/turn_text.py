@@ -90,5 +90,5 @@ def read_turn(text: str) -> TurnText:
         "?" in text,
         lost,
         persons,
-        *(bool(one.search(lower)) for one in (_GREETS, _CLOSES, _ANSWERS)),
+        *(bool(pattern.search(lower)) for pattern in (_GREETS, _CLOSES, _ANSWERS)),
     )

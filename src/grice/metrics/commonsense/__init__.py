@@ -145,21 +145,21 @@ def commonsense(
         nearest_known,
     )
 
-    exchanges = [_exchange(one) for one in responses]
-    found = [
+    exchanges = [_exchange(response) for response in responses]
+    extractions = [
         _with_surest(each, max_triples)
         for each in extractor.extract(exchanges, kinds=SCOPES[scope], least=min_confidence)
     ]
-    distinct = list(dict.fromkeys(_bare(triple) for each in found for triple in each.triples))
+    distinct = list(dict.fromkeys(_bare(triple) for each in extractions for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
     sources = Sources(plausibility, as_knowledge_base(knowledge, encoder), embedder, tails, nearest)
     known = dict(zip(distinct, nearest, strict=True))
     values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
-    fits = _fits(responses, found, relevance) if relevance_weight else [None] * len(responses)
+    fits = _fits(responses, extractions, relevance) if relevance_weight else [None] * len(responses)
     together = cautious_score if aggregation == "cautious" else mean_score
     return [
         _judgement(_evidence(response, each, values, known), each, fit, relevance_weight, together)
-        for response, each, fit in zip(responses, found, fits, strict=True)
+        for response, each, fit in zip(responses, extractions, fits, strict=True)
     ]
 
 
@@ -197,15 +197,15 @@ def surest(triples: Sequence[ExtractedTriple], most: int) -> tuple[ExtractedTrip
 
     Of several relations between the same events, one is mostly right.
     """
-    found: list[ExtractedTriple] = []
+    chosen: list[ExtractedTriple] = []
     seen: set[frozenset[Place | str]] = set()
     for triple in triples:
         ends = (triple.head_place or triple.head, triple.tail_place or triple.tail)
         same = {frozenset(ends), frozenset((triple.head, triple.tail))}
         if triple.whole and seen.isdisjoint(same):
-            found.append(triple)
+            chosen.append(triple)
         seen |= same if triple.whole else set()
-    return tuple(found[:most])
+    return tuple(chosen[:most])
 
 
 def _bare(triple: ExtractedTriple) -> Triple:
@@ -213,7 +213,7 @@ def _bare(triple: ExtractedTriple) -> Triple:
 
 
 def _fits(
-    responses: Sequence[Response], found: Sequence[Extraction], relevance: PairClassifier
+    responses: Sequence[Response], extractions: Sequence[Extraction], relevance: PairClassifier
 ) -> list[float | None]:
     """Return how well each reply with events fits its history; None without a word of history.
 
@@ -221,7 +221,7 @@ def _fits(
     """
     pairs = [
         _pair(response) if extraction.triples or extraction.own else None
-        for response, extraction in zip(responses, found, strict=True)
+        for response, extraction in zip(responses, extractions, strict=True)
     ]
     asked = [pair for pair in pairs if pair]
     values = iter(relevance.classify([pair for pair, _ in asked]) if asked else ())
@@ -244,12 +244,12 @@ def _evidence(
     known: dict[Triple, KnownTail | None],
 ) -> list[TripleEvidence]:
     evidence = []
-    for one in extraction.triples:
-        bare = _bare(one)
+    for extracted in extraction.triples:
+        bare = _bare(extracted)
         triple = msgspec.structs.replace(
             bare,
-            head_span=_span(one.head_place, response),
-            tail_span=_span(one.tail_place, response),
+            head_span=_span(extracted.head_place, response),
+            tail_span=_span(extracted.tail_place, response),
         )
         evidence.append(TripleEvidence(triple, values[bare], known[bare]))
     return evidence

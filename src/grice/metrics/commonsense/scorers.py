@@ -122,12 +122,12 @@ def _cosine(triples: Sequence[Triple], sources: Sources) -> list[float]:
     given = sources.knowledge.tails(heads, relations, sources.tails) if triples else []
     own = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
     known = [
-        [tail_text(one.tail, schema[triple.relation]) for one in tails]
+        [tail_text(known_tail.tail, schema[triple.relation]) for known_tail in tails]
         for triple, tails in zip(triples, given, strict=True)
     ]
     vectors = encoded([*own, *(text for each in known for text in each)], sources.embedder)
     return [
-        best_cosine(vectors[text], [vectors[one] for one in each])
+        best_cosine(vectors[text], [vectors[tail] for tail in each])
         for text, each in zip(own, known, strict=True)
     ]
 
@@ -213,34 +213,34 @@ def nearest_known(
     if not triples:
         return []
     schema = load_schema("atomic2020")
-    said = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
+    tails = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
     # A store asks one relation after the other. Asked for all texts at once, an encoder that
     # keeps its answers fills its batches, which is a third faster.
-    encoded([*(head_text(triple.head) for triple in triples), *said], encoder)
+    encoded([*(head_text(triple.head) for triple in triples), *tails], encoder)
     if hasattr(knowledge, "best_known"):
-        found: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=EACH)
-        return found
+        nearest: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=EACH)
+        return nearest
     base = as_knowledge_base(knowledge, encoder)
     heads = [triple.head for triple in triples]
     relations = [triple.relation for triple in triples]
     given = base.tails(heads, relations, TAILS)
     texts = [
-        [tail_text(one.tail, schema[r]) for one in each]
+        [tail_text(known.tail, schema[r]) for known in each]
         for r, each in zip(relations, given, strict=True)
     ]
-    vectors = encoded([*said, *(text for each in texts for text in each)], encoder)
+    vectors = encoded([*tails, *(text for each in texts for text in each)], encoder)
     return [
         max(
             (
                 msgspec.structs.replace(
-                    one, tail_similarity=unit_cosine(vectors[own], vectors[text])
+                    known, tail_similarity=unit_cosine(vectors[own], vectors[text])
                 )
-                for one, text in zip(each, worded, strict=True)
+                for known, text in zip(each, worded, strict=True)
             ),
-            key=lambda one: one.tail_similarity,
+            key=lambda known: known.tail_similarity,
             default=None,
         )
-        for own, each, worded in zip(said, given, texts, strict=True)
+        for own, each, worded in zip(tails, given, texts, strict=True)
     ]
 
 

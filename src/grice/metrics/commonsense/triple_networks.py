@@ -75,7 +75,7 @@ def neighbours(triples: Sequence[Triple], sources: Sources) -> Array:
         relations = [triple.relation for triple in triples]
         given = sources.knowledge.tails(events, relations, sources.tails)
         texts = [
-            [tail_text(one.tail, schema[relation]) for one in each]
+            [tail_text(known.tail, schema[relation]) for known in each]
             for relation, each in zip(relations, given, strict=True)
         ]
         vectors = encoded([text for each in texts for text in each], sources.head.encoder)

@@ -50,7 +50,7 @@ BALANCED = 0.5
 """The answer where there is nothing to judge: no word of a turn before, or none of a reply."""
 
 COSINE = "likeness to the turn before"
-BASE = "the model beneath"
+BASE = "the base classifier"
 BLOCKS = ("what the turn before says", "what the reply says", "how the two meet")
 WIDTH = np.float32(0.25)
 """Brings the elements of unit vectors times the root of their length below the scalars."""
@@ -85,10 +85,10 @@ class Scale(NamedTuple):
     @classmethod
     def of(cls, scalars: NDArray[np.float64]) -> Scale:
         """Return the scale of training data, shape ``(n, scalars)``."""
-        found = _straight(scalars)
-        spread = found.std(axis=0)
+        straight = _straight(scalars)
+        spread = straight.std(axis=0)
         wide = np.where(spread > NARROW, spread, 1.0)
-        return cls(tuple(found.mean(axis=0).tolist()), tuple(wide.tolist()))
+        return cls(tuple(straight.mean(axis=0).tolist()), tuple(wide.tolist()))
 
     def __call__(self, scalars: NDArray[np.float64]) -> Array:
         """Return scalars in standard deviations, cut at three; shape ``(n, scalars)``."""
@@ -98,10 +98,10 @@ class Scale(NamedTuple):
 
 def _straight(scalars: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the scalars with counts as logarithms of one more."""
-    found = scalars.copy()
+    straight = scalars.copy()
     columns = [SURFACE.index(name) for name in COUNTS]
-    found[:, columns] = np.log1p(found[:, columns])
-    return found
+    straight[:, columns] = np.log1p(straight[:, columns])
+    return straight
 
 
 def part_names(*, base: bool) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def reply_scalars(
         pairs: Of the left side only the last segment that is not blank is read.
         last: Unit vectors of the last segments, shape ``(n, d)``.
         reply: Unit vectors of the right sides, shape ``(n, d)``.
-        base: Probabilities of the classifier beneath.
+        base: Probabilities of the base classifier.
     """
     counted = np.array([surface(last_utterance(pair), pair.right) for pair in pairs], np.float64)
     columns = [counted.reshape(len(pairs), len(SURFACE)), (last * reply).sum(axis=1)[:, None]]
@@ -140,8 +140,8 @@ def reply_scalars(
 def reply_features(scalars: Array, last: Array, reply: Array) -> Array:
     """Return what the head reads: scalars, both vectors and their product, ``(n, k + 3 * d)``."""
     scale = np.float32(np.sqrt(reply.shape[1]))
-    before, said = last * scale, reply * scale
-    blocks = (scalars, before * WIDTH, said * WIDTH, before * said * WIDTH / 2)
+    before, after = last * scale, reply * scale
+    blocks = (scalars, before * WIDTH, after * WIDTH, before * after * WIDTH / 2)
     return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
@@ -152,7 +152,7 @@ class ReplySettings(Settings, frozen=True):
         centre: Of the scalars.
         spread: Of the scalars, above 0.
         average: What the three vector parts add to the log odds on average.
-        base: Reference of the classifier beneath; empty if there is none.
+        base: Reference of the base classifier; empty if there is none.
         base_digest: The one it was fitted on.
     """
 
@@ -170,7 +170,7 @@ class ReplyHead:
         bundle: The opened bundle: ``head.npz``, one weight a feature.
         settings: What its card states.
         encoder: The encoder the head was fitted on.
-        base: The classifier beneath, if the settings name one.
+        base: The base classifier, if the settings name one.
 
     Raises:
         BundleError: If the settings do not fit the head.
@@ -212,7 +212,7 @@ class ReplyHead:
 
         A pair without a word on either side gives 0.5: there is nothing to judge.
         """
-        return [one.value for one in self.weigh(pairs)]
+        return [weighed.value for weighed in self.weigh(pairs)]
 
     def weigh(self, pairs: Sequence[Pair]) -> list[Weighed]:
         """Return for each pair the probability and what every part did to it.
@@ -220,21 +220,21 @@ class ReplyHead:
         The effect of a part is the probability less the one that an average part of its kind
         would give.
         """
-        said = [(last_utterance(pair), pair.right) for pair in pairs]
-        texts = list(dict.fromkeys(text for two in said for text in two))
+        sides = [(last_utterance(pair), pair.right) for pair in pairs]
+        texts = list(dict.fromkeys(text for two in sides for text in two))
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         judged = [
-            i for i, two in enumerate(said) if vectors[two[0]].any() and vectors[two[1]].any()
+            i for i, two in enumerate(sides) if vectors[two[0]].any() and vectors[two[1]].any()
         ]
-        beneath = self._beneath([pairs[i] for i in judged])
+        bases = self._base_probabilities([pairs[i] for i in judged])
         answers = [Weighed(BALANCED, ())] * len(pairs)
         for start in range(0, len(judged), ROWS):
             part = judged[start : start + ROWS]
             read = [pairs[i] for i in part]
-            last = np.stack([vectors[said[i][0]] for i in part])
-            reply = np.stack([vectors[said[i][1]] for i in part])
+            last = np.stack([vectors[sides[i][0]] for i in part])
+            reply = np.stack([vectors[sides[i][1]] for i in part])
             self._check(reply.shape[1])
-            base = None if beneath is None else beneath[start : start + ROWS]
+            base = None if bases is None else bases[start : start + ROWS]
             scalars = reply_scalars(read, last, reply, base)
             added = self._parts(reply_features(self._scale(scalars), last, reply))
             for i, given, parts in zip(part, scalars, added, strict=True):
@@ -245,7 +245,7 @@ class ReplyHead:
         """Return for each text whether the encoder reads only its end."""
         return self._encoder.truncated(texts)
 
-    def _beneath(self, pairs: Sequence[Pair]) -> list[float] | None:
+    def _base_probabilities(self, pairs: Sequence[Pair]) -> list[float] | None:
         return None if self._base is None else self._base.classify(pairs)
 
     def _weighed(self, scalars: NDArray[np.float64], added: Array) -> Weighed:
@@ -296,11 +296,11 @@ def _log_odds(value: float) -> float:
     like_base=True,
 )
 def reply_head(bundle: Bundle, settings: ReplySettings, opener: Opener) -> ReplyHead:
-    """Open a head, and the classifier beneath if it was put on top of one."""
+    """Open a head, and the base classifier if its settings name one."""
     encoder = encoder_of(bundle, opener, Encoder)
     if not settings.base:
         return ReplyHead(bundle, settings, encoder)
-    # What lies beneath is part of the model: another one would give other numbers.
+    # The base classifier is part of the model: another one would give other numbers.
     digest = opener.bundle(settings.base).digest
     if digest != settings.base_digest:
         raise BundleError(

@@ -109,9 +109,9 @@ class CountedEdges:
             for text in (before, reply)
         ]
         pairs = [(a, b) for a in sides[0] for b in sides[1] if a[0] != b[0]]
-        one = sum(right in near for (_, near), (right, _) in pairs)
-        two = sum(not near.isdisjoint(other) for (_, near), (_, other) in pairs)
-        return one, two, len(reply.split())
+        direct = sum(right in near for (_, near), (right, _) in pairs)
+        indirect = sum(not near.isdisjoint(other) for (_, near), (_, other) in pairs)
+        return direct, indirect, len(reply.split())
 
 
 class RegressorSettings(Settings, frozen=True):
@@ -141,11 +141,11 @@ class Regressor:
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the rating each reply is expected to get, 0 to 1; 0.5 without a word."""
-        said = [i for i, pair in enumerate(pairs) if pair.right.strip()]
+        spoken = [i for i, pair in enumerate(pairs) if pair.right.strip()]
         answers = [UNREAD] * len(pairs)
-        if said:
-            found = self._network(self._read([pairs[i] for i in said]))[:, 0]
-            for i, value in zip(said, np.clip(found, 0, 1).tolist(), strict=True):
+        if spoken:
+            ratings = self._network(self._read([pairs[i] for i in spoken]))[:, 0]
+            for i, value in zip(spoken, np.clip(ratings, 0, 1).tolist(), strict=True):
                 answers[i] = value
         return answers
 

@@ -114,7 +114,7 @@ class FluencyModel:
 
 
 class FluentSettings(Settings, frozen=True):
-    """The log odds are ``relevance * those of the head - oddness * nats + shift``."""
+    """The log odds are ``weight_relevance * logit - weight_oddness * nats + weight_shift``."""
 
     weight_relevance: float
     weight_oddness: float

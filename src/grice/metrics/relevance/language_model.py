@@ -1,47 +1,33 @@
-"""A published language model that reads from left to right, as a scorer of texts and of replies.
+"""A causal language model as a judge of replies, by two numbers.
 
-It opens from a folder that the recipe ``language_model`` makes of such a model; none ships, for the
-smallest useful one is twice as large as all of this package. A reply is judged by two numbers: its
-mean log likelihood after the history, and how much the history adds to it, the pointwise mutual
-information that Li et al. (2016) choose replies by. How they are weighed stands in the card.
+The mean log likelihood of the reply after the history, and how much the history adds to it: the
+pointwise mutual information that Li et al. (NAACL 2016) choose replies by. How they are weighed
+stands in the card; the model is the one that the card names as ``base``.
 """
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import ctranslate2
-import msgspec
 import numpy as np
-from tokenizers import Tokenizer
 
-from grice.errors import InputError
 from grice.metrics.relevance.pairs import BALANCED
 from grice.numeric import sigmoid
-from grice.runtime.protocols import PairClassifier
+from grice.runtime.protocols import CausalLM, PairClassifier, Segment
 from grice.runtime.registry import Settings, model_kind
 from grice.text.tokens import WORD_CHARACTER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from grice.runtime.bundle import Bundle
-    from grice.runtime.protocols import Pair
+    from grice.runtime.protocols import Pair, Passage
     from grice.runtime.registry import Opener
 
 __all__ = ["LanguageModel", "LanguageSettings", "Likely", "language_model"]
 
-AT_ONCE = 512
-"""Tokens of one batch: for each the model gives a number for every piece of its vocabulary."""
-FEWEST = 16
-"""Tokens that a model must at least be able to read."""
-CHARACTERS = 16
-"""Characters read per token that the model reads."""
 REPLY = "A:"
 """What stands before a reply."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Likely(NamedTuple):
@@ -57,87 +43,44 @@ class Likely(NamedTuple):
 
 
 class LanguageSettings(Settings, frozen=True):
-    """How much it reads, and its weights.
+    """The model and its weights.
 
     The log odds are ``weight_after * likelihood + weight_gain * gain + weight_shift``.
     """
 
-    max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
+    base: str
     weight_after: float
     weight_gain: float
     weight_shift: float
 
 
 class LanguageModel:
-    """Says how likely texts are, and how well replies answer.
-
-    It computes in int8, and batches hold texts of equal length, so that the bits of a text do not
-    depend on the batch.
+    """Says how well replies answer, by their likelihood.
 
     Args:
-        bundle: The opened bundle: a decoder in the format of CTranslate2 and ``tokenizer.json``.
-        settings: What its card states.
-        threads: How many batches run at the same time.
+        base: The language model.
+        settings: What the card states.
+        identity: Name and hash of the card.
     """
 
-    def __init__(self, bundle: Bundle, settings: LanguageSettings, *, threads: int) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/ct2-{ctranslate2.__version__}"
+    def __init__(self, base: CausalLM, settings: LanguageSettings, identity: str) -> None:
+        self.identity = f"{identity}/{base.identity}"
+        self._base = base
         self._settings = settings
-        self._most = settings.max_tokens
-        self._tokenizer = Tokenizer.from_file(str(bundle.path("tokenizer.json")))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self._engine = ctranslate2.Generator(
-            str(bundle.folder),
-            device="cpu",
-            compute_type="int8",
-            inter_threads=threads,
-            intra_threads=1,
-        )
-
-    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
-
-        Of a long prompt the end is read, of a long text the beginning.
-
-        Args:
-            prompts: What stands before.
-            texts: What is scored, one per prompt.
-
-        Raises:
-            InputError: If these are not as many.
-        """
-        if len(prompts) != len(texts):
-            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
-        asked = list(zip(prompts, texts, strict=True))
-        different = list(dict.fromkeys(asked))
-        # Of a text of megabytes no more is tokenised than can be read.
-        room, characters = self._most // 2, self._most * CHARACTERS
-        before = self._tokens(prompt[-characters:] or "\n" for prompt, _ in different)
-        after = self._tokens(f" {text.lstrip()}"[:characters] for _, text in different)
-        after = [tokens[:room] for tokens in after]
-        read = [one[-(self._most - len(other)) :] for one, other in zip(before, after, strict=True)]
-        # Padding changes what is found, by up to a nat: a batch holds what is equally long.
-        alike: dict[int, list[int]] = defaultdict(list)
-        for i, (one, other) in enumerate(zip(read, after, strict=True)):
-            alike[len(one) + len(other)].append(i)
-        found = {}
-        for rows in alike.values():
-            scored = self._engine.score_batch(
-                [read[i] + after[i] for i in rows], max_batch_size=AT_ONCE, batch_type="tokens"
-            )
-            for i, result in zip(rows, scored, strict=True):
-                own = result.log_probs[len(read[i]) - 1 :]
-                found[different[i]] = float(np.mean(own)) if after[i] else 0.0
-        return [found[item] for item in asked]
 
     def likely(self, pairs: Sequence[Pair]) -> list[Likely]:
         """Return how likely the right side of each pair is after the left side."""
-        texts = [pair.right for pair in pairs]
-        prompts = [*map(_conversation, pairs), *[REPLY] * len(pairs)]
-        both = self.log_probabilities(prompts, texts * 2)
-        after, alone = both[: len(pairs)], both[len(pairs) :]
-        return [Likely(one, one - other) for one, other in zip(after, alone, strict=True)]
+        replies = [Segment(f" {pair.right.lstrip()}", scored=True) for pair in pairs]
+        after = [
+            (*_history(pair), Segment(REPLY), reply)
+            for pair, reply in zip(pairs, replies, strict=True)
+        ]
+        alone = [(Segment(REPLY), reply) for reply in replies]
+        means = self._means([*after, *alone])
+        return [
+            Likely(value, value - other)
+            for value, other in zip(means[: len(pairs)], means[len(pairs) :], strict=True)
+        ]
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability that the right side answers the left, 0 to 1.
@@ -152,34 +95,33 @@ class LanguageModel:
         likely = np.array(self.likely([pairs[i] for i in judged]), np.float32).reshape(-1, 2)
         weights = np.array([self._settings.weight_after, self._settings.weight_gain], np.float32)
         odds = likely @ weights + np.float32(self._settings.weight_shift)
-        found = [BALANCED] * len(pairs)
+        values = [BALANCED] * len(pairs)
         for i, probability in zip(judged, sigmoid(odds), strict=True):
-            found[i] = float(probability)
-        return found
+            values[i] = float(probability)
+        return values
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
-        room = self._most // 2
-        cut = [text[: (room + 1) * CHARACTERS] for text in texts]
-        return [len(tokens) > room for tokens in self._tokens(cut)]
+        return self._base.truncated(texts)
 
-    def _tokens(self, texts: Iterable[str]) -> list[list[str]]:
-        clean = [_SURROGATE.sub("\ufffd", text) for text in texts]
-        encodings = self._tokenizer.encode_batch(clean, add_special_tokens=False)
-        return [encoding.tokens for encoding in encodings]
+    def _means(self, passages: Sequence[Passage]) -> list[float]:
+        return [
+            float(np.mean([token.log_probability for token in tokens])) if tokens else 0.0
+            for (tokens,) in self._base.token_scores(passages)
+        ]
 
 
-def _conversation(pair: Pair) -> str:
-    """Return the history as lines of two speakers, and the beginning of the reply's line."""
+def _history(pair: Pair) -> list[Segment]:
+    """Return the history as lines of two speakers; the reply is by ``A``."""
     turns = [" ".join(turn.split()) for turn in pair.left if turn.strip()]
     names = ["AB"[(len(turns) - i) % 2] for i in range(len(turns))]
-    lines = [f"{name}: {turn}" for name, turn in zip(names, turns, strict=True)]
-    return "\n".join([*lines, REPLY])
+    return [Segment(f"{name}: {turn}\n") for name, turn in zip(names, turns, strict=True)]
 
 
 @model_kind(
     "language-model", answers="relevance", protocol=PairClassifier, settings=LanguageSettings
 )
 def language_model(bundle: Bundle, settings: LanguageSettings, opener: Opener) -> LanguageModel:
-    """Open a decoder."""
-    return LanguageModel(bundle, settings, threads=opener.workers)
+    """Open a judge and the model it stands on."""
+    base = opener.part(bundle, settings.base, CausalLM, "likelihood")
+    return LanguageModel(base, settings, f"{bundle.card.name}@{bundle.digest}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.runtime.bundle import write_card
@@ -16,6 +15,11 @@ if TYPE_CHECKING:
     from grice.runtime.store.index import Entry, Source
 
 __all__ = ["Description", "described", "make_bundle"]
+
+
+WINDOW = 768
+"""Most tokens that a model reads at once: for each it computes a number per piece of its
+vocabulary, 200 KB of SmolLM2's."""
 
 
 class Description(NamedTuple):
@@ -52,7 +56,9 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
         BundleError: If the source cannot be converted.
     """
     # Here, not above: naming or listing models needs no engine.
-    convert = import_module("grice.runtime.conversion").convert
-    convert(source, target)
+    from grice.runtime.conversion import convert
+
+    shape = convert(source, target)
+    settings = {"max_tokens": min(WINDOW, shape.positions), **description.settings}
     files = sorted(path.name for path in target.iterdir())
-    write_card(target, description.facts, description.training, description.settings, files=files)
+    write_card(target, description.facts, description.training, settings, files=files)

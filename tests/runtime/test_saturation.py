@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from grice.runtime.bundle import shipped_bundles
-from grice_research.recipes import saturation
+from grice.runtime.conversion import saturation
 
 MODELS = sorted(name for name, folder in shipped_bundles().items()
                 if (folder / "model.bin").exists())  # fmt: skip

@@ -1,0 +1,145 @@
+"""Rows of coverage.py: means, shares, means helped by a metric, bands of the human scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import NormalDist
+
+import numpy as np
+from coverage_draws import RESAMPLES, Generator, Row, clustered_pair, drawn_seed, normal_pair
+
+from grice import stats
+from grice.evaluation.proportions import proportion
+from grice.stats import Estimate
+
+CUT = "cut off at 0 and 1"
+
+
+def mean_rows() -> Iterator[Row]:
+    for interval in ("hall", "student", "jackknife", "percentile", "bca"):
+        for n in (10, 40, 200):
+            yield mean_row(n, interval, skewed=True)
+        for groups in (8, 20, 60):
+            yield clustered_mean_row(groups, interval)
+    for n in (10, 40):
+        yield mean_row(n, "hall", skewed=False)
+        yield mean_row(n, "student", skewed=False)
+    for groups in (8, 20, 60):
+        for interval in ("hall", "student"):
+            yield clustered_mean_row(groups, interval, skewed=True)
+    for way in ("hall, bounds", f"hall, {CUT}"):
+        for n in (3, 5, 10, 20, 50):
+            yield bounded_mean_row(n, way, often=0.5)
+            yield bounded_mean_row(n, way, often=0.8)
+            yield bounded_mean_row(n, way, often=0.95)
+            yield bounded_mean_row(n, way, often=None)
+
+
+def bounded_mean_row(n: int, way: str, *, often: float | None) -> Row:
+    """Return the mean of hits and misses, or of scores most of which are low (Beta(0.5, 4))."""
+
+    def draw(rng: Generator) -> Estimate:
+        values = rng.beta(0.5, 4, n) if often is None else (rng.random(n) < often).astype(float)
+        if way == "hall, bounds":
+            return stats.mean(values, bounds=(0, 1))
+        free = stats.mean(values)
+        return Estimate(free.value, max(0.0, free.low or 0.0), min(1.0, free.high or 0.0), 0.95,
+                        n, free.method)  # fmt: skip
+
+    shape = "low scores" if often is None else f"share {often}"
+    return Row(f"mean of 0 to 1, {shape}, n {n}, {way}", often or 0.5 / 4.5, draw)
+
+
+def mean_row(n: int, interval: str, *, skewed: bool) -> Row:
+    def draw(rng: Generator) -> Estimate:
+        values = rng.exponential(size=n) if skewed else rng.normal(size=n)
+        return stats.mean(values, interval=interval, resamples=RESAMPLES, seed=drawn_seed(rng))
+
+    return Row(f"mean {'skewed' if skewed else 'normal'} n {n}, {interval}", float(skewed), draw)
+
+
+def clustered_mean_row(groups: int, interval: str, *, skewed: bool = False) -> Row:
+    def draw(rng: Generator) -> Estimate:
+        code = np.repeat(np.arange(groups), rng.integers(1, 8, groups))
+        drawn = rng.exponential if skewed else rng.normal
+        values = drawn(size=groups)[code] + drawn(size=len(code))
+        return stats.mean(
+            values, groups=code, interval=interval, resamples=RESAMPLES, seed=drawn_seed(rng)
+        )
+
+    shape = "skewed clustered" if skewed else "clustered"
+    return Row(f"mean {shape} {groups} x 1-7, {interval}", 2.0 * skewed, draw)
+
+
+def share_row(groups: int, often: float) -> Row:
+    def draw(rng: Generator) -> Estimate:
+        sizes = rng.integers(1, 8, groups)
+        each = rng.beta(2 * often, 2 * (1 - often), groups)
+        share = proportion(rng.binomial(sizes, each).tolist(), sizes.tolist())
+        assert share is not None
+        return share
+
+    return Row(f"share {often:g} in {groups} conversations of 1-7, Wilson", often, draw)
+
+
+def inference_rows() -> Iterator[Row]:
+    for n in (15, 40, 150):
+        yield powered_row(n)
+        yield clustered_powered_row(n)
+        yield bounded_powered_row(n, (0, 1))
+        yield bounded_powered_row(n, None)
+
+
+def powered_row(n: int) -> Row:
+    def draw(rng: Generator) -> Estimate:
+        x, y = normal_pair(rng, n + 2000, 0.7)
+        return stats.prediction_powered_mean(y[:n], x[:n] / 5, x[n:] / 5).mean
+
+    return Row(f"prediction-powered mean, {n} labels of 2,000", 0.0, draw)
+
+
+def bounded_powered_row(n: int, bounds: tuple[float, float] | None) -> Row:
+    """Return the mean of marks of 0 and 1, nine in ten of which are 1."""
+
+    def draw(rng: Generator) -> Estimate:
+        x, y = normal_pair(rng, n + 2000, 0.7)
+        marks = (y < NormalDist().inv_cdf(0.9)).astype(float)
+        return stats.prediction_powered_mean(marks[:n], -x[:n], -x[n:], bounds=bounds).mean
+
+    way = "student" if bounds is None else "bounds"
+    return Row(f"prediction-powered share 0.9, {n} labels of 2,000, {way}", 0.9, draw)
+
+
+def clustered_powered_row(conversations: int) -> Row:
+    def draw(rng: Generator) -> Estimate:
+        x, y, code = clustered_pair(rng, conversations + 300, 3)
+        cut = 3 * conversations
+        return stats.prediction_powered_mean(
+            y[:cut], x[:cut], x[cut:], groups=code[:cut], unlabelled_groups=code[cut:]
+        ).mean
+
+    return Row(f"prediction-powered mean, {conversations} conversations of 300", 0.0, draw)
+
+
+def band_rows(runs: int) -> Iterator[tuple[str, float, float]]:
+    """Yield name, promise and share of new items inside the band."""
+    for n, grouped in ((40, False), (200, False), (40, True), (200, True)):
+        rng = np.random.default_rng(5)
+        inside = []
+        for _ in range(runs):
+            if grouped:
+                code = np.repeat(np.arange(n // 4 + 1), 4)
+                shift = rng.normal(size=n // 4 + 1)[code]
+            else:
+                code, shift = np.arange(n + 1), np.zeros(n + 1)
+            x = rng.normal(size=len(code))
+            y = np.clip(np.round(3 + x + 0.5 * shift + 0.7 * rng.normal(size=len(code))), 1, 5)
+            new = code == code[-1]
+            fit = stats.fit_human_scale(
+                x[~new], y[~new], scale=(1, 5), groups=code[~new] if grouped else None,
+                seed=drawn_seed(rng),
+            )  # fmt: skip
+            band = fit.at(float(x[-1]))
+            inside.append(band.low <= y[-1] <= band.high)
+        units = f"{n // 4} conversations" if grouped else f"{n} items"
+        yield f"band of the human scale, {units}", 0.9, float(np.mean(inside))

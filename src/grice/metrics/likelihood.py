@@ -1,0 +1,173 @@
+"""How probable a reply is after what was said, to a causal language model."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.metrics.declaration import Example, metric
+from grice.metrics.unjudged import nothing_to_judge
+from grice.numeric import sigmoid
+from grice.records import FeatureEvidence, Judgement, Span
+from grice.runtime.protocols import CausalLM, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.records import Response
+    from grice.runtime.protocols import Passage, TokenScore
+
+__all__ = ["likelihood"]
+
+NEUTRAL = 0.5
+WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 1.0, 1.0, 3.0
+"""Log odds of a true reply against a random or damaged one, per nat."""
+WORDS = 3
+"""Words shown as evidence."""
+LONGEST = 40
+"""Characters of a word that are shown."""
+_WORD = re.compile(r"\S+")
+
+
+@metric(
+    "likelihood",
+    version="1",
+    summary="How probable is this reply after what was said?",
+    judges="response",
+    models={"model": "model:medium"},
+    protocols={"model": CausalLM},
+    source=(
+        "Mean log likelihood and pointwise mutual information (Li et al., NAACL 2016) by a causal "
+        "language model."
+    ),
+    neutral=NEUTRAL,
+    example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
+)
+def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Judgement]:
+    """Return how probable the reply is, by its mean log likelihood and what the history adds to it.
+
+    Every conversation is read once; all its replies are scored in that reading, and once more each
+    reply without a history. The evidence names the words that the history makes less probable.
+
+    When to use it:
+        To find replies that make no sense, or do not follow from what was said.
+
+    When not to:
+        To rank good replies: it rewards what is usual. Repetitions, dull replies and a chatbot's
+        contradictions of itself are probable too, and go unnoticed.
+    """
+    reasons = [nothing_to_judge(response) for response in responses]
+    judged = [
+        response for response, reason in zip(responses, reasons, strict=True) if reason is None
+    ]
+    after = _after_history(judged, model)
+    alone = model.token_scores([_alone(response.text) for response in judged])
+    cut = model.truncated([response.text for response in judged])
+    judgements = (
+        _judgement(response, tokens, unconditional, ("truncated",) if long else ())
+        for response, tokens, (unconditional,), long in zip(judged, after, alone, cut, strict=True)
+    )
+    for reason in reasons:
+        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
+
+
+class _Reading(NamedTuple):
+    """Turns that are read at once, and which of them are judged.
+
+    Attributes:
+        turns: Speaker and text of each turn.
+        replies: Number of the judged reply by the index of its turn.
+    """
+
+    turns: list[tuple[str, str]]
+    replies: dict[int, int]
+
+
+def _after_history(responses: Sequence[Response], model: CausalLM) -> list[list[TokenScore]]:
+    """Return the tokens of each reply; a conversation is read once for all its replies."""
+    readings = _readings(responses)
+    scores: list[list[TokenScore]] = [[] for _ in responses]
+    for reading, segments in zip(
+        readings, model.token_scores([_passage(reading) for reading in readings]), strict=True
+    ):
+        for turn, tokens in zip(sorted(reading.replies), segments, strict=True):
+            scores[reading.replies[turn]] = tokens
+    return scores
+
+
+def _readings(responses: Sequence[Response]) -> list[_Reading]:
+    """Join each reply to the reading before it, if that is the beginning of its history."""
+    readings: list[_Reading] = []
+    for number, response in enumerate(responses):
+        turns = [(turn.speaker, turn.text) for turn in response.history]
+        turns.append((response.speaker, response.text))
+        if readings and turns[: len(readings[-1].turns)] == readings[-1].turns:
+            readings[-1].turns.extend(turns[len(readings[-1].turns) :])
+            readings[-1].replies[len(turns) - 1] = number
+        else:
+            readings.append(_Reading(turns, {len(turns) - 1: number}))
+    return readings
+
+
+def _passage(reading: _Reading) -> Passage:
+    names: dict[str, str] = {}
+    segments = []
+    for place, (speaker, text) in enumerate(reading.turns):
+        name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
+        segments += [
+            Segment(f"{name}:"),
+            Segment(f" {text.strip()}", scored=place in reading.replies),
+            Segment("\n"),
+        ]
+    return segments
+
+
+def _alone(text: str) -> Passage:
+    return (Segment("A:"), Segment(f" {text.strip()}", scored=True))
+
+
+def _judgement(
+    response: Response,
+    after: Sequence[TokenScore],
+    alone: Sequence[TokenScore],
+    flags: tuple[str, ...],
+) -> Judgement:
+    mean = float(np.mean([token.log_probability for token in after]))
+    gain = mean - float(np.mean([token.log_probability for token in alone]))
+    value = float(sigmoid(np.array(WEIGHT_AFTER * mean + WEIGHT_GAIN * gain + SHIFT)))
+    words = _words(response, after, alone)
+    evidence = (
+        FeatureEvidence("mean log likelihood after the history", mean, WEIGHT_AFTER * mean),
+        FeatureEvidence("gain over no history", gain, WEIGHT_GAIN * gain),
+        *sorted(words, key=lambda word: word.value)[:WORDS],
+    )
+    reason = None
+    if words:
+        worst = min(words, key=lambda word: word.value)
+        reason = f"{worst.name} ({worst.value:+.1f} nats)"
+    return Judgement(value, "ok", reason, flags, evidence)
+
+
+def _words(
+    response: Response, after: Sequence[TokenScore], alone: Sequence[TokenScore]
+) -> list[FeatureEvidence]:
+    """Return the words that the history makes less probable, each with its loss in nats."""
+    indent = len(response.text) - len(response.text.lstrip()) - 1
+    words = list(_WORD.finditer(response.text))
+    starts = [word.start() for word in words]
+    changes = [0.0] * len(words)
+    for here, elsewhere in zip(after, alone, strict=True):
+        word = bisect_right(starts, here.end + indent - 1) - 1
+        changes[word] += here.log_probability - elsewhere.log_probability
+    return [
+        FeatureEvidence(
+            f"less probable here: {word[0][:LONGEST]!r}",
+            change,
+            span=Span(response.turn, word.start(), word.end()),
+        )
+        for word, change in zip(words, changes, strict=True)
+        if change < 0
+    ]

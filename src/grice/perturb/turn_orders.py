@@ -1,0 +1,123 @@
+"""Turns, or who says them, in another order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from grice.perturb.declaration import Change, Perturbed, perturbation, said
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from grice.perturb.declaration import Material
+    from grice.records import Conversation
+
+TRIES = 20
+FEWEST_TO_MOVE, FEWEST_TO_HALVE = 3, 4
+TURN_ORDER = "turn order, Vakulenko et al. 2018; utterance ordering, Mesgar et al. 2020"
+SPEAKER_ORDER = (
+    "even utterance ordering, Mesgar et al. 2020; speaker-level shuffling, DynaEval (Zhang et al. "
+    "2021)"
+)
+
+
+@perturbation("turn-order", "text", TURN_ORDER)
+def turn_order(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
+    """Put all turns into another order; who speaks when stays."""
+    texts = [turn.text for turn in conversation.turns]
+    places = range(len(texts))
+    order = _mixed(places, texts, draw)
+    if order is None:
+        return None
+    return _moved(conversation, "turn-order", places, order, f"{len(texts)} turns shuffled")
+
+
+@perturbation("turn-insertion", "text", "utterance insertion, Mesgar et al. 2020")
+def turn_insertion(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
+    """Take one turn out and say it at another place; those between move up."""
+    count = len(conversation.turns)
+    if count < FEWEST_TO_MOVE:
+        return None
+    taken = draw.randrange(count)
+    place = draw.choice([i for i in range(count) if i != taken])
+    order = [i for i in range(count) if i != taken]
+    order.insert(place, taken)
+    what = f"turn {taken} said at {place}"
+    perturbed = _moved(conversation, "turn-insertion", range(count), order, what)
+    return perturbed if perturbed.changes[0].turns else None
+
+
+@perturbation("half-swap", "text", "swap of first and second half, Vakulenko et al. 2018")
+def half_swap(conversation: Conversation, _: Random, __: Material) -> Perturbed | None:
+    """Swap the first and the second half; who speaks when stays."""
+    count = len(conversation.turns)
+    if count < FEWEST_TO_HALVE:
+        return None
+    # An even cut keeps the texts with their speakers where two take an even number of turns.
+    cut = count // 2 + (count // 2) % 2
+    order = [*range(cut, count), *range(cut)]
+    perturbed = _moved(
+        conversation, "half-swap", range(count), order, f"turns from {cut} on put first"
+    )
+    return perturbed if perturbed.changes[0].turns else None
+
+
+@perturbation("speaker-order", "text", SPEAKER_ORDER)
+def speaker_order(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
+    """Put the turns of one speaker into another order; the others' stay."""
+    texts = [turn.text for turn in conversation.turns]
+    speakers = sorted({turn.speaker for turn in conversation.turns})
+    draw.shuffle(speakers)
+    for speaker in speakers:
+        places = [i for i, turn in enumerate(conversation.turns) if turn.speaker == speaker]
+        order = _mixed(places, texts, draw)
+        if order is not None:
+            what = f"{len(places)} turns of {speaker} shuffled"
+            return _moved(conversation, "speaker-order", places, order, what)
+    return None
+
+
+@perturbation("speaker-sequence", "text", "speaker sequence, Vakulenko et al. 2018")
+def speaker_sequence(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
+    """Shuffle who says the turns; the texts stay where they are."""
+    speakers = [turn.speaker for turn in conversation.turns]
+    order = _mixed(range(len(speakers)), speakers, draw)
+    if order is None:
+        return None
+    turns = tuple(
+        replace(turn, speaker=speakers[other])
+        for turn, other in zip(conversation.turns, order, strict=True)
+    )
+    places = tuple(i for i, turn in enumerate(turns) if turn.speaker != speakers[i])
+    change = Change("speaker-sequence", places, f"{len(places)} turns said by another speaker")
+    return Perturbed(replace(conversation, turns=turns), (change,))
+
+
+def _mixed(places: Sequence[int], texts: Sequence[str], draw: Random) -> list[int] | None:
+    """Return the places in another order, one that changes what is read; None if none does."""
+    if len({texts[place] for place in places}) < 2:
+        return None
+    order = list(places)
+    for _ in range(TRIES):
+        draw.shuffle(order)
+        if any(texts[a] != texts[b] for a, b in zip(places, order, strict=True)):
+            return order
+    # Two texts of which one is rare: turn the places round by one until something differs.
+    order = [*places[1:], places[0]]
+    return order if any(texts[a] != texts[b] for a, b in zip(places, order, strict=True)) else None
+
+
+def _moved(
+    conversation: Conversation, kind: str, places: Sequence[int], order: Sequence[int], what: str
+) -> Perturbed:
+    """Put the texts of ``order`` into ``places``; who speaks when stays as it was."""
+    texts = {
+        place: conversation.turns[other].text
+        for place, other in zip(places, order, strict=True)
+        if conversation.turns[place].text != conversation.turns[other].text
+    }
+    change = Change(kind, tuple(sorted(texts)), what)
+    return Perturbed(said(conversation, texts), (change,))

@@ -1,0 +1,59 @@
+"""Batches of texts whose answers do not depend on what else is in the batch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Sequence
+
+__all__ = ["MAX_BATCH_TOKENS", "WIDTH", "batches_by_width", "groups", "padded", "run_batches"]
+
+WIDTH = 4
+"""Texts are padded to multiples of so many tokens. The engine computes padding in attention only;
+4 takes 0.95 of the time of 8."""
+MAX_BATCH_TOKENS = 512
+"""Tokens of a batch, with padding: more leave the processor's cache and run slower."""
+
+
+def groups(keys: Sequence[Hashable]) -> list[list[int]]:
+    """Return the indices of each distinct key."""
+    indices: dict[Hashable, list[int]] = defaultdict(list)
+    for i, key in enumerate(keys):
+        indices[key].append(i)
+    return list(indices.values())
+
+
+def padded(length: int) -> int:
+    """Return to how many tokens a text of some tokens is padded."""
+    return -(-length // WIDTH) * WIDTH
+
+
+def batches_by_width(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Return batches of indices of equal padded length, the widest first; length 0 is left out.
+
+    Args:
+        lengths: Tokens of each text.
+        max_tokens: Tokens of a batch; a text that is longer is a batch by itself.
+    """
+    widths = [padded(length) for length in lengths]
+    batches = []
+    for group in sorted(groups(widths), key=lambda group: widths[group[0]], reverse=True):
+        if width := widths[group[0]]:
+            size = max(1, max_tokens // width)
+            batches += [group[start : start + size] for start in range(0, len(group), size)]
+    return batches
+
+
+def run_batches(
+    compute: Callable[[list[int]], None], batches: Sequence[list[int]], threads: int
+) -> None:
+    """Compute batches, as many at a time as there are threads."""
+    if threads == 1 or len(batches) == 1:
+        for batch in batches:
+            compute(batch)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(compute, batches))

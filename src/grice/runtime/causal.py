@@ -1,0 +1,191 @@
+"""A causal language model: how probable the tokens of a passage are, read once from left to right.
+
+Reference scores are float32 (mode ``exact``). In ``fast`` weights and activations are int8: of
+SmolLM2-135M the mean log probability of a reply moves by 0.04 (standard deviation) against 0.6
+between replies. Passages are computed one at a time in both modes: padding changes the last bits of
+attention, and int8 activations turn these into tenths of a nat.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import ctranslate2
+import msgspec
+import numpy as np
+
+from grice.errors import InputError
+from grice.runtime.batching import run_batches
+from grice.runtime.memo import remember
+from grice.runtime.protocols import CausalLM, Segment, TokenScore
+from grice.runtime.registry import Settings, model_kind
+from grice.runtime.tokenization import beginning, ending, open_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenizers import Encoding
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.embedded import Mode
+    from grice.runtime.memo import Memo
+    from grice.runtime.protocols import Passage
+    from grice.runtime.registry import Opener
+
+__all__ = ["CausalSettings", "EmbeddedCausalLM", "causal_lm"]
+
+FEWEST = 16
+"""Tokens that a model must at least be able to read."""
+COMPUTE = {"exact": "float32", "fast": "int8"}
+
+
+class CausalSettings(Settings, frozen=True):
+    """Of a bundle of kind ``causal-lm``: how many tokens it reads at once."""
+
+    max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
+
+
+class Read(NamedTuple):
+    """The tokens of a passage; ``scored[i]`` is the segment of token ``i``, -1 if it is context."""
+
+    tokens: list[str]
+    scored: list[int]
+    offsets: list[tuple[int, int]]
+
+
+class EmbeddedCausalLM:
+    """A decoder in the format of CTranslate2.
+
+    Args:
+        bundle: The opened bundle, with ``model.bin`` and ``tokenizer.json``.
+        settings: What its card states.
+        memo: What was read before.
+        mode: ``exact`` or ``fast``.
+        threads: How many passages are read at the same time, each on one core.
+    """
+
+    def __init__(
+        self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
+    ) -> None:
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
+        self._max_tokens = settings.max_tokens
+        self._tokenizer = open_tokenizer(bundle)
+        self._memo = memo
+        self._threads = threads
+        self._engine = ctranslate2.Generator(
+            str(bundle.folder),
+            device="auto",
+            compute_type=COMPUTE[mode],
+            inter_threads=threads,
+            intra_threads=1,
+        )
+
+    def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
+        """Return for each passage the tokens of each of its scored segments, in order.
+
+        A passage is read once. One that is longer than the model reads is read in windows that
+        overlap by half, so that a token has at least half a window before it. Of a scored segment
+        the first half window is read, of another one the last. The first token of a passage has
+        nothing before it and is left out.
+
+        Args:
+            passages: Each a sequence of segments, which are joined without anything between.
+        """
+        read = [self._tokens(passage) for passage in passages]
+        values = remember(
+            self._memo,
+            self.identity,
+            [tuple(row.tokens) for row in read],
+            self._computed,
+            lambda row: np.array(row, np.float32).tobytes(),
+            lambda kept: np.frombuffer(kept, np.float32).tolist(),
+        )
+        return [
+            _by_segment(passage, row, row_values)
+            for passage, row, row_values in zip(passages, read, values, strict=True)
+        ]
+
+    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
+
+        Of a long prompt the end is read, of a long text the beginning. A text without tokens has 0.
+
+        Args:
+            prompts: What stands before; a space is put between.
+            texts: What is scored, one per prompt.
+
+        Raises:
+            InputError: If these are not as many.
+        """
+        if len(prompts) != len(texts):
+            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
+        scored = self.token_scores(
+            [
+                (Segment(prompt or "\n"), Segment(f" {text.lstrip()}", scored=True))
+                for prompt, text in zip(prompts, texts, strict=True)
+            ]
+        )
+        return [
+            float(np.mean([token.log_probability for token in segment])) if segment else 0.0
+            for (segment,) in scored
+        ]
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half of what the model reads."""
+        room = self._max_tokens // 2
+        return [len(self._encoded(beginning(text, room + 1)).tokens) > room for text in texts]
+
+    def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
+        values: list[list[float]] = [[] for _ in rows]
+
+        def compute(batch: list[int]) -> None:
+            for i in batch:
+                values[i] = self._log_probabilities(rows[i])
+
+        run_batches(compute, [[i] for i in range(len(rows))], self._threads)
+        return values
+
+    def _tokens(self, passage: Passage) -> Read:
+        room = self._max_tokens // 2
+        tokens: list[str] = []
+        scored: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        for number, segment in enumerate(passage):
+            if segment.scored:
+                encoding, kept = self._encoded(beginning(segment.text, room)), slice(room)
+            else:
+                encoding, kept = self._encoded(ending(segment.text, room)), slice(-room, None)
+            tokens += encoding.tokens[kept]
+            scored += [number if segment.scored else -1] * len(encoding.tokens[kept])
+            offsets += encoding.offsets[kept]
+        return Read(tokens, scored, offsets)
+
+    def _encoded(self, text: str) -> Encoding:
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def _log_probabilities(self, tokens: Sequence[str]) -> list[float]:
+        """Return the log probability of each token but the first."""
+        values: list[float] = []
+        start = 0
+        while len(values) < len(tokens) - 1:
+            window = list(tokens[start : start + self._max_tokens])
+            (result,) = self._engine.score_batch([window])
+            values += map(float, result.log_probs[len(values) - start :])
+            start += self._max_tokens // 2
+        return values
+
+
+def _by_segment(passage: Passage, read: Read, values: list[float]) -> list[list[TokenScore]]:
+    segments: dict[int, list[TokenScore]] = {
+        number: [] for number, segment in enumerate(passage) if segment.scored
+    }
+    for number, (start, end), value in zip(read.scored[1:], read.offsets[1:], values, strict=True):
+        if number >= 0:
+            segments[number].append(TokenScore(start, end, value))
+    return list(segments.values())
+
+
+@model_kind("causal-lm", answers="likelihood", protocol=CausalLM, settings=CausalSettings)
+def causal_lm(bundle: Bundle, settings: CausalSettings, opener: Opener) -> EmbeddedCausalLM:
+    """Open a decoder."""
+    return EmbeddedCausalLM(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)

@@ -1,0 +1,127 @@
+"""A published decoder, written in the run-time format: CTranslate2, int8."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from ctranslate2.converters.utils import fuse_linear
+from ctranslate2.specs import TransformerDecoderModelSpec
+from ctranslate2.specs.common_spec import Activation, LayerNormSpec, LinearSpec
+
+from grice.errors import BundleError
+from grice.runtime.conversion.gguf import read_gguf
+from grice.runtime.conversion.huggingface import read_folder
+from grice.runtime.conversion.saturation import desaturate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
+
+    from grice.runtime.conversion.checkpoint import Checkpoint, Shape, Tensor
+
+__all__ = ["convert"]
+
+
+def convert(
+    source: Path, target: Path, *, quantization: Literal["int8", "float32"] = "int8"
+) -> Shape:
+    """Write a published causal language model in the run-time format.
+
+    Args:
+        source: A GGUF file, or a folder with ``config.json``, ``*.safetensors`` and
+            ``tokenizer.json``.
+        target: An empty folder. It gets ``model.bin``, ``config.json``, ``vocabulary.json`` and
+            ``tokenizer.json``.
+        quantization: How weights are stored. ``int8`` has one scale a row, and rows whose sums
+            saturate on no processor.
+
+    Returns:
+        The sizes of the model.
+
+    Raises:
+        BundleError: If the source is of another kind or family, cut off or damaged.
+    """
+    checkpoint = read_folder(source) if source.is_dir() else read_gguf(source)
+    try:
+        spec = _specification(checkpoint)
+    except BundleError as error:
+        raise BundleError(f"{source}: {error}") from None
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    spec.save(str(target))
+    if quantization == "int8":
+        desaturate(target / "model.bin")
+    (target / "tokenizer.json").write_text(checkpoint.tokenizer, "utf-8")
+    return checkpoint.shape
+
+
+def _specification(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
+    shape = checkpoint.shape
+    spec = TransformerDecoderModelSpec.from_config(
+        shape.layers,
+        shape.heads,
+        activation=Activation.SWISH,
+        pre_norm=True,
+        ffn_glu=True,
+        rms_norm=True,
+        rotary_dim=shape.head_size,
+        rotary_interleave=False,
+        rotary_base=shape.rope_base,
+        num_heads_kv=None if shape.key_heads == shape.heads else shape.key_heads,
+        head_dim=shape.head_size,
+        qk_norm=shape.family == "qwen3",
+    )
+    decoder = spec.decoder
+    decoder.scale_embeddings = False
+    embedding = _needed(checkpoint, "model.embed_tokens.weight")
+    decoder.embeddings.weight = embedding
+    _norm(checkpoint, decoder.layer_norm, "model.norm")
+    head = checkpoint.tensor("lm_head.weight")
+    decoder.projection.weight = embedding if head is None else head
+    for i, layer in enumerate(decoder.layer):
+        _layer(checkpoint, layer, f"model.layers.{i}")
+    spec.register_vocabulary(checkpoint.tokens)
+    spec.config.bos_token = checkpoint.begin or checkpoint.end
+    spec.config.eos_token = checkpoint.end
+    spec.config.unk_token = checkpoint.end
+    spec.config.layer_norm_epsilon = shape.epsilon
+    return spec
+
+
+def _layer(checkpoint: Checkpoint, layer: TransformerDecoderLayerSpec, name: str) -> None:
+    attention, feed = layer.self_attention, layer.ffn
+    _norm(checkpoint, attention.layer_norm, f"{name}.input_layernorm")
+    _norm(checkpoint, feed.layer_norm, f"{name}.post_attention_layernorm")
+    if checkpoint.shape.family == "qwen3":
+        _norm(checkpoint, attention.q_norm, f"{name}.self_attn.q_norm")
+        _norm(checkpoint, attention.k_norm, f"{name}.self_attn.k_norm")
+    parts = [LinearSpec() for _ in range(3)]
+    for part, letter in zip(parts, "qkv", strict=True):
+        _linear(checkpoint, part, f"{name}.self_attn.{letter}_proj")
+    fuse_linear(attention.linear[0], parts)
+    _linear(checkpoint, attention.linear[1], f"{name}.self_attn.o_proj")
+    _linear(checkpoint, feed.linear_0, f"{name}.mlp.gate_proj")
+    _linear(checkpoint, feed.linear_0_noact, f"{name}.mlp.up_proj")
+    _linear(checkpoint, feed.linear_1, f"{name}.mlp.down_proj")
+
+
+def _linear(checkpoint: Checkpoint, spec: LinearSpec, name: str) -> None:
+    spec.weight = _needed(checkpoint, f"{name}.weight")
+    bias = checkpoint.tensor(f"{name}.bias")
+    if bias is not None:
+        spec.bias = bias
+
+
+def _norm(checkpoint: Checkpoint, spec: LayerNormSpec, name: str) -> None:
+    spec.gamma = _needed(checkpoint, f"{name}.weight")
+
+
+def _needed(checkpoint: Checkpoint, name: str) -> Tensor:
+    values = checkpoint.tensor(name)
+    if values is None:
+        raise BundleError(f"weight {name} is missing")
+    if not np.isfinite(values).all():
+        raise BundleError(f"weight {name} holds values that are not finite")
+    return np.ascontiguousarray(values)

@@ -1,0 +1,93 @@
+"""Results as lines and tables of text, whoever prints them: what a command shows, as data.
+
+A command that computes returns a record; its view is lines and tables made of it, which
+:mod:`grice.cli.output` prints. Loading this module loads nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from grice.stats.estimate import Estimate
+
+    View: TypeAlias = Iterable["Lines | Table"]
+
+__all__ = ["Interval", "Lines", "Table", "bounds", "bracketed", "estimate_fields", "number"]
+
+
+class Lines(NamedTuple):
+    """Lines of text, each cut where it is too long.
+
+    Attributes:
+        lines: The lines.
+        style: Colour and weight on a terminal, as rich names them.
+        indent: Blanks before each row of a line.
+        longest: Characters from which on a line is cut: judged text may be of any length.
+    """
+
+    lines: Iterable[str]
+    style: str = ""
+    indent: int = 0
+    longest: int = 300
+
+
+class Table(NamedTuple):
+    """Rows under a head.
+
+    Attributes:
+        columns: Titles; none for names with a value each.
+        rows: Cells, as many as there are columns.
+        words: How many columns from the left hold words; the others hold figures.
+        dim: Rows that stand back, by their place.
+    """
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[str]]
+    words: int = 1
+    dim: frozenset[int] = frozenset()
+
+
+def number(value: float | None, form: str = ".3f") -> str:
+    """Return a figure, or a dash where there is none."""
+    return "–" if value is None else format(value, form)
+
+
+class Interval(Protocol):
+    """An estimate, or a summary that has bounds as well."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower bound; None where there is none."""
+        ...
+
+    @property
+    def high(self) -> float | None:
+        """Upper bound; likewise."""
+        ...
+
+
+def bounds(estimate: Interval | None, form: str = ".3f") -> str:
+    """Return an interval as ``low – high``, or a dash where there is none."""
+    if estimate is None or estimate.low is None:
+        return "–"
+    return f"{number(estimate.low, form)} – {number(estimate.high, form)}"
+
+
+def bracketed(estimate: Interval, form: str = ".3f") -> str:
+    """Return an interval as ``[low, high]``; empty where there is none."""
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f"[{estimate.low:{form}}, {estimate.high:{form}}]"
+
+
+def estimate_fields(estimate: Estimate) -> dict[str, object]:
+    """Return what of an estimate stands in a row for machines."""
+    return {
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+    }

@@ -1,0 +1,256 @@
+"""Small random decoders: as files of Hugging Face and of llama.cpp, and computed with numpy."""
+
+import json
+import struct
+
+import numpy as np
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+HIDDEN, HEADS, KEY_HEADS, SIZE, FEED, LAYERS = 64, 4, 2, 16, 96, 2
+BASE, EPSILON = 10_000.0, 1e-5
+
+
+def vocabulary():
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    return ["<|end|>", *letters, "Ġb", "re", "ad"]
+
+
+MERGES = ["Ġ b", "r e", "a d"]
+
+
+def weights(family="llama", seed=0):
+    rng = np.random.default_rng(seed)
+
+    def drawn(*shape):
+        return rng.normal(0, 0.4 / np.sqrt(shape[-1]), shape).astype(np.float32)
+
+    tensors = {
+        "model.embed_tokens.weight": rng.normal(0, 0.15, (len(vocabulary()), HIDDEN)).astype("f"),
+        "model.norm.weight": 1 + drawn(HIDDEN),
+    }
+    for i in range(LAYERS):
+        name = f"model.layers.{i}"
+        shapes = {
+            "self_attn.q_proj": (HEADS * SIZE, HIDDEN),
+            "self_attn.k_proj": (KEY_HEADS * SIZE, HIDDEN),
+            "self_attn.v_proj": (KEY_HEADS * SIZE, HIDDEN),
+            "self_attn.o_proj": (HIDDEN, HEADS * SIZE),
+            "mlp.gate_proj": (FEED, HIDDEN),
+            "mlp.up_proj": (FEED, HIDDEN),
+            "mlp.down_proj": (HIDDEN, FEED),
+        }
+        for part, shape in shapes.items():
+            tensors[f"{name}.{part}.weight"] = 3 * drawn(*shape)
+            if family == "qwen2" and part[-6] in "qkv":
+                tensors[f"{name}.{part}.bias"] = drawn(shape[0])
+        for part in ("input_layernorm", "post_attention_layernorm"):
+            tensors[f"{name}.{part}.weight"] = 1 + drawn(HIDDEN)
+        if family == "qwen3":
+            for part in ("q_norm", "k_norm"):
+                tensors[f"{name}.self_attn.{part}.weight"] = 1 + drawn(SIZE)
+    return tensors
+
+
+def log_probabilities(tensors, ids):
+    """Return the log probability of each token but the first, by the definition of the model."""
+    states = tensors["model.embed_tokens.weight"][ids].astype(float)
+    for i in range(LAYERS):
+        part = {
+            name.removeprefix(f"model.layers.{i}."): value.astype(float)
+            for name, value in tensors.items()
+            if name.startswith(f"model.layers.{i}.")
+        }
+        states = states + attention(part, norm(states, part["input_layernorm.weight"]))
+        read = norm(states, part["post_attention_layernorm.weight"])
+        gate = read @ part["mlp.gate_proj.weight"].T
+        up = read @ part["mlp.up_proj.weight"].T
+        states = states + (gate / (1 + np.exp(-gate)) * up) @ part["mlp.down_proj.weight"].T
+    states = norm(states, tensors["model.norm.weight"])
+    odds = states @ tensors.get("lm_head.weight", tensors["model.embed_tokens.weight"]).T
+    odds -= odds.max(1, keepdims=True)
+    values = odds - np.log(np.exp(odds).sum(1, keepdims=True))
+    return values[np.arange(len(ids) - 1), ids[1:]]
+
+
+def norm(states, weight):
+    return states / np.sqrt((states**2).mean(-1, keepdims=True) + EPSILON) * weight
+
+
+def attention(part, states):
+    def heads(letter, count):
+        bias = part.get(f"self_attn.{letter}_proj.bias", 0.0)
+        split = (states @ part[f"self_attn.{letter}_proj.weight"].T + bias).reshape(-1, count, SIZE)
+        if f"self_attn.{letter}_norm.weight" in part:
+            split = norm(split, part[f"self_attn.{letter}_norm.weight"])
+        return split.swapaxes(0, 1)
+
+    queries, keys, values = heads("q", HEADS), heads("k", KEY_HEADS), heads("v", KEY_HEADS)
+    keys, values = (np.repeat(x, HEADS // KEY_HEADS, axis=0) for x in (keys, values))
+    weight = rotated(queries) @ rotated(keys).swapaxes(1, 2) / np.sqrt(SIZE)
+    weight = np.where(np.tril(np.ones(weight.shape[1:], bool)), weight, -np.inf)
+    weight = np.exp(weight - weight.max(-1, keepdims=True))
+    mixed = weight / weight.sum(-1, keepdims=True) @ values
+    joined = mixed.swapaxes(0, 1).reshape(len(states), -1)
+    return joined @ part["self_attn.o_proj.weight"].T
+
+
+def rotated(heads):
+    angles = np.arange(heads.shape[1])[:, None] / BASE ** (np.arange(0, SIZE, 2) / SIZE)
+    first, second = heads[..., : SIZE // 2], heads[..., SIZE // 2 :]
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+def tokenizer():
+    made = Tokenizer(
+        models.BPE(
+            vocab={token: i for i, token in enumerate(vocabulary())},
+            merges=[tuple(pair.split()) for pair in MERGES],
+        )
+    )
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return made
+
+
+def write_folder(folder, family="llama", tensors=None, **config):
+    folder.mkdir(exist_ok=True)
+    tokenizer().save(str(folder / "tokenizer.json"))
+    write_safetensors(folder / "model.safetensors", tensors or weights(family))
+    facts = {
+        "model_type": family,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "num_key_value_heads": KEY_HEADS,
+        "head_dim": SIZE,
+        "hidden_size": HIDDEN,
+        "vocab_size": len(vocabulary()),
+        "rope_theta": BASE,
+        "rms_norm_eps": EPSILON,
+        "max_position_embeddings": 64,
+        "eos_token_id": 0,
+        "bos_token_id": None,
+    }
+    (folder / "config.json").write_text(json.dumps(facts | config))
+    return folder
+
+
+def write_safetensors(path, tensors, kind="F32"):
+    header, content = {}, b""
+    for name, values in tensors.items():
+        raw = as_bytes(values, kind)
+        header[name] = {
+            "dtype": kind,
+            "shape": values.shape,
+            "data_offsets": [len(content), len(content) + len(raw)],
+        }
+        content += raw
+    head = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(head)) + head + content)
+
+
+def as_bytes(values, kind):
+    if kind == "BF16":
+        return (values.view(np.uint32) >> 16).astype(np.uint16).tobytes()
+    return values.astype({"F32": np.float32, "F16": np.float16, "F64": np.float64}[kind]).tobytes()
+
+
+NAMES = {
+    "model.embed_tokens.weight": "token_embd.weight",
+    "model.norm.weight": "output_norm.weight",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+
+
+def gguf_name(name):
+    if name in NAMES:
+        return NAMES[name]
+    _, _, layer, rest = name.split(".", 3)
+    part, kind = rest.rsplit(".", 1)
+    return f"blk.{layer}.{NAMES[part]}.{kind}"
+
+
+def write_gguf(path, tensors, store=lambda name, values: (0, values.tobytes()), **changed):
+    """Write a Llama as llama.cpp does: queries and keys have the halves of a head interleaved."""
+    entries = {
+        "general.architecture": "llama",
+        "llama.block_count": LAYERS,
+        "llama.context_length": 64,
+        "llama.embedding_length": HIDDEN,
+        "llama.attention.head_count": HEADS,
+        "llama.attention.head_count_kv": KEY_HEADS,
+        "llama.rope.freq_base": BASE,
+        "llama.attention.layer_norm_rms_epsilon": EPSILON,
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "gpt-2",
+        "tokenizer.ggml.tokens": vocabulary(),
+        "tokenizer.ggml.token_type": [3] + [1] * (len(vocabulary()) - 1),
+        "tokenizer.ggml.merges": MERGES,
+        "tokenizer.ggml.eos_token_id": 0,
+    } | changed
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(entries))
+    head += b"".join(string(name) + value(content) for name, content in entries.items())
+    data = b""
+    for name, values in tensors.items():
+        kind, raw = store(name, interleaved(name, values))
+        shape = values.shape[::-1]
+        head += string(gguf_name(name)) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
+        head += struct.pack("<IQ", kind, len(data))
+        data += raw + bytes(-len(raw) % 32)
+    path.write_bytes(head + bytes(-len(head) % 32) + data)
+    return path
+
+
+def interleaved(name, values):
+    count = {"q_proj": HEADS, "k_proj": KEY_HEADS}.get(name.split(".")[-2])
+    if count is None:
+        return values
+    halves = values.reshape(count, 2, SIZE // 2, -1)
+    return np.ascontiguousarray(halves.swapaxes(1, 2).reshape(values.shape))
+
+
+def string(text):
+    raw = text.encode()
+    return struct.pack("<Q", len(raw)) + raw
+
+
+def value(content):
+    if isinstance(content, str):
+        return struct.pack("<I", 8) + string(content)
+    if isinstance(content, float):
+        return struct.pack("<If", 6, content)
+    if isinstance(content, int):
+        return struct.pack("<II", 4, content)
+    kind = 8 if isinstance(content[0], str) else 5
+    items = b"".join(string(x) if kind == 8 else struct.pack("<i", x) for x in content)
+    return struct.pack("<IIQ", 9, kind, len(content)) + items
+
+
+def q8_0(values):
+    blocks = values.reshape(-1, 32)
+    scales = np.abs(blocks).max(1, keepdims=True) / 127
+    scales[scales == 0] = 1
+    packed = np.rint(blocks / scales).astype(np.int8)
+    return b"".join(
+        s.astype(np.float16).tobytes() + p.tobytes() for s, p in zip(scales, packed, strict=True)
+    )
+
+
+def q4_1(values):
+    blocks = values.reshape(-1, 32)
+    low = blocks.min(1, keepdims=True)
+    scales = (blocks.max(1, keepdims=True) - low) / 15
+    scales[scales == 0] = 1
+    numbers = np.rint((blocks - low) / scales).astype(np.uint8).clip(0, 15)
+    packed = numbers[:, :16] | (numbers[:, 16:] << 4)
+    return b"".join(
+        s.astype(np.float16).tobytes() + m.astype(np.float16).tobytes() + p.tobytes()
+        for s, m, p in zip(scales, low, packed, strict=True)
+    )
