@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.runtime.bundle import write_card
@@ -57,7 +56,8 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
         BundleError: If the source cannot be converted.
     """
     # Here, not above: naming or listing models needs no engine.
-    convert = import_module("grice.runtime.conversion").convert
+    from grice.runtime.conversion import convert
+
     shape = convert(source, target)
     settings = {"max_tokens": min(WINDOW, shape.positions), **description.settings}
     files = sorted(path.name for path in target.iterdir())
