@@ -1,0 +1,72 @@
+"""Values of the turns that benches judge, by metrics and by what is computed from their vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from grice.errors import GriceError, InputError
+from grice.metrics.registry import find_metrics
+from grice.records import TurnEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.records import Conversation
+    from grice.runtime.protocols import Encoder
+    from grice_research.context import BenchContext
+
+__all__ = ["DETECTORS", "default_metrics", "missing_model", "own_turn_cosines", "turn_values"]
+
+DETECTORS: tuple[str, ...] = ()
+"""Metrics of one kind of flaw, which are not default."""
+
+
+def default_metrics() -> list[str]:
+    """Return the names of the metrics that run unless told otherwise."""
+    return list(find_metrics().defaults())
+
+
+def missing_model(context: BenchContext, metric: str) -> str:
+    """Return why a metric cannot be computed here, in words; empty if it can."""
+    try:
+        context.grader(metric)
+    except GriceError as error:
+        return str(error)
+    return ""
+
+
+def turn_values(
+    context: BenchContext, metric: str, talks: Sequence[Conversation]
+) -> Iterator[float]:
+    """Yield a metric's value of each target; of a whole conversation, where its evidence points.
+
+    A turn that the evidence does not name has the value 0.
+
+    Raises:
+        InputError: If the metric failed on a turn.
+    """
+    grader, _ = context.grader(metric)
+    scores = {(score.conversation, score.turn): score for score in grader.score(talks)}
+    for talk in talks:
+        whole = scores.get((talk.id, None))
+        evidence = () if whole is None else whole.evidence
+        effects = {
+            piece.turn: piece.effect for piece in evidence if isinstance(piece, TurnEvidence)
+        }
+        for turn in talk.targets or ():
+            score = scores.get((talk.id, turn))
+            value = effects.get(turn, 0.0) if score is None else score.value
+            if value is None:
+                raise InputError(f"{metric} failed on turn {turn} of {talk.id}")
+            yield value
+
+
+def own_turn_cosines(context: BenchContext, talks: Sequence[Conversation]) -> Iterator[float]:
+    """Yield each target's largest cosine with earlier turns of its speaker; 0 without any."""
+    encoder = cast("Encoder", context.models().open("bundle:encoder"))
+    for talk in talks:
+        vectors = encoder.encode([turn.text for turn in talk.turns])
+        for target in talk.targets or ():
+            speaker = talk.turns[target].speaker
+            earlier = [i for i in range(target) if talk.turns[i].speaker == speaker]
+            yield max((float(vectors[target] @ vectors[i]) for i in earlier), default=0.0)

@@ -1,0 +1,163 @@
+"""Pairs of replies that differ in a few words, one of which a person would call flawed.
+
+A metric is right about a pair if the good reply scores higher; ties count half, so that 0.5 is
+chance. Of a metric of whole conversations the two conversations are compared. The pairs were
+written for this project, 30 for each of twelve kinds of flaw, and serve its development: a figure
+on them is no evidence on replies of chatbots, and no metric may be called better by it alone.
+"""
+
+from __future__ import annotations
+
+import gzip
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grice.records import Conversation, Turn
+from grice.stats import mean
+from grice_research.benches._turns import (
+    DETECTORS,
+    default_metrics,
+    missing_model,
+    own_turn_cosines,
+)
+from grice_research.rows import DIFFERENCE, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice.stats.estimate import Estimate
+    from grice_research.context import BenchContext
+    from grice_research.rows import Kind
+
+__all__ = ["ALL", "RIGHT", "MinimalPair", "measure", "read_pairs"]
+
+TITLE = "Minimal pairs of replies, written for the development of this project"
+PAPER = "Our own: good and bad replies of nearly the same words and length, 30 for each kind"
+
+FILE = "minimal_pairs.jsonl.gz"
+COSINE, LENGTH, OWN_TURNS = "cosine_last_turn", "log_length", "cosine_own_turns"
+AT_LEAST_AS_LONG = "bad at least as long"
+"""The rule that takes the shorter reply for the good one, in characters, and a tie for right."""
+MODELS = ("likelihood",)
+"""Metrics whose model does not ship."""
+ALL = "all kinds"
+RIGHT = "share right"
+
+
+class MinimalPair(msgspec.Struct, frozen=True):
+    """A history, oldest turn first, and two replies to it.
+
+    Attributes:
+        kind: What is wrong with the bad one.
+        history: Turns of two speakers in alternation.
+        good: A reply that nothing is wrong with.
+        bad: Nearly the same words, with one flaw.
+    """
+
+    kind: str
+    history: tuple[str, ...]
+    good: str
+    bad: str
+
+
+class _Columns(NamedTuple):
+    """How often each score is right, pair by pair: 1, 0, or 0.5 for a tie.
+
+    Attributes:
+        right: By the name of the score.
+        signatures: Of the metrics among them.
+    """
+
+    right: dict[str, list[float]]
+    signatures: dict[str, str]
+
+
+def read_pairs() -> list[MinimalPair]:
+    """Return the pairs, kind by kind."""
+    content = (resources.files("grice_research") / "data" / FILE).read_bytes()
+    decoder = msgspec.json.Decoder(MinimalPair)
+    return [decoder.decode(line) for line in gzip.decompress(content).splitlines()]
+
+
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield how often each metric and baseline is right, over all pairs and by kind."""
+    pairs = read_pairs()
+    metrics = [*default_metrics(), *DETECTORS]
+    for name in MODELS:
+        if why := missing_model(context, name):
+            yield Row(row=name, measure=RIGHT, found=None, kind="ours", on=ALL, why=why)
+        else:
+            metrics.append(name)
+    columns = _columns(context, pairs, metrics)
+    kinds = [pair.kind for pair in pairs]
+    for on in (ALL, *dict.fromkeys(kinds)):
+        chosen = [on in (ALL, kind) for kind in kinds]
+        right = {
+            name: [value for value, is_chosen in zip(values, chosen, strict=True) if is_chosen]
+            for name, values in columns.right.items()
+        }
+        yield from _rows(right, metrics, on, columns.signatures)
+
+
+def _columns(
+    context: BenchContext, pairs: Sequence[MinimalPair], metrics: Sequence[str]
+) -> _Columns:
+    talks = [talk for number, pair in enumerate(pairs) for talk in _conversations(number, pair)]
+    right, signatures = {}, {}
+    for name in (*metrics, COSINE, LENGTH):
+        right[name] = _right(list(_values(context, name, talks)))
+        signatures[name] = f"{context.grader(name)[1][name]}|on:minimal_pairs"
+    # A reply that is like an own earlier turn is taken to be the worse one.
+    right[OWN_TURNS] = _right([-cosine for cosine in own_turn_cosines(context, talks)])
+    right[AT_LEAST_AS_LONG] = [float(len(pair.bad) >= len(pair.good)) for pair in pairs]
+    return _Columns(right, signatures)
+
+
+def _conversations(number: int, pair: MinimalPair) -> Iterator[Conversation]:
+    """Yield the conversation that ends in the good reply, and the one that ends in the bad one."""
+    for name, reply in (("good", pair.good), ("bad", pair.bad)):
+        texts = (*pair.history, reply)
+        turns = tuple(Turn("AB"[place % 2], text) for place, text in enumerate(texts))
+        yield Conversation(f"{number}-{name}", turns, targets=(len(turns) - 1,))
+
+
+def _values(context: BenchContext, metric: str, talks: Sequence[Conversation]) -> Iterator[float]:
+    """Yield a metric's value of each reply, or of the conversation that ends in it."""
+    grader, _ = context.grader(metric)
+    scores = {score.conversation: score.value for score in grader.score(talks)}
+    for talk in talks:
+        value = scores[talk.id]
+        yield float("-inf") if value is None else value
+
+
+def _right(values: Sequence[float]) -> list[float]:
+    """Return for each two values, good and bad, whether the good one is higher."""
+    goods, bads = values[::2], values[1::2]
+    return [
+        0.5 if good == bad else float(good > bad) for good, bad in zip(goods, bads, strict=True)
+    ]
+
+
+def _rows(
+    right: Mapping[str, Sequence[float]],
+    metrics: Sequence[str],
+    on: str,
+    signatures: Mapping[str, str],
+) -> Iterator[Row]:
+    """Yield the share of pairs that each score is right on, and of metrics less the cosine's."""
+    for name, values in right.items():
+        kind: Kind = "ours" if name in metrics else "baseline"
+        share = mean(values, bounds=(0, 1))
+        yield _row(name, RIGHT, share, kind, on, signatures.get(name, ""))
+    for name in metrics:
+        gaps = [a - b for a, b in zip(right[name], right[COSINE], strict=True)]
+        gap = mean(gaps, bounds=(-1, 1))
+        yield _row(
+            f"{name} less {COSINE}", f"{DIFFERENCE}{RIGHT}", gap, "ours", on, signatures[name]
+        )
+
+
+def _row(row: str, measure: str, found: Estimate, kind: Kind, on: str, signature: str) -> Row:
+    return Row(row=row, measure=measure, found=found, kind=kind, on=on, signature=signature)

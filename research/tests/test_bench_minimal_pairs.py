@@ -1,0 +1,114 @@
+"""The bench of minimal pairs: how often the good reply scores higher than the bad one."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from grice.errors import ModelError
+from grice.metrics.registry import find_metrics
+from grice.records import Score
+from grice_research.benches import minimal_pairs
+from grice_research.benches.minimal_pairs import ALL, MinimalPair
+from grice_research.rows import find_task
+
+PAIRS = [
+    MinimalPair("dull", ("Hi.", "Hello.", "I won!"), "Great, tell me more!", "Okay."),
+    MinimalPair("dull", ("We lost.",), "Oh no.", "That is good news."),
+    MinimalPair("time", ("See you at noon.",), "See you then.", "See you then."),
+]
+
+
+class Grader:
+    """The length of the last turn; a conversation as a whole is judged by all its letters."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def score(self, talks):
+        return [
+            Score(talk.id, None, self.name, float(sum(len(turn.text) for turn in talk.turns)), "ok",
+                  None, (), (), self.name)
+            if self.name == "coherence"
+            else Score(talk.id, talk.targets[0], self.name, float(len(talk.turns[-1].text)), "ok",
+                       None, (), (), self.name)
+            for talk in talks
+        ]  # fmt: skip
+
+
+class Letters:
+    def encode(self, texts):
+        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
+
+
+class Context:
+    """Metrics are all there but those of a model that was not fetched."""
+
+    def __init__(self, missing=()):
+        self.missing_metrics = missing
+
+    def grader(self, name):
+        if name in self.missing_metrics:
+            raise ModelError(f"the model of {name} is not here")
+        return Grader(name), {name: f"{name}:1|mode:fast"}
+
+    def models(self):
+        return self
+
+    def open(self, reference):
+        return Letters()
+
+
+@pytest.fixture
+def rows(monkeypatch):
+    monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
+    return list(minimal_pairs.measure(Context()))
+
+
+def one(rows, row, measure, on):
+    return next(r for r in rows if (r.row, r.measure, r.on) == (row, measure, on))
+
+
+def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
+    assert one(rows, "relevance", "share right", ALL).found.value == pytest.approx(0.5)
+    assert one(rows, "relevance", "share right", "dull").found.value == 0.5
+    assert one(rows, "relevance", "share right", "time").found.value == 0.5
+    found = one(rows, "coherence", "share right", ALL).found
+    assert (found.value, found.n) == (pytest.approx(0.5), 3)
+    assert one(rows, "likelihood", "share right", ALL).signature == (
+        "likelihood:1|mode:fast|on:minimal_pairs"
+    )
+
+
+def test_trivial_baselines_stand_beside(rows):
+    shorter = one(rows, "bad at least as long", "share right", ALL)
+    assert shorter.found.value == pytest.approx(2 / 3)
+    assert shorter.kind == "baseline"
+    own = one(rows, "cosine_own_turns", "share right", "time")
+    assert own.found.value == 0.5, "nobody said anything before"
+    gap = one(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
+    assert gap.found.value == 0.0
+
+
+def test_a_model_that_was_not_fetched_is_named(monkeypatch):
+    monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
+    rows = list(minimal_pairs.measure(Context(missing=("likelihood",))))
+    (row,) = [row for row in rows if row.metric == "likelihood" or row.row == "likelihood"]
+    assert row.found is None
+    assert row.why == "the model of likelihood is not here"
+
+
+def test_the_pairs_hold_no_cue_of_length_and_every_kind_as_often():
+    pairs = minimal_pairs.read_pairs()
+    assert set(Counter(pair.kind for pair in pairs).values()) == {30}
+    assert len({(pair.history, pair.good) for pair in pairs}) == len(pairs) == 360
+    at_least_as_long = sum(len(pair.bad) >= len(pair.good) for pair in pairs)
+    assert at_least_as_long / len(pairs) == pytest.approx(0.5, abs=0.05)
+    assert find_task("minimal-pairs").title == minimal_pairs.TITLE
+
+
+def test_every_default_metric_is_measured(rows):
+    measured = {row.row for row in rows if row.measure == "share right" and row.kind == "ours"}
+    assert measured == {*find_metrics().defaults(), "likelihood"}
