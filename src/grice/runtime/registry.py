@@ -68,6 +68,7 @@ KINDS = {
     "contrast-head": "grice.situated.models:contrast_head",
     "encoder": "grice.runtime.embedded:encoder",
     "extractor": "grice.knowledge.extraction.cues:extractor",
+    "flaw-heads": "grice.metrics.sense.heads:flaw_heads",
     "fluent-pair-head": "grice.metrics.relevance.fluency:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.runtime.embedded:generator",
