@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.registry import Opener
 
-__all__ = ["FlawHeads", "FlawSettings", "flaw_heads"]
+__all__ = ["FlawHeads", "FlawSettings", "flaw_heads", "reply_states"]
 
 
 class FlawSettings(Settings, frozen=True):
@@ -54,23 +54,29 @@ class FlawHeads:
             )
 
     def log_odds(self, responses: Sequence[Response]) -> NDArray[np.float32]:
-        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``.
-
-        A conversation is read once for all replies of a speaker.
-        """
-        read = list(readings(responses, course=lambda response: response.speaker))
-        states = np.zeros((len(responses), self._reader.dimensions), np.float32)
-        passages = [
-            reading.passage(first=responses[reading.numbers()[0]].speaker, rest="\n")
-            for reading in read
-        ]
-        for reading, vectors in zip(read, self._reader.mean_states(passages), strict=True):
-            states[reading.numbers()] = vectors
+        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
+        states = reply_states(self._reader, responses)
         return self._network(states)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
         return self._reader.truncated(texts)
+
+
+def reply_states(reader: PassageEncoder, responses: Sequence[Response]) -> NDArray[np.float32]:
+    """Return the mean state of each reply after its history, shape ``(replies, dimensions)``.
+
+    A conversation is read once for all replies of a speaker, who is called A in it.
+    """
+    read = list(readings(responses, course=lambda response: response.speaker))
+    states = np.zeros((len(responses), reader.dimensions), np.float32)
+    passages = [
+        reading.passage(first=responses[reading.numbers()[0]].speaker, rest="\n")
+        for reading in read
+    ]
+    for reading, vectors in zip(read, reader.mean_states(passages), strict=True):
+        states[reading.numbers()] = vectors
+    return states
 
 
 @model_kind("flaw-heads", answers="flaws", protocol=FlawModel, settings=FlawSettings)
