@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grice.metrics.declaration import Example, metric
+from grice.metrics.readings import readings
 from grice.metrics.unjudged import nothing_to_judge
 from grice.numeric import sigmoid
 from grice.records import FeatureEvidence, Judgement, Span
@@ -38,6 +39,7 @@ _WORD = re.compile(r"\S+")
     summary="How probable is this reply after what was said?",
     judges="response",
     models={"model": "model:medium"},
+    accepts={"model": ("likelihood",)},
     protocols={"model": CausalLM},
     source=(
         "Mean log likelihood and pointwise mutual information (Li et al., NAACL 2016) by a causal "
@@ -74,55 +76,15 @@ def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Ju
         yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
 
 
-class _Reading(NamedTuple):
-    """Turns that are read at once, and which of them are judged.
-
-    Attributes:
-        turns: Speaker and text of each turn.
-        replies: Number of the judged reply by the index of its turn.
-    """
-
-    turns: list[tuple[str, str]]
-    replies: dict[int, int]
-
-
 def _after_history(responses: Sequence[Response], model: CausalLM) -> list[list[TokenScore]]:
     """Return the tokens of each reply; a conversation is read once for all its replies."""
-    readings = _readings(responses)
+    read = list(readings(responses))
     scores: list[list[TokenScore]] = [[] for _ in responses]
-    for reading, segments in zip(
-        readings, model.token_scores([_passage(reading) for reading in readings]), strict=True
-    ):
-        for turn, tokens in zip(sorted(reading.replies), segments, strict=True):
-            scores[reading.replies[turn]] = tokens
+    passages = [reading.passage(first=reading.turns[0][0]) for reading in read]
+    for reading, segments in zip(read, model.token_scores(passages), strict=True):
+        for number, tokens in zip(reading.numbers(), segments, strict=True):
+            scores[number] = tokens
     return scores
-
-
-def _readings(responses: Sequence[Response]) -> list[_Reading]:
-    """Join each reply to the reading before it, if that is the beginning of its history."""
-    readings: list[_Reading] = []
-    for number, response in enumerate(responses):
-        turns = [(turn.speaker, turn.text) for turn in response.history]
-        turns.append((response.speaker, response.text))
-        if readings and turns[: len(readings[-1].turns)] == readings[-1].turns:
-            readings[-1].turns.extend(turns[len(readings[-1].turns) :])
-            readings[-1].replies[len(turns) - 1] = number
-        else:
-            readings.append(_Reading(turns, {len(turns) - 1: number}))
-    return readings
-
-
-def _passage(reading: _Reading) -> Passage:
-    names: dict[str, str] = {}
-    segments = []
-    for place, (speaker, text) in enumerate(reading.turns):
-        name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
-        segments += [
-            Segment(f"{name}:"),
-            Segment(f" {text.strip()}", scored=place in reading.replies),
-            Segment("\n"),
-        ]
-    return segments
 
 
 def _alone(text: str) -> Passage:

@@ -8,7 +8,7 @@ attention, and int8 activations turn these into tenths of a nat.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import ctranslate2
 import msgspec
@@ -17,18 +17,17 @@ import numpy as np
 from grice.errors import InputError
 from grice.runtime.batching import run_batches
 from grice.runtime.memo import remember
+from grice.runtime.passages import PassageTokenizer
 from grice.runtime.protocols import CausalLM, Segment, TokenScore
 from grice.runtime.registry import Settings, model_kind
-from grice.runtime.tokenization import beginning, ending, open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokenizers import Encoding
-
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
     from grice.runtime.memo import Memo
+    from grice.runtime.passages import Read
     from grice.runtime.protocols import Passage
     from grice.runtime.registry import Opener
 
@@ -43,14 +42,6 @@ class CausalSettings(Settings, frozen=True):
     """Of a bundle of kind ``causal-lm``: how many tokens it reads at once."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
-
-
-class Read(NamedTuple):
-    """The tokens of a passage; ``scored[i]`` is the segment of token ``i``, -1 if it is context."""
-
-    tokens: list[str]
-    scored: list[int]
-    offsets: list[tuple[int, int]]
 
 
 class EmbeddedCausalLM:
@@ -69,7 +60,7 @@ class EmbeddedCausalLM:
     ) -> None:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
         self._max_tokens = settings.max_tokens
-        self._tokenizer = open_tokenizer(bundle)
+        self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
         self._memo = memo
         self._threads = threads
         self._engine = ctranslate2.Generator(
@@ -91,7 +82,7 @@ class EmbeddedCausalLM:
         Args:
             passages: Each a sequence of segments, which are joined without anything between.
         """
-        read = [self._tokens(passage) for passage in passages]
+        read = [self._tokenizer.read(passage) for passage in passages]
         values = remember(
             self._memo,
             self.identity,
@@ -132,8 +123,7 @@ class EmbeddedCausalLM:
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
-        room = self._max_tokens // 2
-        return [len(self._encoded(beginning(text, room + 1)).tokens) > room for text in texts]
+        return self._tokenizer.truncated(texts)
 
     def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
         values: list[list[float]] = [[] for _ in rows]
@@ -144,24 +134,6 @@ class EmbeddedCausalLM:
 
         run_batches(compute, [[i] for i in range(len(rows))], self._threads)
         return values
-
-    def _tokens(self, passage: Passage) -> Read:
-        room = self._max_tokens // 2
-        tokens: list[str] = []
-        scored: list[int] = []
-        offsets: list[tuple[int, int]] = []
-        for number, segment in enumerate(passage):
-            if segment.scored:
-                encoding, kept = self._encoded(beginning(segment.text, room)), slice(room)
-            else:
-                encoding, kept = self._encoded(ending(segment.text, room)), slice(-room, None)
-            tokens += encoding.tokens[kept]
-            scored += [number if segment.scored else -1] * len(encoding.tokens[kept])
-            offsets += encoding.offsets[kept]
-        return Read(tokens, scored, offsets)
-
-    def _encoded(self, text: str) -> Encoding:
-        return self._tokenizer.encode(text, add_special_tokens=False)
 
     def _log_probabilities(self, tokens: Sequence[str]) -> list[float]:
         """Return the log probability of each token but the first."""

@@ -24,6 +24,7 @@ __all__ = [
     "Pair",
     "PairClassifier",
     "Passage",
+    "PassageEncoder",
     "Segment",
     "SpanTagger",
     "TaggedSpan",
@@ -169,6 +170,22 @@ class CausalLM(Protocol):
             prompts: What stands before.
             texts: What is scored, one per prompt.
         """
+        ...
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is too long to be read whole."""
+        ...
+
+
+@runtime_checkable
+class PassageEncoder(Protocol):
+    """Turns segments of passages into vectors that depend on all that stands before."""
+
+    identity: str
+    dimensions: int
+
+    def mean_states(self, passages: Sequence[Passage]) -> list[list[Vector]]:
+        """Return for each passage the mean state of each of its scored segments."""
         ...
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:

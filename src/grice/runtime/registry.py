@@ -63,10 +63,12 @@ KIND_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 KINDS = {
     "bare-pair-head": "grice.metrics.relevance.pairs:bare_pair_head",
     "causal-lm": "grice.runtime.causal:causal_lm",
+    "causal-states": "grice.runtime.causal_states:causal_states",
     "context-tagger": "grice.situated.models:context_tagger",
     "contrast-head": "grice.situated.models:contrast_head",
     "encoder": "grice.runtime.embedded:encoder",
     "extractor": "grice.knowledge.extraction.cues:extractor",
+    "flaw-heads": "grice.metrics.sense.heads:flaw_heads",
     "fluent-pair-head": "grice.metrics.relevance.fluency:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.runtime.embedded:generator",

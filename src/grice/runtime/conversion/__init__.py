@@ -4,6 +4,6 @@ Sources are one GGUF file, or a folder in the layout of Hugging Face: ``config.j
 ``*.safetensors``, ``tokenizer.json``. Families: Llama (SmolLM2 too), Qwen2 and Qwen3.
 """
 
-from grice.runtime.conversion.convert import convert
+from grice.runtime.conversion.convert import convert, convert_states
 
-__all__ = ["convert"]
+__all__ = ["convert", "convert_states"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from ctranslate2.converters.utils import fuse_linear
@@ -15,18 +15,19 @@ from grice.runtime.conversion.huggingface import read_folder
 from grice.runtime.conversion.saturation import desaturate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
 
     from grice.runtime.conversion.checkpoint import Checkpoint, Shape, Tensor
 
-__all__ = ["convert"]
+__all__ = ["convert", "convert_states"]
+
+Quantization: TypeAlias = Literal["int8", "float32"]
 
 
-def convert(
-    source: Path, target: Path, *, quantization: Literal["int8", "float32"] = "int8"
-) -> Shape:
+def convert(source: Path, target: Path, *, quantization: Quantization = "int8") -> Shape:
     """Write a published causal language model in the run-time format.
 
     Args:
@@ -43,9 +44,65 @@ def convert(
     Raises:
         BundleError: If the source is of another kind or family, cut off or damaged.
     """
-    checkpoint = read_folder(source) if source.is_dir() else read_gguf(source)
-    try:
+    checkpoint = _read(source)
+    return _write(source, target, checkpoint, _specification, quantization)
+
+
+def convert_states(
+    source: Path,
+    target: Path,
+    layers: int,
+    exponents: Sequence[int],
+    *,
+    quantization: Quantization = "int8",
+) -> Shape:
+    """Write the first layers of a causal language model, which give states in place of tokens.
+
+    See :func:`convert`. The states are normalized as by the model's last norm, whose weights give
+    way to powers of two, so that the states of all dimensions are of one size before they are
+    rounded to int8.
+
+    Args:
+        source: As of :func:`convert`.
+        target: Likewise.
+        layers: How many layers are kept.
+        exponents: One per dimension.
+        quantization: As of :func:`convert`.
+
+    Raises:
+        BundleError: As of :func:`convert`; or if the model has fewer layers or other dimensions.
+    """
+    checkpoint = _read(source)
+    shape = checkpoint.shape
+    if not 0 < layers <= shape.layers or len(exponents) != shape.hidden:
+        raise BundleError(
+            f"{source}: {layers} layers and {len(exponents)} exponents are asked for; the model "
+            f"has {shape.layers} layers of {shape.hidden} dimensions"
+        )
+
+    def specification(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
         spec = _specification(checkpoint)
+        spec.decoder.layer_norm.gamma = np.exp2(np.array(exponents, np.float32))
+        spec.decoder.projection.weight = np.eye(shape.hidden, dtype=np.float32)
+        return spec
+
+    shorter = checkpoint._replace(shape=shape._replace(layers=layers))
+    return _write(source, target, shorter, specification, quantization)
+
+
+def _read(source: Path) -> Checkpoint:
+    return read_folder(source) if source.is_dir() else read_gguf(source)
+
+
+def _write(
+    source: Path,
+    target: Path,
+    checkpoint: Checkpoint,
+    specify: Callable[[Checkpoint], TransformerDecoderModelSpec],
+    quantization: Quantization,
+) -> Shape:
+    try:
+        spec = specify(checkpoint)
     except BundleError as error:
         raise BundleError(f"{source}: {error}") from None
     spec.validate()

@@ -22,6 +22,10 @@ WINDOW = 768
 vocabulary, 200 KB of SmolLM2's."""
 
 
+STATES, MIDDLE = "causal-states", 4
+"""The kind that keeps the first ``layers`` of a model, and the digit of ``scale`` that is 2**0."""
+
+
 class Description(NamedTuple):
     """What a card says beside the files."""
 
@@ -56,9 +60,14 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
         BundleError: If the source cannot be converted.
     """
     # Here, not above: naming or listing models needs no engine.
-    from grice.runtime.conversion import convert
+    from grice.runtime.conversion import convert, convert_states
 
-    shape = convert(source, target)
+    if description.facts["kind"] == STATES:
+        layers, scale = int(str(description.settings["layers"])), str(description.settings["scale"])
+        exponents = [int(digit) - MIDDLE for digit in scale]
+        shape = convert_states(source, target, layers, exponents)
+    else:
+        shape = convert(source, target)
     settings = {"max_tokens": min(WINDOW, shape.positions), **description.settings}
     files = sorted(path.name for path in target.iterdir())
     write_card(target, description.facts, description.training, settings, files=files)

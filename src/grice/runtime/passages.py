@@ -1,0 +1,71 @@
+"""Passages as tokens of a causal language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.runtime.tokenization import beginning, ending, open_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenizers import Encoding
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.protocols import Passage
+
+__all__ = ["PassageTokenizer", "Read"]
+
+
+class Read(NamedTuple):
+    """The tokens of a passage.
+
+    Attributes:
+        tokens: Pieces of the vocabulary.
+        scored: The number of the segment of each token, -1 if that is not scored.
+        offsets: The characters of its segment that each token covers.
+    """
+
+    tokens: list[str]
+    scored: list[int]
+    offsets: list[tuple[int, int]]
+
+
+class PassageTokenizer:
+    """Turns passages into tokens.
+
+    Args:
+        bundle: The opened bundle, with ``tokenizer.json``.
+        max_tokens: How many tokens the model reads at once.
+    """
+
+    def __init__(self, bundle: Bundle, max_tokens: int) -> None:
+        self._tokenizer = open_tokenizer(bundle)
+        self._room = max_tokens // 2
+
+    def read(self, passage: Passage) -> Read:
+        """Return the tokens of a passage.
+
+        Of a scored segment the first half window is read, of another one the last.
+        """
+        tokens: list[str] = []
+        scored: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        for number, segment in enumerate(passage):
+            cut = beginning if segment.scored else ending
+            kept = slice(self._room) if segment.scored else slice(-self._room, None)
+            encoding = self._encoded(cut(segment.text, self._room))
+            tokens += encoding.tokens[kept]
+            scored += [number if segment.scored else -1] * len(encoding.tokens[kept])
+            offsets += encoding.offsets[kept]
+        return Read(tokens, scored, offsets)
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half a window."""
+        return [
+            len(self._encoded(beginning(text, self._room + 1)).tokens) > self._room
+            for text in texts
+        ]
+
+    def _encoded(self, text: str) -> Encoding:
+        return self._tokenizer.encode(text, add_special_tokens=False)
