@@ -16,7 +16,7 @@ demo: $(VENV)/.user
 	@echo "Open report.html in a browser to see every reply with its evidence."
 
 demo-medium: $(VENV)/.user
-	$(BIN)/grice models get medium
+	$(BIN)/grice models get medium medium-states
 	$(BIN)/grice score examples/chatbots.jsonl examples/charity.txt --models medium \
 		-o out-medium.jsonl --report report-medium.html
 	@echo "Open report-medium.html in a browser, beside the report.html of make demo."

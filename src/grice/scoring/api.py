@@ -142,7 +142,7 @@ def load_from(
     chosen = named_preset(preset)
     chosen.check_models()
     settings = chosen.with_options(options or {})
-    wanted = tuple(dict.fromkeys(names or registry.defaults()))
+    wanted = tuple(dict.fromkeys(names or (*registry.defaults(), *chosen.metrics)))
     for name in (*wanted, *settings):
         registry.named(name)
     models = Models(

@@ -4,6 +4,7 @@ A preset is a TOML file:
 
     summary = "What it is for."
     models = ["medium"]               # what has to be fetched: grice models get medium
+    metrics = ["likelihood"]          # run beside the default ones, unless a run names its own
 
     [options.relevance]               # a metric, and its options by their names
     model = "model:medium"
@@ -63,6 +64,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         summary: What it is for.
         models: Names of models that it needs.
+        metrics: Metrics that run beside the default ones where a run names none.
         options: Options and model references by name of the metric.
         commands: Models of commands.
         name: Its name.
@@ -70,6 +72,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     summary: str
     models: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}
     commands: CommandModels = CommandModels()
     name: str = ""
