@@ -78,6 +78,16 @@ def nothing_of_the_user(
 
 
 @pytest.fixture
+def fetched_models(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of models that were fetched for the tests; without it the test is skipped."""
+    stated = os.environ.get("GRICE_TEST_MODELS")
+    if not stated or not Path(stated).is_dir():
+        pytest.skip("GRICE_TEST_MODELS names no folder with the models of the preset medium")
+    monkeypatch.setenv("GRICE_MODELS", stated)
+    return Path(stated)
+
+
+@pytest.fixture
 def talk() -> Conversation:
     """Two people about cooking."""
     return Conversation(
