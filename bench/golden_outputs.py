@@ -98,7 +98,8 @@ def run(
     python = [sys.executable, *words[1:]] if words[:1] == ["python"] else None
     source = str(Path(grice.__file__).parents[1])
     paths = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
-    stated = {"PYTHONPATH": paths, "COLUMNS": "80", "GRICE_CACHE": "cache", "GRICE_CONFIG": "config", "USER": "golden",
+    stated = {"PYTHONPATH": paths, "COLUMNS": "80", "GRICE_CACHE": "cache",
+              "GRICE_CONFIG": "config", "GRICE_MODELS": "models", "USER": "golden",
               "LOGNAME": "golden", "TZ": "UTC", "SOURCE_DATE_EPOCH": "1767225600",
               "PYTHONIOENCODING": "utf-8", "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
     if (folder / "data").exists():
