@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Registry", "find_metrics"]
 
 GROUP = "grice.metrics"
-_MACHINERY = ("declaration", "limits", "page", "registry", "signature", "unjudged")
+_MACHINERY = ("declaration", "limits", "page", "registry", "sides", "signature", "unjudged")
 
 
 class Registry(NamedTuple):
