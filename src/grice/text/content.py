@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from grice.text.tokens import PLAIN_CONTRACTIONS, SENTENCES_WITH_MARKS, WORD_CHARACTER
 from grice.text.wordlists import (
+    ADVERBS,
     AUXILIARIES,
     BE,
     DEGREES,
     DETERMINERS,
-    FILLERS,
     INDEFINITE,
     NOT_VERBS,
     PREPOSITIONS,
@@ -30,11 +30,11 @@ COMMON = (
 )
 """Interjections, and verbs of any subject."""
 OF_NO_CONTENT = (
-    AUXILIARIES
+    ADVERBS
+    | AUXILIARIES
     | BE
     | DEGREES
     | DETERMINERS
-    | FILLERS
     | INDEFINITE
     | NOT_VERBS
     | PREPOSITIONS
