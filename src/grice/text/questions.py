@@ -18,10 +18,12 @@ _SUBJECT = (
     r"(?:i|you|he|she|it|we|they|there|this|that|these|those|my|your|his|her|our|their|the|any|"
     r"anyone|anybody|someone|everyone)"
 )
+_NO_PRONOUN = r"(?!(?:i|you|he|she|it|we|they)\b)\w+"
 _ASKS = re.compile(
     rf"{_OPENING}(?:{_AUXILIARY} {_SUBJECT}|"
-    rf"(?:who|whose|what|which|when|where|why|how)(?:['’](?:s|re)| \w+)? ?"
-    rf"(?:{_AUXILIARY}|about|come))\b"
+    r"(?:who|what|when|where|why|how)['’](?:s|re)|"
+    rf"(?:who|what|which|when|where|why|how) (?:{_AUXILIARY}|about|come)|"
+    rf"(?:whose|what|which|how) {_NO_PRONOUN} {_AUXILIARY})\b"
 )
 _REQUESTS = re.compile(
     rf"{_OPENING}(?:please|tell (?:me|us)|let (?:me|us) know|give me|show me|explain|describe|"
