@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
+from grice.metrics.sides import user_turns
 from grice.records import Conversation, FeatureEvidence, Judgement, Response
 from grice.runtime.protocols import Encoder
 from grice.text.tokens import WORDS
@@ -40,8 +41,6 @@ cosine_baseline = partial(
     protocols={"encoder": Encoder},
     low=-1.0,
 )
-USERS = frozenset({"human", "user"})
-SYSTEMS = frozenset({"assistant", "bot", "chatbot", "system"})
 
 
 @baseline(
@@ -148,7 +147,7 @@ def mean_cosine_to_user(
     """
     pairs = []
     for conversation in conversations:
-        by_user = _by_user(conversation)
+        by_user = user_turns(conversation)
         marked = pairwise(zip(conversation.turns, by_user, strict=True))
         pairs.append([(user, reply) for (user, a), (reply, b) in marked if a and not b])
     return _mean_cosines(pairs, encoder, "no system turn follows a user turn")
@@ -227,28 +226,9 @@ def _mean_words(texts: Sequence[str]) -> Judgement:
 
 
 def _texts(conversation: Conversation, *, user: bool) -> list[str]:
-    by_user = _by_user(conversation)
+    by_user = user_turns(conversation)
     return [
         turn.text
         for turn, is_user in zip(conversation.turns, by_user, strict=True)
         if is_user is user
     ]
-
-
-def _by_user(conversation: Conversation) -> list[bool]:
-    """Return of each turn whether it is the user's."""
-    named = [_side(turn) for turn in conversation.turns]
-    if "user" in named or "system" in named:
-        # Where only one side is named, the rest is the other.
-        default = "system" if "user" in named else "user"
-        return [(side or default) == "user" for side in named]
-    return [turn.speaker == conversation.turns[0].speaker for turn in conversation.turns]
-
-
-def _side(turn: Turn) -> str | None:
-    for name in (turn.role, turn.speaker):
-        if name is not None and name.lower() in USERS:
-            return "user"
-        if name is not None and name.lower() in SYSTEMS:
-            return "system"
-    return None

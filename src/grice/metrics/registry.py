@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["Registry", "find_metrics"]
 
 GROUP = "grice.metrics"
-_MACHINERY = ("declaration", "limits", "page", "readings", "registry", "signature", "unjudged")
+_MACHINERY = (
+    "declaration",
+    "limits",
+    "page",
+    "readings",
+    "registry",
+    "sides",
+    "signature",
+    "unjudged",
+)
 
 
 class Registry(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DETECTORS", "default_metrics", "missing_model", "own_turn_cosines", "turn_values"]
 
-DETECTORS: tuple[str, ...] = ()
+DETECTORS = ("repetition", "unanswered", "friction")
 """Metrics of one kind of flaw, which are not default."""
 
 

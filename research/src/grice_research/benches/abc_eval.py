@@ -13,15 +13,16 @@ score is the lift: the precision among the first tenth over the share of flawed 
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError
 from grice.metrics.registry import find_metrics
-from grice.records import Conversation, Turn, TurnEvidence
+from grice.records import Conversation, Turn
 from grice.stats.accuracy import balanced_accuracy
+from grice_research.benches._turns import DETECTORS, own_turn_cosines, turn_values
 from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
 from grice_research.roc import roc_areas
 from grice_research.rows import DIFFERENCE, Row
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.metrics.declaration import Metric
-    from grice.runtime.protocols import Encoder
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
@@ -90,8 +90,11 @@ class Marked(NamedTuple):
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
-    metrics = {name: metric for name, metric in find_metrics().metrics.items() if metric.default}
-    columns = {name: _column(context, name, marked) for name in (*metrics, *BASELINES)}
+    known = find_metrics()
+    metrics = {name: known.named(name) for name in (*known.defaults(), *DETECTORS)}
+    columns = {
+        name: list(turn_values(context, name, marked.talks)) for name in (*metrics, *BASELINES)
+    }
     columns |= _computed(context, marked)
     signatures = {
         name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in (*metrics, *BASELINES)
@@ -146,44 +149,13 @@ def _votes(marked: Marked, behaviour: str) -> list[int]:
     return [max(each) for each in zip(*(marked.votes[name] for name in SIX), strict=True)]
 
 
-def _column(context: BenchContext, metric: str, marked: Marked) -> list[float]:
-    """Return a metric's value of each marked turn; of a whole conversation, where it points."""
-    grader, _ = context.grader(metric)
-    scores = {(score.conversation, score.turn): score for score in grader.score(marked.talks)}
-    values = []
-    for talk in marked.talks:
-        whole = scores.get((talk.id, None))
-        effects = (
-            {}
-            if whole is None
-            else {
-                piece.turn: piece.effect
-                for piece in whole.evidence
-                if isinstance(piece, TurnEvidence)
-            }
-        )
-        for turn in talk.targets or ():
-            score = scores.get((talk.id, turn))
-            value = effects.get(turn, 0.0) if score is None else score.value
-            if value is None:
-                raise InputError(f"{metric} failed on turn {turn} of {talk.id}")
-            values.append(value)
-    return values
-
-
 def _computed(context: BenchContext, marked: Marked) -> dict[str, list[float]]:
     """Return the place of each turn and its largest cosine with own earlier turns, negated.
 
     Later turns and such as repeat are taken to be worse.
     """
-    encoder = cast("Encoder", context.models().open("bundle:encoder"))
-    position, own = [], []
-    for talk in marked.talks:
-        places = list(talk.targets or ())
-        vectors = encoder.encode([talk.turns[i].text for i in places])
-        for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
-            position.append(-float(place))
-            own.append(-max((float(vector @ earlier) for earlier in vectors[:number]), default=0.0))
+    position = [-float(place) for talk in marked.talks for place in talk.targets or ()]
+    own = [-cosine for cosine in own_turn_cosines(context, marked.talks)]
     return {OWN_TURNS: own, POSITION: position}
 
 

@@ -174,12 +174,12 @@ def make(states: Array, items: Sequence[Item], base: str, out: Path) -> None:
         "kind": "flaw-heads",
         "version": "1",
         "summary": f"What is wrong with a reply, read from the states of {base}",
-        "licence": "MIT",
+        "licence": "Apache-2.0",
         "inputs": "the mean state of a reply after its history",
         "outputs": "log odds of any flaw and of each kind",
     }
     training = {
-        "data": [f"{len(items)} items written for grice (recipes/sense/pairs), MIT"],
+        "data": [f"{len(items)} items written for grice (recipes/sense/pairs), Apache-2.0"],
         "selection": ["every tenth of them"],
         "excluded": "the items were written without sight of any evaluated set",
         "command": command,

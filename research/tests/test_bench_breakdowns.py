@@ -1,0 +1,122 @@
+"""The bench of breakdowns: do turns that people call one score lower?"""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from grice.errors import InputError
+from grice.metrics.registry import find_metrics
+from grice.records import Score, TurnEvidence
+from grice_research.benches import breakdowns
+from grice_research.benches._turns import DETECTORS
+from grice_research.rows import find_task
+
+
+def write(folder, talks=60):
+    """Write conversations whose second chatbot turn is a breakdown."""
+    lines = []
+    for i in range(talks):
+        texts = ["Hi.", "good", "Yes?", "broken" if i % 4 else "odd", "No.", "fine"]
+        turns = [{"speaker": ("user", "system")[k % 2], "text": t} for k, t in enumerate(texts)]
+        votes = [(20, 6, 4), (2, 8, 20), (14, 14, 2)]
+        labels = [{"turn": 1 + 2 * k, **dict(zip("OTX", v, strict=True))}
+                  for k, v in enumerate(votes)]  # fmt: skip
+        lines.append({"id": f"talk{i}", "system": "ab"[i % 2], "turns": turns, "labels": labels})
+    path = folder / breakdowns.FILE
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+
+
+class Grader:
+    """Scores broken turns low; of a conversation it points at them."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def score(self, talks):
+        for talk in talks:
+            bad = [i for i in talk.targets if talk.turns[i].text == "broken"]
+            if self.name in ("coherence", "friction"):
+                evidence = tuple(TurnEvidence(i, -1.0) for i in bad)
+                yield Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
+                continue
+            for i in talk.targets:
+                value = float(i not in bad)
+                yield Score(talk.id, i, self.name, value, "ok", None, (), (), self.name)
+
+
+class Letters:
+    def encode(self, texts):
+        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
+
+
+class Context:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def grader(self, name):
+        return Grader(name), {name: f"{name}:1|mode:fast"}
+
+    def models(self):
+        return self
+
+    def open(self, reference):
+        return Letters()
+
+
+@pytest.fixture
+def rows(tmp_path):
+    write(tmp_path)
+    return list(breakdowns.measure(Context(tmp_path)))
+
+
+def one(rows, row, measure):
+    return next(r for r in rows if (r.row, r.measure) == (row, measure))
+
+
+def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
+    seen = one(rows, "relevance", "AUC")
+    share = 0.75  # of the breakdowns score low
+    assert seen.found.value == pytest.approx(share + (1 - share) / 2, abs=0.1)
+    assert (seen.metric, seen.signature) == ("relevance", "relevance:1|mode:fast|on:dbdc3")
+    assert one(rows, "friction", "AUC").found.value == pytest.approx(seen.found.value)
+    assert one(rows, "relevance", "spearman within chatbots").found.value > 0.5
+    gap = one(rows, "relevance less position", "difference of AUC")
+    position = one(rows, "position", "AUC").found.value
+    assert gap.found.value == pytest.approx(seen.found.value - position)
+
+
+def test_every_detector_stands_beside_every_baseline(rows):
+    pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
+    metrics = (*find_metrics().defaults(), *DETECTORS)
+    assert pairs == {(m, b) for m in metrics for b in breakdowns.TRIVIAL}
+    assert find_task("breakdowns").title == breakdowns.TITLE
+
+
+def test_only_the_validation_part_is_read(tmp_path):
+    write(tmp_path)
+    voted = breakdowns.read_voted(tmp_path)
+    assert voted.talks
+    assert all(breakdowns.is_validation(talk.id) for talk in voted.talks)
+    assert {f"talk{i}" for i in range(60) if breakdowns.is_validation(f"talk{i}")} == {
+        talk.id for talk in voted.talks
+    }
+    assert voted.majority[:3] == [0.0, 1.0, 0.0], "a tie is no majority"
+    assert voted.mean[:3] == pytest.approx([7 / 30, 24 / 30, 9 / 30])
+
+
+@pytest.mark.data
+def test_the_split_of_the_published_set_stays(data_folder):
+    if not (data_folder / breakdowns.FILE).is_file():
+        pytest.skip("GRICE_DATA holds no dbdc3")
+    voted = breakdowns.read_voted(data_folder)
+    assert (len(voted.talks), len(voted.mean), sum(voted.majority)) == (141, 1410, 359)
+
+
+def test_without_the_data_the_source_is_named(tmp_path):
+    with pytest.raises(InputError, match="dbdc3"):
+        breakdowns.read_voted(tmp_path)

@@ -1,0 +1,64 @@
+"""The metric ``friction``: at which turns users stumble, by what they say next."""
+
+from __future__ import annotations
+
+import pytest
+
+import grice
+from grice.records import Conversation, FeatureEvidence, Turn, TurnEvidence
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with grice.load("friction") as loaded:
+        yield loaded
+
+
+def judged(grader, *texts, speakers=("user", "system")):
+    turns = tuple(Turn(speakers[i % len(speakers)], text) for i, text in enumerate(texts))
+    (score,) = grader.score(Conversation("c", turns))
+    return score
+
+
+def test_a_complaint_marks_the_turn_before_it(grader):
+    texts = ["Do you like films?", "The moon is a cheese.", "Hm. That makes no sense to me."]
+    score = judged(grader, *texts)
+    assert score.value == 0.0
+    turn, words = score.evidence
+    assert turn == TurnEvidence(1, -1.0)
+    assert isinstance(words, FeatureEvidence)
+    span = words.span
+    assert texts[span.turn][span.start : span.end] == "no sense"
+    assert score.reason == "after turn 1 the user complains"
+
+
+@pytest.mark.parametrize(
+    ("following", "sign"),
+    [
+        ("Never mind.", "gives up"),
+        ("What cheese?", "asks what was meant"),
+        ("???", "asks what was meant"),
+        ("So, do you like films?", "asks again"),
+        ("I already told you.", "complains"),
+    ],
+)
+def test_signs_have_names(grader, following, sign):
+    score = judged(grader, "Do you like films?", "The moon is a cheese.", following)
+    assert score.reason == f"after turn 1 the user {sign}"
+    assert 0 <= score.value < 1
+
+
+def test_a_user_who_goes_on_shows_none(grader):
+    score = judged(grader, "Do you like films?", "Yes, old ones.", "Me too, silent ones best.")
+    assert (score.value, score.evidence) == (1.0, ())
+    assert score.reason == "no sign of friction"
+
+
+def test_only_the_user_is_heard(grader):
+    texts = ["Tell me a joke.", "That makes no sense.", "All right, then a story."]
+    assert judged(grader, *texts).value == 1.0
+
+
+def test_a_conversation_that_the_user_does_not_go_on_with_is_not_judged(grader):
+    score = judged(grader, "Do you like films?", "Yes.")
+    assert (score.status, score.value) == ("abstained", 0.5)
