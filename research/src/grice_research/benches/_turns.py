@@ -15,15 +15,31 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Encoder
     from grice_research.context import BenchContext
 
-__all__ = ["DETECTORS", "default_metrics", "missing_model", "own_turn_cosines", "turn_values"]
+__all__ = [
+    "DETECTORS",
+    "FETCHED",
+    "default_metrics",
+    "metrics_at_hand",
+    "missing_model",
+    "own_turn_cosines",
+    "turn_values",
+]
 
 DETECTORS = ("repetition", "unanswered", "friction")
 """Metrics of one kind of flaw, which are not default."""
+FETCHED = ("likelihood", "sense")
+"""Metrics whose model does not ship."""
 
 
 def default_metrics() -> list[str]:
     """Return the names of the metrics that run unless told otherwise."""
     return list(find_metrics().defaults())
+
+
+def metrics_at_hand(context: BenchContext) -> list[str]:
+    """Return the default metrics, the detectors, and the metrics of models that were fetched."""
+    fetched = [name for name in FETCHED if not missing_model(context, name)]
+    return [*default_metrics(), *DETECTORS, *fetched]
 
 
 def missing_model(context: BenchContext, metric: str) -> str:

@@ -22,7 +22,7 @@ from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
 from grice.stats.accuracy import balanced_accuracy
-from grice_research.benches._turns import DETECTORS, own_turn_cosines, turn_values
+from grice_research.benches._turns import metrics_at_hand, own_turn_cosines, turn_values
 from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
 from grice_research.roc import roc_areas
 from grice_research.rows import DIFFERENCE, Row
@@ -91,7 +91,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
     known = find_metrics()
-    metrics = {name: known.named(name) for name in (*known.defaults(), *DETECTORS)}
+    metrics = {name: known.named(name) for name in metrics_at_hand(context)}
     columns = {
         name: list(turn_values(context, name, marked.talks)) for name in (*metrics, *BASELINES)
     }

@@ -22,8 +22,7 @@ from grice.errors import InputError
 from grice.records import Conversation, Turn
 from grice.stats import correlation
 from grice_research.benches._turns import (
-    DETECTORS,
-    default_metrics,
+    metrics_at_hand,
     own_turn_cosines,
     turn_values,
 )
@@ -104,7 +103,7 @@ def read_voted(folder: Path) -> Voted:
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how well each metric and baseline sees breakdowns, and how far metrics are above."""
     voted = read_voted(context.folder)
-    metrics = [*default_metrics(), *DETECTORS]
+    metrics = metrics_at_hand(context)
     columns = {
         name: list(turn_values(context, name, voted.talks)) for name in (*metrics, *BASELINES)
     }

@@ -18,6 +18,7 @@ from grice.records import Conversation, Turn
 from grice.stats import mean
 from grice_research.benches._turns import (
     DETECTORS,
+    FETCHED,
     default_metrics,
     missing_model,
     own_turn_cosines,
@@ -40,8 +41,6 @@ FILE = "minimal_pairs.jsonl.gz"
 COSINE, LENGTH, OWN_TURNS = "cosine_last_turn", "log_length", "cosine_own_turns"
 AT_LEAST_AS_LONG = "bad at least as long"
 """The rule that takes the shorter reply for the good one, in characters, and a tie for right."""
-MODELS = ("likelihood",)
-"""Metrics whose model does not ship."""
 ALL = "all kinds"
 RIGHT = "share right"
 
@@ -85,7 +84,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how often each metric and baseline is right, over all pairs and by kind."""
     pairs = read_pairs()
     metrics = [*default_metrics(), *DETECTORS]
-    for name in MODELS:
+    for name in FETCHED:
         if why := missing_model(context, name):
             yield Row(row=name, measure=RIGHT, found=None, kind="ours", on=ALL, why=why)
         else:
