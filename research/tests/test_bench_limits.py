@@ -15,6 +15,7 @@ from grice.evaluation.datasets import known_sets
 from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
 from grice_research.benches import abc_eval, trivial_baselines
+from grice_research.benches._turns import DETECTORS
 from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.limits import limits_of
@@ -24,6 +25,7 @@ from grice_research.rows import find_task
 from grice_research.runs import Run
 
 DEFAULT = [one for one in find_metrics().metrics.values() if one.default]
+MEASURED = {*find_metrics().defaults(), *DETECTORS}
 
 
 def write(folder, talks=12):
@@ -130,9 +132,9 @@ def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
     assert one(rows, "relevance", "AUC", abc_eval.ANY).found.n == 48
 
 
-def test_every_default_metric_stands_beside_every_baseline(rows):
+def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
-    assert pairs == {(m.name, b) for m in DEFAULT for b in abc_eval.TRIVIAL}
+    assert pairs == {(name, b) for name in MEASURED for b in abc_eval.TRIVIAL}
     assert {r.metric for r in rows if r.kind == "baseline"} == {""}
 
 
@@ -228,5 +230,5 @@ def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
     run = Run(bench="abc-eval", title="T", paper="P", date="2026-01-02", version="1", counts={},
               command="grice bench abc-eval", figures=tuple(found), wins=(), notes={})  # fmt: skip
     limits = limits_of([run])
-    assert set(limits.metrics) == {m.name for m in DEFAULT}
+    assert set(limits.metrics) == MEASURED
     assert limits.baselines == tuple(sorted(abc_eval.TRIVIAL))
