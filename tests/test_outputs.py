@@ -191,6 +191,12 @@ ELSEWHERE = {
     "grice/runtime/mlp.py": "writes where its caller made room with grice.files",
     "grice/situated/java.py": "writes into a temporary folder of its own",
     "grice/report/spool.py": "a nameless temporary file",
+    "grice/runtime/conversion/convert.py": "into an empty folder that its caller has made",
+    "grice/runtime/conversion/saturation.py": "rewrites the file that convert has just written",
+    "grice/runtime/store/archive.py": "unpacks into a temporary folder of the store",
+    "grice/runtime/store/packages.py": "unpacks into a temporary folder of the store",
+    "grice/runtime/store/places.py": "renames whole folders inside the store, which is locked",
+    "grice/runtime/store/wheel.py": "builds in a temporary folder",
 }
 WRITES = {"write_text", "write_bytes", "savez_compressed", "savez", "save", "rename", "touch"}
 MODES = set("wax+")

@@ -12,7 +12,7 @@ from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
 from grice_research.benches import breakdowns
-from grice_research.benches._turns import DETECTORS
+from grice_research.benches._turns import DETECTORS, FETCHED
 from grice_research.rows import find_task
 
 
@@ -92,7 +92,7 @@ def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
 
 def test_every_detector_stands_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
-    metrics = (*find_metrics().defaults(), *DETECTORS)
+    metrics = (*find_metrics().defaults(), *DETECTORS, *FETCHED)
     assert pairs == {(m, b) for m in metrics for b in breakdowns.TRIVIAL}
     assert find_task("breakdowns").title == breakdowns.TITLE
 

@@ -15,7 +15,7 @@ from grice.evaluation.datasets import known_sets
 from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
 from grice_research.benches import abc_eval, trivial_baselines
-from grice_research.benches._turns import DETECTORS
+from grice_research.benches._turns import DETECTORS, FETCHED
 from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.limits import limits_of
@@ -25,7 +25,7 @@ from grice_research.rows import find_task
 from grice_research.runs import Run
 
 DEFAULT = [one for one in find_metrics().metrics.values() if one.default]
-MEASURED = {*find_metrics().defaults(), *DETECTORS}
+MEASURED = {*find_metrics().defaults(), *DETECTORS, *FETCHED}
 
 
 def write(folder, talks=12):

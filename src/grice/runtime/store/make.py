@@ -60,13 +60,15 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
         BundleError: If the source cannot be converted.
     """
     # Here, not above: naming or listing models needs no engine.
-    from grice.runtime.conversion import convert, convert_states
-
     if description.facts["kind"] == STATES:
         layers, scale = int(str(description.settings["layers"])), str(description.settings["scale"])
         exponents = [int(digit) - MIDDLE for digit in scale]
+        from grice.runtime.conversion import convert_states
+
         shape = convert_states(source, target, layers, exponents)
     else:
+        from grice.runtime.conversion import convert
+
         shape = convert(source, target)
     settings = {"max_tokens": min(WINDOW, shape.positions), **description.settings}
     files = sorted(path.name for path in target.iterdir())
