@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -16,8 +17,13 @@ COMMAND_LINE = {"command.py", "terminal.py"}
 """The modules that may use helpers of the command line."""
 
 
+@cache
 def imported():
     """Every name that a file takes from a module of grice, those for type checkers too."""
+    return tuple(_imported())
+
+
+def _imported():
     for path in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "grice":
