@@ -233,7 +233,7 @@ def correlations(
         yield Row(
             row=column.row,
             measure=measure,
-            found=correlation(column.values, replies.human, kind=measure, interval="bca"),
+            estimate=correlation(column.values, replies.human, kind=measure, interval="bca"),
             kind=kind,
             published=(published or {}).get(measure),
             beside=beside if (published or {}).get(measure) is not None else "",
@@ -248,7 +248,7 @@ def correlations(
             yield Row(
                 row=f"{column.row}, machine replies",
                 measure=measure,
-                found=estimate,
+                estimate=estimate,
                 kind=kind,
                 why=column.why,
                 signature=column.signature,
@@ -259,7 +259,7 @@ def correlations(
         yield Row(
             row=f"{column.row}, given the number of triples",
             measure="spearman",
-            found=estimate,
+            estimate=estimate,
             kind=kind,
             why=column.why,
             signature=column.signature,
@@ -292,7 +292,7 @@ def differences(first: Column, others: Sequence[Column], replies: Replies) -> It
         yield Row(
             row=f"{first.row} less {other}",
             measure="difference of spearman",
-            found=_turned(comparison.difference, sign),
+            estimate=_turned(comparison.difference, sign),
             kind="ours",
             why=f"{comparison.test}, p {comparison.p_value:.3f}",
             signature=first.signature,
@@ -317,7 +317,7 @@ def systems(column: Column, replies: Replies) -> Iterator[Row]:
         yield Row(
             row=column.row,
             measure=f"system {measure}",
-            found=level.correlation,
+            estimate=level.correlation,
             kind="ours",
             why=order,
             signature=column.signature,
@@ -334,7 +334,7 @@ def printed(table: str, on: str) -> Iterator[Row]:
                 yield Row(
                     row=f"{name} ({table})",
                     measure=column.measure,
-                    found=None,
+                    estimate=None,
                     kind="printed",
                     published=cell.value,
                     why=source.why,

@@ -6,12 +6,9 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from grice.metrics.declaration import Example, metric
 from grice.metrics.readings import readings
 from grice.metrics.unjudged import nothing_to_judge
-from grice.numeric import sigmoid
 from grice.records import FeatureEvidence, Judgement, Span
 from grice.runtime.protocols import CausalLM, Segment
 
@@ -97,6 +94,10 @@ def _judgement(
     alone: Sequence[TokenScore],
     flags: tuple[str, ...],
 ) -> Judgement:
+    import numpy as np
+
+    from grice.numeric import sigmoid
+
     mean = float(np.mean([token.log_probability for token in after]))
     gain = mean - float(np.mean([token.log_probability for token in alone]))
     value = float(sigmoid(np.array(WEIGHT_AFTER * mean + WEIGHT_GAIN * gain + SHIFT)))

@@ -191,7 +191,7 @@ def _of_behaviour(
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{EITHER}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=behaviour,
             metric=metric,
@@ -206,7 +206,7 @@ def _row(
     """Return the row of a metric, or of a trivial baseline."""
     kind: Kind = "ours" if name in metrics else "baseline"
     metric = name if name in metrics else ""
-    return Row(row=name, measure=measure, found=found, kind=kind, on=on, why=why, metric=metric)
+    return Row(row=name, measure=measure, estimate=found, kind=kind, on=on, why=why, metric=metric)
 
 
 def _decided(
@@ -246,7 +246,7 @@ def _lifts(
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{LIFT}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=behaviour,
             metric=metric,
@@ -265,7 +265,7 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
                 yield Row(
                     row=name,
                     measure=measure,
-                    found=value,
+                    estimate=value,
                     kind="printed",
                     on=behaviour,
                     why="balanced accuracy of released votes",

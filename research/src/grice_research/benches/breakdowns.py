@@ -133,7 +133,7 @@ def _areas(
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{AREA}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=ON,
             metric=metric,
@@ -168,4 +168,4 @@ def _row(name: str, measure: str, found: Estimate, metrics: Sequence[str], why: 
     """Return the row of a metric, or of a trivial baseline."""
     kind: Kind = "ours" if name in metrics else "baseline"
     metric = name if name in metrics else ""
-    return Row(row=name, measure=measure, found=found, kind=kind, on=ON, why=why, metric=metric)
+    return Row(row=name, measure=measure, estimate=found, kind=kind, on=ON, why=why, metric=metric)

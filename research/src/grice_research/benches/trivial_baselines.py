@@ -76,7 +76,7 @@ def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
         yield Row(
             row=name,
             measure=SPEARMAN,
-            found=estimate,
+            estimate=estimate,
             kind=kind,
             on=on,
             why=context.trained(name, entry.name),
@@ -111,7 +111,7 @@ def _compared(
         yield Row(
             row=row,
             measure=name,
-            found=estimate,
+            estimate=estimate,
             kind="ours",
             on=on,
             metric=metric,
