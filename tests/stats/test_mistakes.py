@@ -93,7 +93,6 @@ def test_resampling_is_seeded_and_says_so(name):
             table, interval="bca", **k
         ),
         "mean": lambda **k: stats.mean(x, interval="bca", **k),
-        "pairwise_accuracy": lambda **k: stats.pairwise_accuracy(x, y, **k),
         "pairwise_agreement": lambda **k: stats.pairwise_agreement(table, interval="bca", **k),
         "partial_correlation": lambda **k: stats.partial_correlation(
             x, y, [x**2], interval="bca", **k
