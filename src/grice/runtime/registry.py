@@ -77,6 +77,8 @@ KINDS = {
     "knowledge-file": "grice.knowledge.file_model:knowledge_file",
     "knowledge-union": "grice.knowledge.union:knowledge_union",
     "language-model": "grice.metrics.relevance.language_model:language_model",
+    "language-model-graphs": "grice.graphs.language_model:language_model_graphs",
+    "language-model-knowledge": "grice.knowledge.language_model:language_model_knowledge",
     "link-extractor": "grice.triplets.evidence:link_extractor",
     "pair-head": "grice.metrics.relevance.pairs:pair_head",
     "pattern-extractor": "grice.knowledge.extraction.patterns:pattern_extractor",
