@@ -18,6 +18,7 @@ from grice_research.language_models import (
     keywords,
     links,
     plausibility,
+    relevance,
     tails,
 )
 from grice_research.rows import Row
@@ -29,7 +30,17 @@ if TYPE_CHECKING:
 
 TITLE = "A language model in every place"
 PAPER = "SmolLM2-135M-Instruct (Allal et al., 2025) asked zero-shot, or after a few examples"
-PLACES = (plausibility, extraction, tails, judgements, graphs, links, keywords, coherence)
+PLACES = (
+    relevance,
+    plausibility,
+    extraction,
+    tails,
+    judgements,
+    graphs,
+    links,
+    keywords,
+    coherence,
+)
 
 
 def measure(context: BenchContext) -> Iterator[Row]:

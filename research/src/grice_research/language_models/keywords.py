@@ -67,7 +67,8 @@ def written_pairs(context: BenchContext) -> tuple[list[Sample], list[WrittenPair
     folder = context.folder / "situatedgen"
     samples = sampled(read_samples(folder / "test.jsonl.gz"), COUNT, lambda sample: sample.id)
     model = context.models().open(BASE, CausalGenerator)
-    return samples, write_valid_pairs(samples, model, shown=_shown(context))
+    keywords = [sample.keywords for sample in samples]
+    return samples, write_valid_pairs(keywords, model, shown=_shown(context))
 
 
 def _shown(context: BenchContext) -> list[Sample]:

@@ -41,24 +41,24 @@ class WrittenPair(NamedTuple):
 
 
 def write_valid_pairs(
-    samples: Sequence[Sample], model: CausalGenerator, *, shown: Sequence[Sample]
+    keywords: Sequence[Sequence[str]], model: CausalGenerator, *, shown: Sequence[Sample]
 ) -> list[WrittenPair]:
-    """Return what a language model writes for the keywords of each sample.
+    """Return what a language model writes for each list of keywords.
 
     Args:
-        samples: Whose keywords are the input; nothing else of them is read.
+        keywords: The inputs.
         model: The language model.
         shown: Solved samples of the training split.
     """
-    prompts = [shown_prompt(sample.keywords, shown) for sample in samples]
+    prompts = [shown_prompt(words, shown) for words in keywords]
     # What stands before the keywords is the same for all, and read once.
     before = shown_prompt([], shown).rpartition("Keywords: ")[0]
     asked = [prompt.removeprefix(before) for prompt in prompts]
     first = model.generate(asked, shown=before, max_tokens=LONGEST)
     refused = [
         place
-        for place, (answers, sample) in enumerate(zip(first, samples, strict=True))
-        if not answers or _lacking(answers[0].text, sample)
+        for place, (answers, words) in enumerate(zip(first, keywords, strict=True))
+        if not answers or _lacking(answers[0].text, words)
     ]
     further = dict(
         zip(
@@ -73,19 +73,20 @@ def write_valid_pairs(
         )
     )
     return [
-        _chosen([answer.text for answer in (*answers, *further.get(place, ()))] or [""], sample)
-        for place, (answers, sample) in enumerate(zip(first, samples, strict=True))
+        _chosen([answer.text for answer in (*answers, *further.get(place, ()))] or [""], words)
+        for place, (answers, words) in enumerate(zip(first, keywords, strict=True))
     ]
 
 
-def _lacking(text: str, sample: Sample) -> int:
+def _lacking(text: str, keywords: Sequence[str]) -> int:
     """Return how many keywords a text lacks, and one more if it is not two sentences."""
-    missing = match_keywords(text, sample.keywords, sample.keywords_pos).missing
+    # Whose sentence a keyword belongs to is not looked at.
+    missing = match_keywords(text, keywords, [0] * len(keywords)).missing
     return len(missing) + (len(sentences(text)) != 2)
 
 
-def _chosen(texts: Sequence[str], sample: Sample) -> WrittenPair:
-    lacking = [_lacking(text, sample) for text in texts]
+def _chosen(texts: Sequence[str], keywords: Sequence[str]) -> WrittenPair:
+    lacking = [_lacking(text, keywords) for text in texts]
     best = lacking.index(min(lacking))
     attempts = best + 1 if not lacking[best] else len(texts)
     return WrittenPair(texts[best], attempts, not lacking[best])
