@@ -5,11 +5,13 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grice.cli import main
 from grice.graphs.check import check_graph
 from grice.graphs.language_model import LanguageGraphSettings, LanguageModelGraphs
 from grice.graphs.protocols import GraphPredictor
 from grice.graphs.samples import Sample
 from grice.runtime.protocols import Generated
+from tiny_decoder import write, write_place
 
 SAMPLE = Sample("1", "Zoos should be abolished.", "Animals in zoos live in small cages and suffer.")
 GOOD = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; causes; abolished)"
@@ -93,4 +95,23 @@ def test_texts_without_words_give_an_empty_graph():
     graphs, _ = graphs_of("")
     (prediction,) = graphs.predict([Sample("2", "?", "!")], stances=["counter"])
     assert (prediction.stance, prediction.graph) == ("counter", "")
-    assert json.dumps(prediction.id) == '"2"'
+
+
+def test_the_command_takes_any_model_of_graphs(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("GRICE_CACHE", str(tmp_path / "cache"))
+    example = {"id": "0", "belief": EXAMPLE.belief, "argument": EXAMPLE.argument,
+               "stance": "counter", "graph": EXAMPLE.graphs[0]}  # fmt: skip
+    place = write_place(
+        tmp_path / "place",
+        "language-model-graphs",
+        write(tmp_path / "tiny", max_tokens=256),
+        "stance_weight = 1.0\nstance_bias = 0.0",
+        examples_jsonl=json.dumps(example) + "\n",
+    )
+    texts = ["--belief", SAMPLE.belief, "--argument", SAMPLE.argument]
+    assert main(["graph", "generate", *texts, "--model", f"file:{place}"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert line["stance"] in ("support", "counter")
+    assert check_graph(line["graph"], SAMPLE.belief, SAMPLE.argument).ok
+    assert main(["graph", "generate", *texts, "--model", "bundle:relevance"]) == 2
+    assert "where a GraphPredictor is needed" in capsys.readouterr().err

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["rows"]
 
 MODEL, SHIPPED = "bundle:dialogues-medium", "bundle:coherence"
-RATED, DAMAGED = 60, 40
-MOST_WORDS = 250
+RATED, DAMAGED = 50, 30
+MOST_WORDS = 150
 """Longer conversations are left out of the sample: each is read three times."""
 ON, PAIRS = "coherence, FED conversations, sample", "coherence, intact or damaged, sample"
 PARTS: dict[str, Callable[[LikelyTurns], float]] = {
