@@ -71,7 +71,10 @@ MODELS = {
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models=MODELS,
-    accepts={"embedder": ("sentence vectors", "word vectors")},
+    accepts={
+        "embedder": ("sentence vectors", "word vectors"),
+        "plausibility": ("plausibility of triples", "knowledge"),
+    },
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     renamed={
         "read": "scope",
@@ -90,7 +93,7 @@ def commonsense(
     responses: Sequence[Response],
     *,
     extractor: TripleExtractor,
-    plausibility: TripleHead,
+    plausibility: TripleHead | KnowledgeBase,
     knowledge: KnowledgeBase | TripleStore,
     encoder: Encoder,
     embedder: Encoder,

@@ -1,0 +1,105 @@
+"""Makes ``extraction-medium``: from which gain on a triple is given.
+
+    grice models get medium
+    python -m grice_research.recipes.language_model_places.extraction
+
+The three numbers are chosen on replies of DECO's training part, as those of bundle:extraction are.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from grice.evaluation.trained import record_selection
+from grice.folders import cache_folder
+from grice.knowledge.extraction.protocol import KINDS, Exchange, TripleExtractor
+from grice.runtime.bundle import write_card
+from grice.runtime.models import Models
+from grice.training.logistic import fit_logistic
+from grice_research.places import PRODUCT_DATA
+from grice_research.recipes.options import parser_of
+from grice_research.recipes.plausibility.measure import auc, interval
+from grice_research.recipes.selection import deco_train
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME, BELOW = "extraction-medium", ("bundle:knowledge-medium", "bundle:events")
+FOLDER = PRODUCT_DATA / "bundles" / NAME
+COMMAND = "python -m grice_research.recipes.language_model_places.extraction"
+SAMPLE = 40
+PENALTY = 0.01
+START = {"weight": 1.0, "bias": 0.0, "least": 0.5}
+TURN_END = "</UTT>"
+
+
+def card(settings: dict[str, float]) -> None:
+    """Write the card of the bundle."""
+    facts = {
+        "name": NAME,
+        "kind": "likelihood-extractor",
+        "version": "1",
+        "summary": "Triples of events in a reply, by which event makes which likelier to "
+        "model:medium",
+        "licence": "Apache-2.0",
+        "inputs": "a reply and the turn before it: the events that the bundle `events` finds",
+        "outputs": "at most one triple for each of ACCENT's 12 relations, with a confidence 0 to 1",
+    }
+    training = {
+        "data": ["nothing but three numbers"],
+        "selection": [f"DECO train, {SAMPLE} replies (three numbers)"],
+        "excluded": "nothing",
+        "command": COMMAND,
+    }
+    stated = {"parts": list(BELOW), **settings}
+    write_card(FOLDER, facts, training, stated, files=())
+
+
+def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
+    """Return replies with the relations people found in them."""
+    lines = (data / "accent_deco" / "deco_train.jsonl").read_text("utf-8").splitlines()
+    rows = sorted(map(json.loads, lines), key=lambda row: crc32(row["response"].encode()))
+    found = []
+    for row in rows[:SAMPLE]:
+        history = [turn.strip() for turn in row["history"].split(TURN_END) if turn.strip()]
+        relations = {triple[1] for kind in KINDS for triple in row[f"tuples_{kind}"]}
+        found.append((Exchange(tuple(history[-1:]), row["response"]), relations))
+    return found
+
+
+def main() -> None:
+    arguments = parser_of(__doc__).parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    card(START)
+    chosen = replies(arguments.data)
+    with Models(mode="fast", workers=1, cache=cache_folder()) as models:
+        extractor = models.open(f"file:{FOLDER}", TripleExtractor)
+        found = extractor.extract([exchange for exchange, _ in chosen], least=0.0)
+    cells = [
+        (np.log(triple.confidence / (1 - triple.confidence)), triple.relation in relations)
+        for extraction, (_, relations) in zip(found, chosen, strict=True)
+        for triple in extraction.triples
+    ]
+    gains, labels = (np.array(column, float) for column in zip(*cells, strict=True))
+    gold = sum(len(relations) for _, relations in chosen)
+    area, low, high = interval(auc, gains, labels)
+    print(f"area {area:.3f} [{low:.3f}, {high:.3f}] of {len(cells)} cells, {gold} held a triple")
+    fitted = fit_logistic(gains[:, None], labels, penalties=PENALTY)
+    confidences = 1 / (1 + np.exp(-fitted(gains[:, None])))
+    f1 = {
+        float(bound): 2 * labels[confidences >= bound].sum() / ((confidences >= bound).sum() + gold)
+        for bound in np.unique(confidences)
+    }
+    least = max(f1, key=lambda bound: f1[bound])
+    print(f"F1 {f1[least]:.3f} from {least:.4f}; of all {f1[min(f1)]:.3f}", fitted)
+    rounded = {"weight": round(float(fitted.weights[0]), 4), "bias": round(fitted.bias, 4)}
+    card({**rounded, "least": float(np.floor(least * 1e4) / 1e4)})
+    record_selection(FOLDER, deco_train(arguments.data))
+
+
+if __name__ == "__main__":
+    main()
