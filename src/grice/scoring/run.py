@@ -26,6 +26,9 @@ __all__ = ["Listener", "Scorer", "run"]
 WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
 """A window ends at whichever comes first: it bounds memory and what a kill can cost."""
+FIRST_TURNS = 16
+"""Turns of the first window. Each may be twice as long as the one before, so that whoever waits
+learns within seconds how long a run will take."""
 
 
 class Listener(Protocol):
@@ -108,7 +111,7 @@ def _score_windows(
     digest = hashlib.blake2b(digest_size=16)
     state = State(sink.done.run)
     earlier = sink.replay()
-    for window in _windows(records):
+    for window in _windows(records, sink.done.records):
         conversations = [record for record in window if isinstance(record, Conversation)]
         for record in window:
             digest.update(_content(record))
@@ -125,16 +128,17 @@ def _score_windows(
 
 
 def _windows(
-    records: Iterable[Conversation | RecordError],
+    records: Iterable[Conversation | RecordError], done: int
 ) -> Iterator[list[Conversation | RecordError]]:
+    """Yield records in windows, one of which ends where an interrupted run did."""
     window: list[Conversation | RecordError] = []
-    turns = 0
-    for record in records:
+    turns, most = 0, FIRST_TURNS
+    for count, record in enumerate(records, 1):
         window.append(record)
         turns += len(record.turns) if isinstance(record, Conversation) else 0
-        if turns >= WINDOW_TURNS or len(window) >= WINDOW_RECORDS:
+        if turns >= most or len(window) >= WINDOW_RECORDS or count == done:
             yield window
-            window, turns = [], 0
+            window, turns, most = [], 0, min(2 * most, WINDOW_TURNS)
     if window:
         yield window
 

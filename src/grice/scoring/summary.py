@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["LowScore", "MetricSummary", "Summary", "SummaryBuilder"]
+__all__ = ["LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
 
 LOWEST = 3
 REASONS = 20
@@ -56,6 +56,14 @@ class MetricSummary(msgspec.Struct, frozen=True):
     failure: str | None = None
 
 
+class Sampled(msgspec.Struct, frozen=True):
+    """The part of the input that was scored: so many conversations, of so many, by a seed."""
+
+    conversations: int
+    of: int
+    seed: int
+
+
 class Summary(msgspec.Struct, frozen=True):
     """A whole run.
 
@@ -63,6 +71,7 @@ class Summary(msgspec.Struct, frozen=True):
         metrics: One entry per metric, in the order asked for.
         problems: The first of them, as one line each.
         models: The preset that chose models and weights.
+        sample: The part of the input that was drawn; None if all of it was scored.
     """
 
     conversations: int
@@ -71,6 +80,7 @@ class Summary(msgspec.Struct, frozen=True):
     skipped: int
     problems: tuple[str, ...]
     models: str = SMALL
+    sample: Sampled | None = None
 
     @property
     def failed(self) -> int:
