@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.metrics.earned import verdict_on
 from grice.metrics.limits import explained
 from grice.runtime.bundle import open_bundle
 
@@ -67,6 +68,8 @@ def _lines(metric: Metric, known: Recorded | None) -> Iterator[str]:
     yield ""
     runs = "Runs by default." if metric.default else f"Runs with `-m {metric.name}`."
     yield f"{metric.source} Version {metric.version}. {runs}"
+    yield ""
+    yield f"To run by default: {verdict_on(metric.name, known)}."
 
 
 def _description(text: str) -> Iterator[str]:

@@ -99,6 +99,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     signatures = {
         name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in (*metrics, *BASELINES)
     }
+    trained = {name: context.trained_share(name, marked.talks) for name in metrics}
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
@@ -110,7 +111,9 @@ def measure(context: BenchContext) -> Iterator[Row]:
             rows += _lifts(behaviour, votes, columns, metrics, marked)
         for row in rows:
             name = row.metric or row.row
-            yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+            yield msgspec.structs.replace(
+                row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+            )
         yield from _released(behaviour, votes, marked)
 
 

@@ -112,9 +112,12 @@ def measure(context: BenchContext) -> Iterator[Row]:
     signatures = {
         name: f"{context.grader(name)[1][name]}|on:dbdc3" for name in (*metrics, *BASELINES)
     }
+    trained = {name: context.trained_share(name, voted.talks) for name in metrics}
     for row in (*_areas(columns, metrics, voted), *_ranks(columns, metrics, voted)):
         name = row.metric or row.row
-        yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+        yield msgspec.structs.replace(
+            row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+        )
 
 
 def _areas(

@@ -44,7 +44,6 @@ class Judge(Protocol):
     models={"model": "bundle:engagement"},
     source="After predictive engagement (Ghazarian et al., AAAI 2020), with its labels put right.",
     neutral=NEUTRAL,
-    default=True,
     example=Example(
         [
             "Do you like music?",
