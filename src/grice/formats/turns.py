@@ -61,9 +61,9 @@ FORMAT = Format(
     description="""\
 The list stands in `turns`, or in `dialogue`, `utterances` or `dialog`. A turn is an object with
 `text` (or `utterance`, `message`, `content`) and `speaker` (or `agent`, `name`, `from`; a number
-is taken as a name), or only the text. A missing speaker becomes A or B by turns; if every item is
-a text that opens with `Name: `, the names are the speakers. A turn may have `role`, `time` and
-`references`; the record may have `targets`, the indices of the turns to judge.""",
+is taken as a name), or only the text. A missing speaker is the `role`, else A or B by turns; if
+every item is a text that opens with `Name: `, the names are the speakers. A turn may have `role`,
+`time` and `references`; the record may have `targets`, the indices of the turns to judge.""",
     example="""\
 {"id": "d1", "turns": [{"speaker": "Ann", "text": "Is it far?"}, {"speaker": "Bob", "text": "Ten minutes."}], "split": "test"}
 {"dialogue": ["Hello!", "Hi, how are you?"]}

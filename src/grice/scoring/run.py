@@ -92,7 +92,7 @@ def run(
         InputError: If the input is no longer the one that the interrupted run has read.
         OutputError: If the sink cannot be written.
     """
-    summary = SummaryBuilder(scorer.metrics, scorer.preset)
+    summary = SummaryBuilder(scorer.metrics, scorer.preset, scorer.speakers)
     try:
         for window, scores in _score_windows(records, scorer, sink):
             _tell(window, scores, summary, listeners)
