@@ -42,7 +42,7 @@ def _targets(value: object, count: int) -> tuple[int, ...] | None:
     return tuple(value)
 
 
-def _build(record: dict[str, Any], default_id: str) -> Conversation:
+def build(record: dict[str, Any], default_id: str) -> Conversation:
     key = _key(record)
     if key is None:
         wrong = next((name for name in _TURNS if name in record), None)
@@ -69,5 +69,5 @@ every item is a text that opens with `Name: `, the names are the speakers. A tur
 {"dialogue": ["Hello!", "Hi, how are you?"]}
 """,  # noqa: E501 - an example stands as it would in a file
     sniff=partial(confidence, fits=_fits),
-    read=partial(records, build=_build),
+    read=partial(records, build=build),
 )
