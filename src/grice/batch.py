@@ -68,8 +68,9 @@ def score_files(
         metrics: Names of metrics; without any, those that ``grice score`` runs.
         options: Options and model references by metric name.
         format: Name of the files' format; None recognises each.
-        speakers: Judge only turns of these speakers or roles. If nobody has such a name, nothing
-            is judged, and the counts of the summary are empty.
+        speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
+            the assistant is judged where roles say who that is, else everybody. If nobody has such
+            a name, nothing is judged, and the counts of the summary are empty.
         bad_records: A record that cannot be read is counted in the summary (``skip``), or raised
             (``fail``).
         resume: Finish what an interrupted run left beside ``output``; if false, start again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from grice.scoring.sink import Sink
 
 __all__ = ["Listener", "Scorer", "run"]
+
+logger = logging.getLogger("grice")
+logger.addHandler(logging.NullHandler())  # whoever wants to read it says where
 
 WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
@@ -95,7 +99,7 @@ def run(
         InputError: If the input is no longer the one that the interrupted run has read.
         OutputError: If the sink cannot be written.
     """
-    summary = SummaryBuilder(scorer.metrics, scorer.preset)
+    summary = SummaryBuilder(scorer.metrics, scorer.preset, scorer.speakers)
     try:
         for window, scores in _score_windows(records, scorer, sink):
             _tell(window, scores, summary, listeners)
@@ -121,6 +125,7 @@ def _score_windows(
             scores = [list(islice(earlier, scorer.count(item))) for item in conversations]
         else:
             scores = scorer.score(conversations)
+            logger.info("scored %d conversations", len(conversations))
             sink.append([score for group in scores for score in group], state)
         yield window, scores
     if state.records < sink.done.records:
@@ -152,6 +157,7 @@ def _tell(
     groups = iter(scores)
     for record in window:
         if isinstance(record, RecordError):
+            logger.warning("skipped: %s", record)
             summary.skip(record)
             continue
         group = next(groups)

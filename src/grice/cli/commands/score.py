@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
     )
     add_format(parser)
-    add_speaker(parser, "judge only turns of this speaker or role; may be repeated")
+    add_speaker(parser)
     parser.add_argument(
         "--bad-records",
         choices=("skip", "fail"),
@@ -154,11 +154,14 @@ def _status(summary: Summary) -> int:
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
+    from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import print_summary, warn
 
     for reading in readings:
         warn(f"{reading.source}: read as {reading.format}")
+    for note in notes(summary):
+        warn(note)
     to_file = arguments.output not in (None, "-", "/dev/stdout")
     if to_file and arguments.json:
         print_json_lines([summary])
