@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["rows", "written_pairs"]
 
 BASE, SHIPPED, TAGGER = "model:medium", "bundle:situated", "bundle:context"
-COUNT, SHOWN = 30, 4
+COUNT, SHOWN = 24, 4
 MOST_WORDS = 24
 """Words of an example, so that all fit before the keywords."""
 ON = "keywords to text, SituatedGen test, sample"
