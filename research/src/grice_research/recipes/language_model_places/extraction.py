@@ -19,29 +19,27 @@ from grice.folders import cache_folder
 from grice.knowledge.extraction.protocol import KINDS, Exchange, TripleExtractor
 from grice.runtime.bundle import write_card
 from grice.runtime.models import Models
-from grice_research.places import PRODUCT_DATA
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.language_model_places.options import Made, options_of
 from grice_research.recipes.plausibility.measure import auc, interval
 from grice_research.recipes.selection import deco_train
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME, BELOW = "extraction-medium", ("bundle:knowledge-medium", "bundle:events")
-FOLDER = PRODUCT_DATA / "bundles" / NAME
+NAME, BASE, EVENTS = "extraction-medium", "bundle:knowledge-medium", "bundle:events"
 COMMAND = "python -m grice_research.recipes.language_model_places.extraction"
 SAMPLE = 40
 TURN_END = "</UTT>"
 
 
-def card(least: float) -> None:
+def card(made: Made, least: float) -> None:
     """Write the card of the bundle: a nat is worth one of log odds."""
     facts = {
-        "name": NAME,
+        "name": made.name,
         "kind": "likelihood-extractor",
         "version": "1",
-        "summary": "Triples of events in a reply, by which event makes which likelier to "
-        "model:medium",
+        "summary": f"Triples of events in a reply, by which event makes which likelier to "
+        f"{made.base}",
         "licence": "Apache-2.0",
         "inputs": "a reply and the turn before it: the events that the bundle `events` finds",
         "outputs": "at most one triple for each of ACCENT's 12 relations, with a confidence 0 to 1",
@@ -52,8 +50,8 @@ def card(least: float) -> None:
         "excluded": "nothing",
         "command": COMMAND,
     }
-    settings = {"parts": list(BELOW), "weight": 1.0, "bias": 0.0, "least": least}
-    write_card(FOLDER, facts, training, settings, files=())
+    settings = {"parts": [made.base, EVENTS], "weight": 1.0, "bias": 0.0, "least": least}
+    write_card(made.folder, facts, training, settings, files=())
 
 
 def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
@@ -69,12 +67,11 @@ def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
 
 
 def main() -> None:
-    arguments = parser_of(__doc__).parse_args()
-    FOLDER.mkdir(exist_ok=True)
-    card(0.5)
-    chosen = replies(arguments.data)
+    made = options_of(__doc__, NAME, BASE)
+    card(made, 0.5)
+    chosen = replies(made.data)
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
-        extractor = models.open(f"file:{FOLDER}", TripleExtractor)
+        extractor = models.open(f"file:{made.folder}", TripleExtractor)
         found = extractor.extract([exchange for exchange, _ in chosen], least=0.0)
     cells = [
         (triple.confidence, triple.relation in relations)
@@ -91,8 +88,8 @@ def main() -> None:
     }
     least = max(f1, key=lambda bound: f1[bound])
     print(f"F1 {f1[least]:.3f} from {least:.4f}; of all {f1[min(f1)]:.3f}")
-    card(float(np.floor(least * 1e4) / 1e4))
-    record_selection(FOLDER, deco_train(arguments.data))
+    card(made, float(np.floor(least * 1e4) / 1e4))
+    record_selection(made.folder, deco_train(made.data))
 
 
 if __name__ == "__main__":
