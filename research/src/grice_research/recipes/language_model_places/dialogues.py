@@ -22,7 +22,12 @@ from grice.runtime.models import Models
 from grice.runtime.protocols import CausalLM
 from grice.training.logistic import fit_logistic
 from grice_research.recipes.coherence.data import broken, intact
-from grice_research.recipes.language_model_places.options import Made, options_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.measure import auc, interval
 
 if TYPE_CHECKING:
@@ -43,7 +48,7 @@ START = {"weight_mean": 1.0, "weight_worst": 0.0, "weight_gain": 0.0, "bias": 0.
          "weight_turn": 1.0, "bias_turn": 0.0}  # fmt: skip
 
 
-def card(made: Made, settings: dict[str, float]) -> None:
+def card(made: Made, settings: dict[str, float], quality: Quality) -> None:
     """Write the card of the bundle."""
     facts = {
         "name": made.name,
@@ -62,7 +67,7 @@ def card(made: Made, settings: dict[str, float]) -> None:
         "command": COMMAND,
     }  # fmt: skip
     stated = {"base": made.base, "permutations": PERMUTATIONS, **settings}
-    write_card(made.folder, facts, training, stated, files=())
+    write_card(made.folder, facts, training, stated, quality, files=())
 
 
 def dialogue(sample: Sample) -> Dialogue:
@@ -82,9 +87,11 @@ def main() -> None:
         model = LanguageModelDialogues(models.open(made.base, CausalLM), settings, NAME)
         likely = model.likely([dialogue(one) for one in samples])
     values = np.array([(one.mean, one.worst, one.gain) for one in likely])
-    for title, column in zip(("mean", "worst", "gain"), values.T, strict=True):
-        area, low, high = interval(auc, column, labels)
-        print(f"{title}: area {area:.3f} [{low:.3f}, {high:.3f}]", flush=True)
+    areas = {
+        title: interval(auc, column, labels)
+        for title, column in zip(("mean", "worst", "gain"), values.T, strict=True)
+    }
+    quality = measured("intact or broken (weighed on them)", areas, len(labels), COMMAND)
     fitted = fit_logistic(values, labels, penalties=PENALTY)
     turns = np.concatenate([one.turns[1:] for one in likely])
     names = ("weight_mean", "weight_worst", "weight_gain")
@@ -92,8 +99,7 @@ def main() -> None:
                for name, value in zip(names, fitted.weights, strict=True)}  # fmt: skip
     # A turn of the usual likelihood has 0.5; a nat is worth a unit of log odds.
     turn = {"weight_turn": 1.0, "bias_turn": round(-float(np.median(turns)), 4)}
-    card(made, {**weights, "bias": round(fitted.bias, 4), **turn})
-    print(weights, fitted.bias, turn)
+    card(made, {**weights, "bias": round(fitted.bias, 4), **turn}, quality)
     record_selection(made.folder, (text for one in chosen for text in one.turns))
 
 

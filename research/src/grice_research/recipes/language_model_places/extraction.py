@@ -19,7 +19,12 @@ from grice.folders import cache_folder
 from grice.knowledge.extraction.protocol import KINDS, Exchange, TripleExtractor
 from grice.runtime.bundle import write_card
 from grice.runtime.models import Models
-from grice_research.recipes.language_model_places.options import Made, options_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.measure import auc, interval
 from grice_research.recipes.selection import deco_train
 
@@ -32,7 +37,7 @@ SAMPLE = 40
 TURN_END = "</UTT>"
 
 
-def card(made: Made, least: float) -> None:
+def card(made: Made, least: float, quality: Quality) -> None:
     """Write the card of the bundle: a nat is worth one of log odds."""
     facts = {
         "name": made.name,
@@ -51,7 +56,7 @@ def card(made: Made, least: float) -> None:
         "command": COMMAND,
     }
     settings = {"parts": [made.base, EVENTS], "weight": 1.0, "bias": 0.0, "least": least}
-    write_card(made.folder, facts, training, settings, files=())
+    write_card(made.folder, facts, training, settings, quality, files=())
 
 
 def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
@@ -68,7 +73,7 @@ def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
 
 def main() -> None:
     made = options_of(__doc__, NAME, BASE)
-    card(made, 0.5)
+    card(made, 0.5, [])
     chosen = replies(made.data)
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         extractor = models.open(f"file:{made.folder}", TripleExtractor)
@@ -80,15 +85,14 @@ def main() -> None:
     ]
     confidences, labels = (np.array(column, float) for column in zip(*cells, strict=True))
     gold = sum(len(relations) for _, relations in chosen)
-    area, low, high = interval(auc, confidences, labels)
-    print(f"area {area:.3f} [{low:.3f}, {high:.3f}] of {len(cells)} cells, {gold} held a triple")
+    areas = {"does a cell hold a triple": interval(auc, confidences, labels)}
     f1 = {
         float(bound): 2 * labels[confidences >= bound].sum() / ((confidences >= bound).sum() + gold)
         for bound in np.unique(confidences)
     }
     least = max(f1, key=lambda bound: f1[bound])
-    print(f"F1 {f1[least]:.3f} from {least:.4f}; of all {f1[min(f1)]:.3f}")
-    card(made, float(np.floor(least * 1e4) / 1e4))
+    quality = measured("DECO train, cells that may hold a triple", areas, len(cells), COMMAND)
+    card(made, float(np.floor(least * 1e4) / 1e4), quality)
     record_selection(made.folder, deco_train(made.data))
 
 

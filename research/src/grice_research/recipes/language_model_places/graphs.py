@@ -25,7 +25,12 @@ from grice.runtime.choices import Option, option_scores
 from grice.runtime.models import Models
 from grice.runtime.protocols import CausalLM
 from grice.training.logistic import fit_logistic
-from grice_research.recipes.language_model_places.options import Made, options_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.measure import auc, interval
 
 if TYPE_CHECKING:
@@ -91,7 +96,7 @@ def examples(samples: list[Sample]) -> list[Sample]:
     return chosen
 
 
-def card(made: Made, weight: float, bias: float) -> None:
+def card(made: Made, weight: float, bias: float, quality: Quality) -> None:
     """Write the card of the bundle."""
     facts = {
         "name": made.name,
@@ -109,7 +114,7 @@ def card(made: Made, weight: float, bias: float) -> None:
         "command": COMMAND,
     }
     settings = {"base": made.base, "stance_weight": weight, "stance_bias": bias}
-    write_card(made.folder, facts, training, settings, files=("examples.jsonl",))
+    write_card(made.folder, facts, training, settings, quality, files=("examples.jsonl",))
 
 
 def texts(samples: list[Sample]) -> Iterator[str]:
@@ -139,13 +144,14 @@ def main() -> None:
     labels = np.array([float(sample.stance == "support") for sample in rest])
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         model = models.open(made.base, CausalLM)
-        for ask in (direct, stance_options):
+        areas = {}
+        for title, ask in {"supports or counters": direct, "noisy channel": stance_options}.items():
             scores = option_scores(model, [ask(one.belief, one.argument) for one in rest])
             gaps = np.array([support - counter for support, counter in scores])
-            area, low, high = interval(auc, gaps, labels)
-            print(f"{ask.__name__}: area {area:.3f} [{low:.3f}, {high:.3f}]", flush=True)
+            areas[title] = interval(auc, gaps, labels)
     fitted = fit_logistic(gaps[:, None], labels, penalties=PENALTY)
-    card(made, round(float(fitted.weights[0]), 4), round(fitted.bias, 4))
+    quality = measured("stance, ExplaGraphs train, sample", areas, len(rest), COMMAND)
+    card(made, round(float(fitted.weights[0]), 4), round(fitted.bias, 4), quality)
     record_texts(made.folder, texts(shown))
     record_selection(made.folder, texts(rest))
 

@@ -23,7 +23,12 @@ from grice.runtime.bundle import write_card
 from grice.runtime.models import Models
 from grice.training.logistic import fit_logistic
 from grice_research.recipes.generator.data import material
-from grice_research.recipes.language_model_places.options import Made, options_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.evaluate import read_population
 from grice_research.recipes.plausibility.measure import interval, weighted
 
@@ -84,25 +89,27 @@ def fitted(values: np.ndarray, labels: np.ndarray, names: np.ndarray) -> np.ndar
 
 def calibrated(
     folder: Path, triples: list[Triple], labels: np.ndarray, names: np.ndarray
-) -> dict[str, float]:
-    """Return the weights of the likelihoods that rank the sample best."""
+) -> tuple[dict[str, float], Quality]:
+    """Return the weights of the likelihoods that rank the sample best, and how well each does."""
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         found = models.open(f"file:{folder}", TailProbabilities).likelihoods(triples)
     kept = np.array([one is not None for one in found])
     values = np.array([one for one in found if one is not None])
     labels, names = labels[kept], names[kept]
     best = (0.0, np.zeros(2))
+    areas = {}
     for title, mixed in MIXTURES.items():
         weights = mixed @ fitted(values @ mixed, labels, names)
-        value, low, high = interval(weighted, values @ weights, labels, names, rounds=300)
-        print(f"{title}: {value:.3f} [{low:.3f}, {high:.3f}] {weights}", flush=True)
-        best = max(best, (value, weights), key=lambda one: one[0])
+        areas[title] = interval(weighted, values @ weights, labels, names, rounds=300)
+        best = max(best, (areas[title][0], weights), key=lambda one: one[0])
     given, usual = best[1].tolist()
     bias = -float(np.median(values @ best[1]))
-    return {"given": round(given, 4), "usual": round(usual, 4), "bias": round(bias, 4)}
+    settings = {"given": round(given, 4), "usual": round(usual, 4), "bias": round(bias, 4)}
+    on = "CSKB Population dev, within relations (weighed on it)"
+    return settings, measured(on, areas, len(labels), COMMAND)
 
 
-def card(made: Made, settings: dict[str, float]) -> None:
+def card(made: Made, settings: dict[str, float], quality: Quality) -> None:
     """Write the card of the bundle."""
     facts = {
         "name": made.name,
@@ -123,7 +130,7 @@ def card(made: Made, settings: dict[str, float]) -> None:
         "command": COMMAND,
     }  # fmt: skip
     stated = {"base": made.base, "schema": "atomic2020", **settings}
-    write_card(made.folder, facts, training, stated, files=("examples.tsv",))
+    write_card(made.folder, facts, training, stated, quality, files=("examples.tsv",))
 
 
 def texts(triples: list[Triple]) -> Iterator[str]:
@@ -137,9 +144,9 @@ def main() -> None:
     shown = examples(made.data)
     lines = (f"{triple.head}\t{triple.relation}\t{triple.tail}\n" for triple in shown)
     (made.folder / "examples.tsv").write_text("".join(lines), "utf-8")
-    card(made, {"given": 1.0, "usual": 0.0, "bias": 0.0})
+    card(made, {"given": 1.0, "usual": 0.0, "bias": 0.0}, [])
     triples, labels, names = sample(made.data)
-    card(made, calibrated(made.folder, triples, labels, names))
+    card(made, *calibrated(made.folder, triples, labels, names))
     record_texts(made.folder, texts(shown))
     record_selection(made.folder, texts(triples))
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.options import parser_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
-__all__ = ["MEDIUM", "Made", "options_of"]
+__all__ = ["MEDIUM", "Made", "Quality", "measured", "options_of"]
 
 MEDIUM = "model:medium"
+Quality: TypeAlias = "list[dict[str, str | float | int]]"
+"""Figures of a card."""
 
 
 class Made(NamedTuple):
@@ -54,3 +57,24 @@ def options_of(doc: str | None, name: str, base: str = MEDIUM) -> Made:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     return Made(given.data, given.base, given.out)
+
+
+def measured(
+    on: str, areas: Mapping[str, tuple[float, float, float]], n: int, command: str
+) -> Quality:
+    """Return figures of a card, printed too: areas under the curve with their intervals.
+
+    Args:
+        on: What was measured.
+        areas: Value and interval by what was scored.
+        n: Items.
+        command: What measures them again.
+    """
+    figures: Quality = []
+    for name, (value, low, high) in areas.items():
+        print(f"{on}: {name}: {value:.3f} [{low:.3f}, {high:.3f}], n {n}", flush=True)
+        numbers = {"value": round(value, 3), "low": round(low, 3), "high": round(high, 3)}
+        figures.append(
+            {"on": on, "measure": f"area, {name}", **numbers, "n": n, "command": command}
+        )
+    return figures
