@@ -21,9 +21,13 @@ from grice.runtime.bundle import write_card
 from grice.runtime.models import Models
 from grice.runtime.protocols import CausalLM
 from grice.training.logistic import fit_logistic
-from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.coherence.data import broken, intact
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.measure import auc, interval
 
 if TYPE_CHECKING:
@@ -31,8 +35,7 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.coherence.data import Sample
 
-NAME, BASE = "dialogues-medium", "model:medium"
-FOLDER = PRODUCT_DATA / "bundles" / NAME
+NAME = "dialogues-medium"
 COMMAND = "python -m grice_research.recipes.language_model_places.dialogues"
 SAMPLE = 40
 """Conversations, each read intact and broken."""
@@ -45,13 +48,13 @@ START = {"weight_mean": 1.0, "weight_worst": 0.0, "weight_gain": 0.0, "bias": 0.
          "weight_turn": 1.0, "bias_turn": 0.0}  # fmt: skip
 
 
-def card(settings: dict[str, float]) -> None:
+def card(made: Made, settings: dict[str, float], quality: Quality) -> None:
     """Write the card of the bundle."""
     facts = {
-        "name": NAME,
+        "name": made.name,
         "kind": "language-model-dialogues",
         "version": "1",
-        "summary": "Coherence of conversations by the likelihood of their turns to model:medium",
+        "summary": f"Coherence of conversations by the likelihood of their turns to {made.base}",
         "licence": "Apache-2.0",
         "inputs": "a conversation",
         "outputs": "0 to 1: as likely an intact conversation as a broken one is 0.5",
@@ -63,8 +66,8 @@ def card(settings: dict[str, float]) -> None:
         "excluded": "conversations with a text of an evaluated set",
         "command": COMMAND,
     }  # fmt: skip
-    stated = {"base": BASE, "permutations": PERMUTATIONS, **settings}
-    write_card(FOLDER, facts, training, stated, files=())
+    stated = {"base": made.base, "permutations": PERMUTATIONS, **settings}
+    write_card(made.folder, facts, training, stated, quality, files=())
 
 
 def dialogue(sample: Sample) -> Dialogue:
@@ -73,21 +76,22 @@ def dialogue(sample: Sample) -> Dialogue:
 
 
 def main() -> None:
-    arguments = parser_of(__doc__).parse_args()
-    FOLDER.mkdir(exist_ok=True)
-    whole = sorted(intact(arguments.data), key=lambda one: crc32(one.id.encode()))
+    made = options_of(__doc__, NAME)
+    whole = sorted(intact(made.data), key=lambda one: crc32(one.id.encode()))
     short = [one for one in whole if sum(len(text.split()) for text in one.turns) <= MOST_WORDS]
     chosen = short[:SAMPLE]
     samples = [*chosen, *_broken(chosen)]
     labels = np.array([float(not one.kind) for one in samples])
-    settings = LanguageDialogueSettings(base=BASE, permutations=PERMUTATIONS, **START)
+    settings = LanguageDialogueSettings(base=made.base, permutations=PERMUTATIONS, **START)
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
-        model = LanguageModelDialogues(models.open(BASE, CausalLM), settings, NAME)
+        model = LanguageModelDialogues(models.open(made.base, CausalLM), settings, NAME)
         likely = model.likely([dialogue(one) for one in samples])
     values = np.array([(one.mean, one.worst, one.gain) for one in likely])
-    for title, column in zip(("mean", "worst", "gain"), values.T, strict=True):
-        area, low, high = interval(auc, column, labels)
-        print(f"{title}: area {area:.3f} [{low:.3f}, {high:.3f}]", flush=True)
+    areas = {
+        title: interval(auc, column, labels)
+        for title, column in zip(("mean", "worst", "gain"), values.T, strict=True)
+    }
+    quality = measured("intact or broken (weighed on them)", areas, len(labels), COMMAND)
     fitted = fit_logistic(values, labels, penalties=PENALTY)
     turns = np.concatenate([one.turns[1:] for one in likely])
     names = ("weight_mean", "weight_worst", "weight_gain")
@@ -95,9 +99,8 @@ def main() -> None:
                for name, value in zip(names, fitted.weights, strict=True)}  # fmt: skip
     # A turn of the usual likelihood has 0.5; a nat is worth a unit of log odds.
     turn = {"weight_turn": 1.0, "bias_turn": round(-float(np.median(turns)), 4)}
-    card({**weights, "bias": round(fitted.bias, 4), **turn})
-    print(weights, fitted.bias, turn)
-    record_selection(FOLDER, (text for one in chosen for text in one.turns))
+    card(made, {**weights, "bias": round(fitted.bias, 4), **turn}, quality)
+    record_selection(made.folder, (text for one in chosen for text in one.turns))
 
 
 def _broken(chosen: list[Sample]) -> Iterator[Sample]:

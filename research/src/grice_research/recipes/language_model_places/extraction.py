@@ -3,7 +3,7 @@
     grice models get medium
     python -m grice_research.recipes.language_model_places.extraction
 
-The three numbers are chosen on replies of DECO's training part, as those of bundle:extraction are.
+That is chosen on replies of DECO's training part, as the threshold of bundle:extraction is.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ from grice.folders import cache_folder
 from grice.knowledge.extraction.protocol import KINDS, Exchange, TripleExtractor
 from grice.runtime.bundle import write_card
 from grice.runtime.models import Models
-from grice.training.logistic import fit_logistic
-from grice_research.places import PRODUCT_DATA
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.measure import auc, interval
 from grice_research.recipes.selection import deco_train
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME, BELOW = "extraction-medium", ("bundle:knowledge-medium", "bundle:events")
-FOLDER = PRODUCT_DATA / "bundles" / NAME
+NAME, BASE, EVENTS = "extraction-medium", "bundle:knowledge-medium", "bundle:events"
 COMMAND = "python -m grice_research.recipes.language_model_places.extraction"
 SAMPLE = 40
-PENALTY = 0.01
-START = {"weight": 1.0, "bias": 0.0, "least": 0.5}
 TURN_END = "</UTT>"
 
 
-def card(settings: dict[str, float]) -> None:
-    """Write the card of the bundle."""
+def card(made: Made, least: float, quality: Quality) -> None:
+    """Write the card of the bundle: a nat is worth one of log odds."""
     facts = {
-        "name": NAME,
+        "name": made.name,
         "kind": "likelihood-extractor",
         "version": "1",
-        "summary": "Triples of events in a reply, by which event makes which likelier to "
-        "model:medium",
+        "summary": f"Triples of events in a reply, by which event makes which likelier to "
+        f"{made.base}",
         "licence": "Apache-2.0",
         "inputs": "a reply and the turn before it: the events that the bundle `events` finds",
         "outputs": "at most one triple for each of ACCENT's 12 relations, with a confidence 0 to 1",
     }
     training = {
-        "data": ["nothing but three numbers"],
-        "selection": [f"DECO train, {SAMPLE} replies (three numbers)"],
+        "data": ["nothing but one number"],
+        "selection": [f"DECO train, {SAMPLE} replies (one number)"],
         "excluded": "nothing",
         "command": COMMAND,
     }
-    stated = {"parts": list(BELOW), **settings}
-    write_card(FOLDER, facts, training, stated, files=())
+    settings = {"parts": [made.base, EVENTS], "weight": 1.0, "bias": 0.0, "least": least}
+    write_card(made.folder, facts, training, settings, quality, files=())
 
 
 def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
@@ -72,33 +72,28 @@ def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
 
 
 def main() -> None:
-    arguments = parser_of(__doc__).parse_args()
-    FOLDER.mkdir(exist_ok=True)
-    card(START)
-    chosen = replies(arguments.data)
+    made = options_of(__doc__, NAME, BASE)
+    card(made, 0.5, [])
+    chosen = replies(made.data)
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
-        extractor = models.open(f"file:{FOLDER}", TripleExtractor)
+        extractor = models.open(f"file:{made.folder}", TripleExtractor)
         found = extractor.extract([exchange for exchange, _ in chosen], least=0.0)
     cells = [
-        (np.log(triple.confidence / (1 - triple.confidence)), triple.relation in relations)
+        (triple.confidence, triple.relation in relations)
         for extraction, (_, relations) in zip(found, chosen, strict=True)
         for triple in extraction.triples
     ]
-    gains, labels = (np.array(column, float) for column in zip(*cells, strict=True))
+    confidences, labels = (np.array(column, float) for column in zip(*cells, strict=True))
     gold = sum(len(relations) for _, relations in chosen)
-    area, low, high = interval(auc, gains, labels)
-    print(f"area {area:.3f} [{low:.3f}, {high:.3f}] of {len(cells)} cells, {gold} held a triple")
-    fitted = fit_logistic(gains[:, None], labels, penalties=PENALTY)
-    confidences = 1 / (1 + np.exp(-fitted(gains[:, None])))
+    areas = {"does a cell hold a triple": interval(auc, confidences, labels)}
     f1 = {
         float(bound): 2 * labels[confidences >= bound].sum() / ((confidences >= bound).sum() + gold)
         for bound in np.unique(confidences)
     }
     least = max(f1, key=lambda bound: f1[bound])
-    print(f"F1 {f1[least]:.3f} from {least:.4f}; of all {f1[min(f1)]:.3f}", fitted)
-    rounded = {"weight": round(float(fitted.weights[0]), 4), "bias": round(fitted.bias, 4)}
-    card({**rounded, "least": float(np.floor(least * 1e4) / 1e4)})
-    record_selection(FOLDER, deco_train(arguments.data))
+    quality = measured("DECO train, cells that may hold a triple", areas, len(cells), COMMAND)
+    card(made, float(np.floor(least * 1e4) / 1e4), quality)
+    record_selection(made.folder, deco_train(made.data))
 
 
 if __name__ == "__main__":

@@ -25,8 +25,12 @@ from grice.runtime.choices import Option, option_scores
 from grice.runtime.models import Models
 from grice.runtime.protocols import CausalLM
 from grice.training.logistic import fit_logistic
-from grice_research.places import PRODUCT_DATA
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.measure import auc, interval
 
 if TYPE_CHECKING:
@@ -35,8 +39,7 @@ if TYPE_CHECKING:
 
     from grice.graphs.samples import Sample
 
-NAME, BASE = "graphs-medium", "model:medium"
-FOLDER = PRODUCT_DATA / "bundles" / NAME
+NAME = "graphs-medium"
 COMMAND = "python -m grice_research.recipes.language_model_places.graphs"
 EACH = 2
 """Examples of each stance."""
@@ -93,13 +96,13 @@ def examples(samples: list[Sample]) -> list[Sample]:
     return chosen
 
 
-def card(weight: float, bias: float) -> None:
+def card(made: Made, weight: float, bias: float, quality: Quality) -> None:
     """Write the card of the bundle."""
     facts = {
-        "name": NAME,
+        "name": made.name,
         "kind": "language-model-graphs",
         "version": "1",
-        "summary": "Stances and explanation graphs by model:medium after four examples",
+        "summary": f"Stances and explanation graphs by {made.base} after four examples",
         "licence": "CC-BY-SA-4.0",
         "inputs": "a belief and an argument",
         "outputs": "a stance and a valid graph",
@@ -110,8 +113,8 @@ def card(weight: float, bias: float) -> None:
         "excluded": "texts of ExplaGraphs dev",
         "command": COMMAND,
     }
-    settings = {"base": BASE, "stance_weight": weight, "stance_bias": bias}
-    write_card(FOLDER, facts, training, settings, files=("examples.jsonl",))
+    settings = {"base": made.base, "stance_weight": weight, "stance_bias": bias}
+    write_card(made.folder, facts, training, settings, quality, files=("examples.jsonl",))
 
 
 def texts(samples: list[Sample]) -> Iterator[str]:
@@ -132,25 +135,25 @@ def line(sample: Sample) -> dict[str, Any]:
 
 
 def main() -> None:
-    arguments = parser_of(__doc__).parse_args()
-    FOLDER.mkdir(exist_ok=True)
-    samples = ordered(arguments.data)
+    made = options_of(__doc__, NAME)
+    samples = ordered(made.data)
     shown = examples(samples)
     rest = [sample for sample in samples if sample not in shown][:SAMPLE]
     lines = (json.dumps(line(sample), ensure_ascii=False) for sample in shown)
-    (FOLDER / "examples.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    (made.folder / "examples.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     labels = np.array([float(sample.stance == "support") for sample in rest])
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
-        model = models.open(BASE, CausalLM)
-        for ask in (direct, stance_options):
+        model = models.open(made.base, CausalLM)
+        areas = {}
+        for title, ask in {"supports or counters": direct, "noisy channel": stance_options}.items():
             scores = option_scores(model, [ask(one.belief, one.argument) for one in rest])
             gaps = np.array([support - counter for support, counter in scores])
-            area, low, high = interval(auc, gaps, labels)
-            print(f"{ask.__name__}: area {area:.3f} [{low:.3f}, {high:.3f}]", flush=True)
+            areas[title] = interval(auc, gaps, labels)
     fitted = fit_logistic(gaps[:, None], labels, penalties=PENALTY)
-    card(round(float(fitted.weights[0]), 4), round(fitted.bias, 4))
-    record_texts(FOLDER, texts(shown))
-    record_selection(FOLDER, texts(rest))
+    quality = measured("stance, ExplaGraphs train, sample", areas, len(rest), COMMAND)
+    card(made, round(float(fitted.weights[0]), 4), round(fitted.bias, 4), quality)
+    record_texts(made.folder, texts(shown))
+    record_selection(made.folder, texts(rest))
 
 
 if __name__ == "__main__":

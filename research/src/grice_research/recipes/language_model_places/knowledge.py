@@ -22,9 +22,13 @@ from grice.records import Triple
 from grice.runtime.bundle import write_card
 from grice.runtime.models import Models
 from grice.training.logistic import fit_logistic
-from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.generator.data import material
-from grice_research.recipes.options import parser_of
+from grice_research.recipes.language_model_places.options import (
+    Made,
+    Quality,
+    measured,
+    options_of,
+)
 from grice_research.recipes.plausibility.evaluate import read_population
 from grice_research.recipes.plausibility.measure import interval, weighted
 
@@ -32,8 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-NAME, BASE = "knowledge-medium", "model:medium"
-FOLDER = PRODUCT_DATA / "bundles" / NAME
+NAME = "knowledge-medium"
 COMMAND = "python -m grice_research.recipes.language_model_places.knowledge"
 EACH = 5
 """Examples of a relation."""
@@ -84,31 +87,35 @@ def fitted(values: np.ndarray, labels: np.ndarray, names: np.ndarray) -> np.ndar
     return model.weights[: values.shape[1]]
 
 
-def calibrated(triples: list[Triple], labels: np.ndarray, names: np.ndarray) -> dict[str, float]:
-    """Return the weights of the likelihoods that rank the sample best."""
+def calibrated(
+    folder: Path, triples: list[Triple], labels: np.ndarray, names: np.ndarray
+) -> tuple[dict[str, float], Quality]:
+    """Return the weights of the likelihoods that rank the sample best, and how well each does."""
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
-        found = models.open(f"file:{FOLDER}", TailProbabilities).likelihoods(triples)
+        found = models.open(f"file:{folder}", TailProbabilities).likelihoods(triples)
     kept = np.array([one is not None for one in found])
     values = np.array([one for one in found if one is not None])
     labels, names = labels[kept], names[kept]
     best = (0.0, np.zeros(2))
+    areas = {}
     for title, mixed in MIXTURES.items():
         weights = mixed @ fitted(values @ mixed, labels, names)
-        value, low, high = interval(weighted, values @ weights, labels, names, rounds=300)
-        print(f"{title}: {value:.3f} [{low:.3f}, {high:.3f}] {weights}", flush=True)
-        best = max(best, (value, weights), key=lambda one: one[0])
+        areas[title] = interval(weighted, values @ weights, labels, names, rounds=300)
+        best = max(best, (areas[title][0], weights), key=lambda one: one[0])
     given, usual = best[1].tolist()
     bias = -float(np.median(values @ best[1]))
-    return {"given": round(given, 4), "usual": round(usual, 4), "bias": round(bias, 4)}
+    settings = {"given": round(given, 4), "usual": round(usual, 4), "bias": round(bias, 4)}
+    on = "CSKB Population dev, within relations (weighed on it)"
+    return settings, measured(on, areas, len(labels), COMMAND)
 
 
-def card(settings: dict[str, float]) -> None:
+def card(made: Made, settings: dict[str, float], quality: Quality) -> None:
     """Write the card of the bundle."""
     facts = {
-        "name": NAME,
+        "name": made.name,
         "kind": "language-model-knowledge",
         "version": "1",
-        "summary": "Tails of ATOMIC-2020's relations, written and judged by model:medium after "
+        "summary": f"Tails of ATOMIC-2020's relations, written and judged by {made.base} after "
         "examples",
         "licence": "CC-BY-4.0",
         "inputs": "an event and a relation; or a triple",
@@ -122,8 +129,8 @@ def card(settings: dict[str, float]) -> None:
         "excluded": "heads and texts of evaluated sets, as for bundle:comet",
         "command": COMMAND,
     }  # fmt: skip
-    stated = {"base": BASE, "schema": "atomic2020", **settings}
-    write_card(FOLDER, facts, training, stated, files=("examples.tsv",))
+    stated = {"base": made.base, "schema": "atomic2020", **settings}
+    write_card(made.folder, facts, training, stated, quality, files=("examples.tsv",))
 
 
 def texts(triples: list[Triple]) -> Iterator[str]:
@@ -133,16 +140,15 @@ def texts(triples: list[Triple]) -> Iterator[str]:
 
 
 def main() -> None:
-    arguments = parser_of(__doc__).parse_args()
-    FOLDER.mkdir(exist_ok=True)
-    shown = examples(arguments.data)
+    made = options_of(__doc__, NAME)
+    shown = examples(made.data)
     lines = (f"{triple.head}\t{triple.relation}\t{triple.tail}\n" for triple in shown)
-    (FOLDER / "examples.tsv").write_text("".join(lines), "utf-8")
-    card({"given": 1.0, "usual": 0.0, "bias": 0.0})
-    triples, labels, names = sample(arguments.data)
-    card(calibrated(triples, labels, names))
-    record_texts(FOLDER, texts(shown))
-    record_selection(FOLDER, texts(triples))
+    (made.folder / "examples.tsv").write_text("".join(lines), "utf-8")
+    card(made, {"given": 1.0, "usual": 0.0, "bias": 0.0}, [])
+    triples, labels, names = sample(made.data)
+    card(made, *calibrated(made.folder, triples, labels, names))
+    record_texts(made.folder, texts(shown))
+    record_selection(made.folder, texts(triples))
 
 
 if __name__ == "__main__":
