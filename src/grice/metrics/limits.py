@@ -22,6 +22,8 @@ __all__ = [
     "ALIKE",
     "FILE",
     "NOT_MEASURED",
+    "RIGHT",
+    "TRIVIAL",
     "Comparison",
     "Limits",
     "Recorded",

@@ -21,6 +21,7 @@ __all__ = [
     "metrics_at_hand",
     "missing_model",
     "own_turn_cosines",
+    "quality_metrics",
     "shipped_metrics",
     "turn_values",
 ]
@@ -36,6 +37,17 @@ FETCHED = ("likelihood", "sense")
 def shipped_metrics() -> list[str]:
     """Return the metrics whose models ship: those of qualities, the detectors, all default ones."""
     return list(dict.fromkeys((*QUALITIES, *DETECTORS, *find_metrics().defaults())))
+
+
+def quality_metrics(judged: str) -> list[str]:
+    """Return the metrics that ship and judge a quality of ``response`` or ``conversation``.
+
+    A detector of one kind of flaw is measured where people marked flaws, and not by how good they
+    found the whole.
+    """
+    declared = find_metrics().metrics
+    names = (name for name in shipped_metrics() if name not in DETECTORS)
+    return [name for name in names if declared[name].judges == judged]
 
 
 def metrics_at_hand(context: BenchContext) -> list[str]:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from grice.evaluation.damaged import EVERY, read_pairs
 from grice.metrics.limits import RIGHT
-from grice.metrics.registry import find_metrics
 from grice.stats import mean
-from grice_research.benches._turns import shipped_metrics
+from grice_research.benches._turns import quality_metrics
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED
 from grice_research.rows import DIFFERENCE, Row
 
@@ -37,8 +36,7 @@ LEVEL: Level = "dialogue"
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how often each metric and baseline is right, over all pairs and by kind of damage."""
     paired = read_pairs(SET, context.folder)
-    declared = find_metrics().metrics
-    metrics = [name for name in shipped_metrics() if declared[name].judges == JUDGED[LEVEL]]
+    metrics = quality_metrics(JUDGED[LEVEL])
     right = {name: _right(context, name, paired) for name in (*metrics, *BASELINES[LEVEL])}
     talks = [item.conversation for item in paired.rated.items]
     trained = {name: context.trained_share(name, talks) for name in metrics}

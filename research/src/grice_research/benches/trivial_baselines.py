@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
-from grice.metrics.registry import find_metrics
 from grice.stats import correlation
-from grice_research.benches._turns import shipped_metrics
+from grice_research.benches._turns import quality_metrics
 from grice_research.context import Skipped
 from grice_research.measures import measured, paired_difference
 from grice_research.rows import DIFFERENCE, LIKENESS, Row
@@ -73,8 +72,7 @@ def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
 
 def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
     entry = rated.set
-    declared = find_metrics().metrics
-    metrics = [name for name in shipped_metrics() if declared[name].judges == JUDGED[entry.level]]
+    metrics = quality_metrics(JUDGED[entry.level])
     baselines = BASELINES[entry.level]
     columns = {name: context.metric_values(name, entry.name) for name in (*metrics, *baselines)}
     about = {

@@ -205,7 +205,8 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
     figures = WORK / "figures.jsonl"
     lines = figures.read_text().splitlines() if figures.exists() and not research else []
     quality = [json.loads(line) for line in lines]
-    facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {way}."}
+    read = f"what is counted {way}" if way.startswith("and ") else way
+    facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {read}."}
     if research:
         facts["licence"] = "none: research only, not to be passed on"
     save_head(folder, head, facts, training, {"reads": way}, quality)
