@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
+from grice.evaluation.review_stack import STACKS
 from grice.records import Score, TurnEvidence
 from grice_research.benches import breakdowns
 from grice_research.benches._turns import FETCHED, shipped_metrics
@@ -97,6 +98,14 @@ def test_every_detector_stands_beside_every_baseline(rows):
     metrics = (*shipped_metrics(), *FETCHED)
     assert pairs == {(m, b) for m in metrics for b in breakdowns.TRIVIAL}
     assert find_task("breakdowns").title == breakdowns.TITLE
+
+
+def test_the_orders_of_review_stand_beside_the_metrics(rows):
+    for name in STACKS:
+        seen = one(rows, name, "lift of the first 10 %")
+        assert seen.estimate.value > one(rows, "position", "lift of the first 10 %").estimate.value
+        assert (seen.kind, seen.metric) == ("ours", "")
+        assert seen.signature.startswith(f"{name}@")
 
 
 def test_only_the_validation_part_is_read(tmp_path):

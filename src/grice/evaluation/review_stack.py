@@ -17,7 +17,7 @@ from grice.records import FeatureEvidence, TurnEvidence
 from grice.runtime.bundle import open_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice.records import Score
@@ -131,17 +131,17 @@ def observed(
     judged = [score for score in scores if score.status == "ok" and score.value is not None]
     if turns is None:
         turns = {score.turn for score in scores if score.turn is not None}
-    turns = sorted(turns)
-    seen: dict[int, dict[str, Observed]] = {turn: {} for turn in turns}
+    seen: dict[int, dict[str, Observed]] = {turn: {} for turn in sorted(turns)}
     for score in judged:
-        for turn, value in _values(score, turns):
+        for turn, value in _values(score, seen):
             seen[turn][score.metric] = Observed(score, value)
     return seen
 
 
-def _values(score: Score, turns: Sequence[int]) -> Iterator[tuple[int, float]]:
+def _values(score: Score, turns: Collection[int]) -> Iterator[tuple[int, float]]:
     if score.turn is not None:
-        yield score.turn, score.value or 0.0
+        if score.turn in turns:
+            yield score.turn, score.value or 0.0
         return
     effects = {one.turn: one.effect for one in score.evidence if isinstance(one, TurnEvidence)}
     for turn in turns:

@@ -69,7 +69,7 @@ def _view(found: Review) -> View:
 def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     """Yield the lines of one reply: its place, what was said, and why."""
     place = f"{item.conversation} #{item.turn}"
-    yield Lines(["", f"{item.rank}. {item.probability:.2f}  {item.flaw}  {place}"], style="bold")
+    yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.flaw}, {place}"], style="bold")
     said = (item.before, item.reply)
     yield Lines([f"> {shorten(text, WIDTH, placeholder=' …')}" for text in said if text], indent=3)
     why = f"{item.metric} {item.value:.2f}" + (f": {item.reason}" if item.reason else "")

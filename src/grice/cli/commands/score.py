@@ -23,11 +23,14 @@ from grice.errors import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.evaluation.review import Reviewer
     from grice.formats import Reading
     from grice.scoring.run import Listener, Scorer
     from grice.scoring.summary import Summary
 
 HELP = "score every reply of files of conversations"
+FIRST = 3
+"""Replies that are named as those to look at first."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -78,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli._status` for the exit status."""
     from grice.batch import judged_nobody
     from grice.cli.terminal import warn
+    from grice.evaluation.review import Reviewer
     from grice.formats import read
 
     with ExitStack() as stack:
@@ -85,8 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
         ]
         scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
-        summary = _score(arguments, readings, scorer)
-    _show(arguments, readings, summary)
+        reviewer = Reviewer(FIRST)
+        summary = _score(arguments, readings, scorer, reviewer)
+    _show(arguments, readings, summary, reviewer)
     if judged_nobody(summary, scorer):
         speakers = " or ".join(arguments.speaker)
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
@@ -94,7 +99,12 @@ def run(arguments: argparse.Namespace) -> int:
     return _status(summary)
 
 
-def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: Scorer) -> Summary:
+def _score(
+    arguments: argparse.Namespace,
+    readings: Sequence[Reading],
+    scorer: Scorer,
+    reviewer: Reviewer,
+) -> Summary:
     from grice.batch import keeps_unfinished, score_readings
     from grice.cli.terminal import warn
 
@@ -113,7 +123,7 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
                 command=shlex.join(["grice", *sys.argv[1:]]),
                 sample=arguments.sample,
                 seed=arguments.seed,
-                listeners=listeners,
+                listeners=[*listeners, reviewer],
             )
         except KeyboardInterrupt:
             if keeps_unfinished(output):
@@ -153,7 +163,12 @@ def _status(summary: Summary) -> int:
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
 
-def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
+def _show(
+    arguments: argparse.Namespace,
+    readings: Sequence[Reading],
+    summary: Summary,
+    reviewer: Reviewer,
+) -> None:
     from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import print_summary, warn
@@ -166,7 +181,7 @@ def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: S
     if to_file and arguments.json:
         print_json_lines([summary])
     elif to_file or (sys.stdout.isatty() and not arguments.json):
-        print_summary(summary)
+        print_summary(summary, reviewer.review())
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)

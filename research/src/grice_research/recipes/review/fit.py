@@ -47,7 +47,12 @@ SMALL = (
     Asked("repetition", "repeats"),
     Asked("friction", "friction"),
 )
-MEDIUM = (*SMALL, Asked("likelihood", "senseless"), Asked("sense", ""))
+MEDIUM = (
+    *SMALL,
+    Asked("likelihood", "senseless", "mean log likelihood after the history"),
+    Asked("likelihood", "irrelevant", "gain over own turns alone"),
+    Asked("sense", ""),
+)
 WITNESSES = {"small": SMALL, "medium": MEDIUM}
 PEOPLE = ("dbdc3", "convai2017")
 PAIRS = "pairs"
