@@ -166,9 +166,9 @@ class SummaryBuilder:
             self._skipped,
             tuple(self._problems),
             self._preset,
-            self._assistant_alone,
-            self._tool_turns,
-            dict(self._flags),
+            assistant_alone=self._assistant_alone,
+            tool_turns=self._tool_turns,
+            flags=dict(self._flags),
         )
 
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:

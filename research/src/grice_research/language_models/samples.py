@@ -60,7 +60,7 @@ class Place(NamedTuple):
             yield Row(
                 row=name,
                 measure=measure,
-                found=estimate,
+                estimate=estimate,
                 kind="ours" if ours else "baseline",
                 on=self.on,
                 lower=lower,
@@ -71,7 +71,7 @@ class Place(NamedTuple):
             yield Row(
                 row=GAP,
                 measure=f"{DIFFERENCE}{measure}",
-                found=gap,
+                estimate=gap,
                 kind="ours",
                 on=self.on,
                 lower=lower,
