@@ -11,6 +11,7 @@ from grice.graphs.language_model import LanguageModelGraphs
 from grice.graphs.samples import Prediction, read_samples
 from grice.graphs.scores import score_sample
 from grice.stats import mean
+from grice_research.language_models.read import judged_shares
 from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from grice.graphs.samples import Sample
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
+    from grice_research.language_models.read import Task
     from grice_research.rows import Row
 
 __all__ = ["rows", "written_graphs"]
@@ -28,6 +30,7 @@ MODEL, SHIPPED = "bundle:graphs-medium", "bundle:graphs"
 COUNT = 30
 ON = "graphs, ExplaGraphs dev, sample"
 MEASURES = {"stca": "stca", "seca": "seca", "g_rouge2": "g_rouge_2", "ged": "ged"}
+READ: dict[str, Task] = {"facts that make sense": "facts", "explains the gold stance": "explains"}
 SECA = "seca is by the shipped judge; what ships picks by one of its kind"
 
 
@@ -58,6 +61,11 @@ def rows(context: BenchContext) -> Iterator[Row]:
         gap = mean(gaps, interval="percentile")
         yield from place.rows(measure, found, gap, lower=measure == "ged")
     yield from place.rows("share of graphs", _origins(written))
+    texts = [(sample.id, graph.text) for sample, graph in zip(samples, written, strict=True)]
+    for measure, task in READ.items():
+        if len(read := judged_shares(task, texts)) > 1:
+            found = {LANGUAGE_MODEL: mean(read, interval="percentile", bounds=(0, 1))}
+            yield from place.rows(f"{measure}, read by one person", found)
 
 
 def _values(
