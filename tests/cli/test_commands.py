@@ -64,10 +64,8 @@ def test_examples_are_scored_with_a_report(tmp_path, capsys):
     assert max(len(line) for line in shown.splitlines()) <= 80
     scores = scores_in(out.read_text("utf-8"))
     assert Counter(score["metric"] for score in scores) == {
-        "coherence": 10,
-        "commonsense": 143,
-        "engagement": 143,
         "relevance": 143,
+        "repetition": 143,
     }
     assert {score["meta"]["file"] for score in scores} == set(files)
     assert "<html" in report.read_text("utf-8")[:500]
@@ -296,7 +294,7 @@ def test_explain_shows_the_evidence(capsys):
     assert main(["explain", "I broke my leg.", "How did it happen?", "I fell off my bike."]) == 0
     shown = capsys.readouterr().out
     assert "relevance" in shown
-    assert "commonsense" in shown
+    assert "repetition" in shown
     assert "#0 I broke my leg." in shown
 
 

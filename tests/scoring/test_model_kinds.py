@@ -13,7 +13,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import BundleError, GriceError, MetricError, ModelError
-from grice.knowledge.build import Stamp, build
+from grice.knowledge.build import Author, build
 from grice.knowledge.sources import open_triples
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
@@ -68,7 +68,7 @@ def own_knowledge(path):
     rows = path.with_suffix(".tsv")
     rows.write_text("head\trelation\ttail\nPersonX bakes a cake\txWant\tto eat the cake\n")
     opened = open_triples(str(rows))
-    build(path, [opened], opened.schema, Stamp("ann", "2026-01-01T00:00:00Z"))
+    build(path, [opened], opened.schema, Author("ann", "2026-01-01T00:00:00Z"))
     return path
 
 

@@ -55,7 +55,9 @@ def print_summary(summary: Summary) -> None:
     """Print a run: one line per metric, then the lowest replies with the reason."""
     out = console()
     conversations = plural(summary.conversations, "conversation")
-    out.print(f"{conversations}, {plural(summary.turns, 'turn')}", style="bold")
+    drawn = summary.sample
+    of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
+    out.print(f"{conversations}, {plural(summary.turns, 'turn')}{of}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric")
     for title in ("mean", "95 % interval", "ok", "abstained", "failed"):

@@ -99,6 +99,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     signatures = {
         name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in (*metrics, *BASELINES)
     }
+    trained = {name: context.trained_share(name, marked.talks) for name in metrics}
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
@@ -110,7 +111,9 @@ def measure(context: BenchContext) -> Iterator[Row]:
             rows += _lifts(behaviour, votes, columns, metrics, marked)
         for row in rows:
             name = row.metric or row.row
-            yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+            yield msgspec.structs.replace(
+                row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+            )
         yield from _released(behaviour, votes, marked)
 
 
@@ -191,7 +194,7 @@ def _of_behaviour(
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{EITHER}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=behaviour,
             metric=metric,
@@ -206,7 +209,7 @@ def _row(
     """Return the row of a metric, or of a trivial baseline."""
     kind: Kind = "ours" if name in metrics else "baseline"
     metric = name if name in metrics else ""
-    return Row(row=name, measure=measure, found=found, kind=kind, on=on, why=why, metric=metric)
+    return Row(row=name, measure=measure, estimate=found, kind=kind, on=on, why=why, metric=metric)
 
 
 def _decided(
@@ -246,7 +249,7 @@ def _lifts(
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{LIFT}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=behaviour,
             metric=metric,
@@ -265,7 +268,7 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
                 yield Row(
                     row=name,
                     measure=measure,
-                    found=value,
+                    estimate=value,
                     kind="printed",
                     on=behaviour,
                     why="balanced accuracy of released votes",

@@ -97,7 +97,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
                 yield Row(
                     row=f"{row}{suffix}",
                     measure=name,
-                    found=value,
+                    estimate=value,
                     kind=kind,
                     signature=f"{signature}|on:atomic2020{suffix}|measure:{name}",
                 )
@@ -225,7 +225,7 @@ def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) ->
         yield Row(
             row=f"{row}{suffix}",
             measure="perplexity",
-            found=value,
+            estimate=value,
             kind=kind,
             lower=True,
             why="of a word piece; every reference counts alike; COMET-BART's was not released",

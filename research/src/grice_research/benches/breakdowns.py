@@ -112,9 +112,12 @@ def measure(context: BenchContext) -> Iterator[Row]:
     signatures = {
         name: f"{context.grader(name)[1][name]}|on:dbdc3" for name in (*metrics, *BASELINES)
     }
+    trained = {name: context.trained_share(name, voted.talks) for name in metrics}
     for row in (*_areas(columns, metrics, voted), *_ranks(columns, metrics, voted)):
         name = row.metric or row.row
-        yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+        yield msgspec.structs.replace(
+            row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+        )
 
 
 def _areas(
@@ -133,7 +136,7 @@ def _areas(
         yield Row(
             row=f"{metric} less {trivial}",
             measure=f"{DIFFERENCE}{AREA}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=ON,
             metric=metric,
@@ -168,4 +171,4 @@ def _row(name: str, measure: str, found: Estimate, metrics: Sequence[str], why: 
     """Return the row of a metric, or of a trivial baseline."""
     kind: Kind = "ours" if name in metrics else "baseline"
     metric = name if name in metrics else ""
-    return Row(row=name, measure=measure, found=found, kind=kind, on=ON, why=why, metric=metric)
+    return Row(row=name, measure=measure, estimate=found, kind=kind, on=ON, why=why, metric=metric)

@@ -113,7 +113,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
             yield Row(
                 row=f"{name} (table 3)",
                 measure=measured,
-                found=None,
+                estimate=None,
                 kind="printed",
                 published=value,
                 why="its output was not released",
@@ -181,7 +181,7 @@ def _rows(
         yield Row(
             row=row,
             measure=shown,
-            found=estimate,
+            estimate=estimate,
             kind=kind,
             why=why,
             signature=signature,
@@ -209,7 +209,7 @@ def _differences(
             yield Row(
                 row=f"extractor less {row}",
                 measure=f"difference of {name}",
-                found=compared[name],
+                estimate=compared[name],
                 kind="ours",
                 signature=fingerprint,
             )

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_format, add_metric_options, add_speaker, load_grader
+from grice.cli.options import (
+    add_format,
+    add_metric_options,
+    add_seed,
+    add_speaker,
+    load_grader,
+    positive,
+)
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -43,7 +50,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
     )
     add_format(parser)
-    add_speaker(parser, "judge only turns of this speaker or role; may be repeated")
+    add_speaker(parser)
     parser.add_argument(
         "--bad-records",
         choices=("skip", "fail"),
@@ -57,6 +64,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         default=True,
         help="finish what an interrupted run left beside OUT.jsonl (the default)",
     )
+    parser.add_argument(
+        "--sample",
+        type=positive,
+        metavar="N",
+        help="score N conversations, drawn at random, instead of all",
+    )
+    add_seed(parser, "--sample")
     add_metric_options(parser, words)
 
 
@@ -86,7 +100,7 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
 
     shown = arguments.json or not sys.stdout.isatty()
     output = arguments.output or ("-" if shown else None)
-    with _progress(readings) as listeners:
+    with _listeners(readings, scorer, arguments.sample) as listeners:
         try:
             return score_readings(
                 readings,
@@ -97,6 +111,8 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
                 resume=arguments.resume,
                 report=arguments.report,
                 command=shlex.join(["grice", *sys.argv[1:]]),
+                sample=arguments.sample,
+                seed=arguments.seed,
                 listeners=listeners,
             )
         except KeyboardInterrupt:
@@ -106,15 +122,21 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
 
 
 @contextmanager
-def _progress(readings: Sequence[Reading]) -> Iterator[list[Listener]]:
-    """Draw a progress bar on a terminal."""
+def _listeners(
+    readings: Sequence[Reading], scorer: Scorer, sample: int | None
+) -> Iterator[list[Listener]]:
+    """Say how long a long run will take, and draw a progress bar on a terminal."""
+    from grice.cli._forecast import Announcer, Course
+
+    course = Course(readings, sample)
+    announcer = Announcer(course, scorer.metrics)
     if not sys.stderr.isatty():
-        yield []
+        yield [announcer]
         return
     from grice.cli._progress import Progress
 
-    with Progress(readings) as progress:
-        yield [progress]
+    with Progress(course) as progress:
+        yield [announcer, progress]
 
 
 def _status(summary: Summary) -> int:
@@ -132,11 +154,14 @@ def _status(summary: Summary) -> int:
 
 
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
+    from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import print_summary, warn
 
     for reading in readings:
         warn(f"{reading.source}: read as {reading.format}")
+    for note in notes(summary):
+        warn(note)
     to_file = arguments.output not in (None, "-", "/dev/stdout")
     if to_file and arguments.json:
         print_json_lines([summary])
