@@ -95,7 +95,7 @@ def test_whatever_a_model_writes_each_sample_has_a_text(texts):
 def test_without_the_model_the_bench_says_so(monkeypatch):
     monkeypatch.setattr(language_models, "missing_model", lambda *_: "model:medium is not here")
     (row,) = language_models.measure(None)
-    assert row.found is None
+    assert row.estimate is None
     assert "not here" in row.why
 
 

@@ -46,7 +46,7 @@ PLACES = (
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the rows of every place."""
     if why := missing_model(context, "likelihood"):
-        yield Row(row="language model", measure="all", found=None, kind="ours", why=why)
+        yield Row(row="language model", measure="all", estimate=None, kind="ours", why=why)
         return
     for place in PLACES:
         yield from place.rows(context)

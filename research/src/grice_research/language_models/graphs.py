@@ -56,16 +56,16 @@ def rows(context: BenchContext) -> Iterator[Row]:
     values = {name: _values(samples, each, judges) for name, each in systems.items()}
     for measure, column in MEASURES.items():
         columns = {name: [row[column] for row in rows] for name, rows in values.items()}
-        found = {name: mean(each, interval="percentile") for name, each in columns.items()}
+        estimates = {name: mean(each, interval="percentile") for name, each in columns.items()}
         gaps = [a - b for a, b in zip(columns[LANGUAGE_MODEL], columns[SHIPS], strict=True)]
         gap = mean(gaps, interval="percentile")
-        yield from place.rows(measure, found, gap, lower=measure == "ged")
+        yield from place.rows(measure, estimates, gap, lower=measure == "ged")
     yield from place.rows("share of graphs", _origins(written))
     texts = [(sample.id, graph.text) for sample, graph in zip(samples, written, strict=True)]
     for measure, task in READ.items():
         if len(read := judged_shares(task, texts)) > 1:
-            found = {LANGUAGE_MODEL: mean(read, interval="percentile", bounds=(0, 1))}
-            yield from place.rows(f"{measure}, read by one person", found)
+            estimates = {LANGUAGE_MODEL: mean(read, interval="percentile", bounds=(0, 1))}
+            yield from place.rows(f"{measure}, read by one person", estimates)
 
 
 def _values(

@@ -107,9 +107,9 @@ def _triplets(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) 
 
 def _held(cider: Cider) -> Sequence[_Held]:
     """Return all triplets of people, and as many frozen negatives as there are."""
-    found = []
+    held = []
     for items, holds in ((cider.items, True), (cider.negatives, False)):
         for item in items:
             triple = Triple(item.head.strip(), item.relation, item.tail.strip())
-            found.append(_Held(item.dialogue, triple, holds))
-    return found
+            held.append(_Held(item.dialogue, triple, holds))
+    return held

@@ -83,9 +83,9 @@ def _gold(context: BenchContext) -> Iterator[Row]:
         kind="spearman",
         baseline=SHIPS,
     )
-    found = {
+    estimates = {
         name: correlation(values, human, kind="spearman", interval="bca")
         for name, values in columns.items()
     }
     place = Place(GOLD, context.models(), MODEL)
-    yield from place.rows("spearman", found, gap.comparisons[0].difference)
+    yield from place.rows("spearman", estimates, gap.comparisons[0].difference)
