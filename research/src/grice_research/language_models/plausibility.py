@@ -37,7 +37,7 @@ def rows(context: BenchContext) -> Iterator[Row]:
 def _population(context: BenchContext) -> Iterator[Row]:
     whole = read_triples(context.folder, "18 relations")
     labelled = sampled(
-        list(zip(whole.triples, whole.plausible, strict=True)), COUNT, lambda one: repr(one[0])
+        list(zip(whole.triples, whole.plausible, strict=True)), COUNT, lambda row: repr(row[0])
     )
     chosen = TripleRows(*map(tuple, zip(*labelled, strict=True)))
     columns = {LANGUAGE_MODEL: _judged(context, chosen.triples)}
