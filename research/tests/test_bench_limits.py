@@ -108,29 +108,29 @@ def one(rows, row, measure, on):
 
 
 def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
-    assert one(rows, "relevance", "AUC", "ignore").found.value == 1.0
-    assert one(rows, "relevance", "AUC within chatbots", "ignore").found.value == 1.0
+    assert one(rows, "relevance", "AUC", "ignore").estimate.value == 1.0
+    assert one(rows, "relevance", "AUC within chatbots", "ignore").estimate.value == 1.0
     blind = one(rows, "relevance", "AUC", "self contradiction")
-    assert 0.3 < blind.found.value < 0.7
+    assert 0.3 < blind.estimate.value < 0.7
     assert blind.metric == "relevance"
     assert "of 48 turns are marked" in blind.why
-    assert one(rows, "GPT-3.5", "AUC", "ignore").found.value == 1.0
+    assert one(rows, "GPT-3.5", "AUC", "ignore").estimate.value == 1.0
 
 
 def test_a_metric_of_conversations_is_judged_by_the_turns_it_points_at(rows):
-    pointed = one(rows, "coherence", "AUC", "ignore").found.value
+    pointed = one(rows, "coherence", "AUC", "ignore").estimate.value
     assert 0.5 < pointed < 1.0
 
 
 def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
-    assert one(rows, "position", "AUC", "redundant").found.value == 1.0
+    assert one(rows, "position", "AUC", "redundant").estimate.value == 1.0
     gap = one(rows, "relevance less position", "difference of AUC", "redundant")
-    value = one(rows, "relevance", "AUC", "redundant").found.value
-    assert gap.found.value == pytest.approx(value - 1.0)
+    value = one(rows, "relevance", "AUC", "redundant").estimate.value
+    assert gap.estimate.value == pytest.approx(value - 1.0)
     assert (gap.metric, gap.baseline) == ("relevance", "position")
     oracle = one(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
-    assert (oracle.found.value, oracle.kind) == (0.5, "baseline")
-    assert one(rows, "relevance", "AUC", abc_eval.ANY).found.n == 48
+    assert (oracle.estimate.value, oracle.kind) == (0.5, "baseline")
+    assert one(rows, "relevance", "AUC", abc_eval.ANY).estimate.n == 48
 
 
 def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
@@ -141,22 +141,22 @@ def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
 
 def test_decisions_fall_at_a_median_of_other_persons(rows):
     seen = one(rows, "relevance", "balanced accuracy", "ignore")
-    assert seen.found.value == 1.0
+    assert seen.estimate.value == 1.0
     assert "other half of the persons" in seen.why
-    assert one(rows, "GPT-3.5", "balanced accuracy", "ignore").found.value == 1.0
+    assert one(rows, "GPT-3.5", "balanced accuracy", "ignore").estimate.value == 1.0
     assert one(rows, "position", "balanced accuracy", "redundant").kind == "baseline"
 
 
 def test_reading_first_what_scores_low_is_set_beside_chance(rows):
     on, measure = abc_eval.ANY, "lift of the first 10 %"
     chance = one(rows, "random order", measure, on)
-    assert chance.found.low < chance.found.value == 1.0 < chance.found.high
+    assert chance.estimate.low < chance.estimate.value == 1.0 < chance.estimate.high
     ideal = one(rows, "relevance", measure, on)  # it scores low what ignores, which is a flaw
     rate = one(rows, "relevance", "AUC", on).why.split(" ")
-    assert ideal.found.value == pytest.approx(int(rate[2]) / int(rate[0]))
+    assert ideal.estimate.value == pytest.approx(int(rate[2]) / int(rate[0]))
     gap = one(rows, "relevance less log_length", f"difference of {measure}", on)
-    length = one(rows, "log_length", measure, on).found.value
-    assert gap.found.value == pytest.approx(ideal.found.value - length)
+    length = one(rows, "log_length", measure, on).estimate.value
+    assert gap.estimate.value == pytest.approx(ideal.estimate.value - length)
 
 
 @pytest.mark.data
@@ -218,9 +218,11 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
     rows = list(trivial_baselines.measure(context))
     on = "fed_turn:overall"
     assert {row.on for row in rows} == {on}
-    assert one(rows, "engagement", "spearman", on).found.value > 0.9
-    assert one(rows, "engagement less log_length", "difference of spearman", on).found.value == 0
-    assert one(rows, "engagement", "spearman with log_length", on).found.value == pytest.approx(1)
+    assert one(rows, "engagement", "spearman", on).estimate.value > 0.9
+    assert one(rows, "engagement less log_length", "difference of spearman", on).estimate.value == 0
+    assert one(rows, "engagement", "spearman with log_length", on).estimate.value == pytest.approx(
+        1
+    )
     assert "fed_dialogue" in context.missing
 
 

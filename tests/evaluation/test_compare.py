@@ -46,7 +46,7 @@ def test_a_rise_is_found_and_a_draw_is_not_called_equal(pair):
     assert rise.comparison.difference.groups == 20
     assert "higher than the baseline" in rise.says
     draw = result["log_length"]
-    assert draw.comparison.verdict == "not told apart at this n"
+    assert draw.comparison.verdict == "no significant difference"
     assert "equal" not in draw.says
     assert re.search(r"about [\d,]+ more conversations would be needed", draw.says)
 

@@ -165,11 +165,11 @@ def _of_task(bench: Bench, row: Row) -> Figure:
         baseline=row.baseline,
         trained=round(row.trained, 4),
     )
-    if row.found is None:
+    if row.estimate is None:
         out_of_reach = row.kind == "printed" and row.published is not None
         verdict: Verdict | None = "cannot be checked" if out_of_reach else None
         return msgspec.structs.replace(figure, verdict=verdict, why=row.why)
-    figure = _measured(figure, row.found, row.signature)
+    figure = _measured(figure, row.estimate, row.signature)
     return msgspec.structs.replace(figure, why="; ".join(filter(None, [row.why, figure.why])))
 
 

@@ -254,7 +254,7 @@ def correlations(
         yield Row(
             row=column.row,
             measure=measure,
-            found=correlation(column.values, replies.human, kind=measure, interval="bca"),
+            estimate=correlation(column.values, replies.human, kind=measure, interval="bca"),
             kind=kind,
             published=(published or {}).get(measure),
             beside=beside if (published or {}).get(measure) is not None else "",
@@ -269,7 +269,7 @@ def correlations(
             yield Row(
                 row=f"{column.row}, machine replies",
                 measure=measure,
-                found=estimate,
+                estimate=estimate,
                 kind=kind,
                 why=column.why,
                 signature=column.signature,
@@ -280,7 +280,7 @@ def correlations(
         yield Row(
             row=f"{column.row}, given the number of triples",
             measure="spearman",
-            found=estimate,
+            estimate=estimate,
             kind=kind,
             why=column.why,
             signature=column.signature,
@@ -313,7 +313,7 @@ def differences(first: Column, others: Sequence[Column], replies: Replies) -> It
         yield Row(
             row=f"{first.row} less {other}",
             measure="difference of spearman",
-            found=_turned(comparison.difference, sign),
+            estimate=_turned(comparison.difference, sign),
             kind="ours",
             why=f"{comparison.test}, p {comparison.p_value:.3f}",
             signature=first.signature,
@@ -338,7 +338,7 @@ def systems(column: Column, replies: Replies) -> Iterator[Row]:
         yield Row(
             row=column.row,
             measure=f"system {measure}",
-            found=level.correlation,
+            estimate=level.correlation,
             kind="ours",
             why=order,
             signature=column.signature,
@@ -355,7 +355,7 @@ def printed(table: str, on: str) -> Iterator[Row]:
                 yield Row(
                     row=f"{name} ({table})",
                     measure=column.measure,
-                    found=None,
+                    estimate=None,
                     kind="printed",
                     published=cell.value,
                     why=source.why,

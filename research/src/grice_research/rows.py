@@ -38,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         row: Whose figure it is, such as ``embedded`` or ``halved keywords``.
         measure: What is measured, such as ``macro_f1``; shares are 0 to 1.
-        found: The figure with its interval and n; None for a printed one that nobody can check.
+        estimate: The figure with its interval and n; None for a printed one that nobody can check.
         kind: ``ours``, a trivial ``baseline``, or ``printed``: a published system, whose released
             output, if there is any, is measured here.
         on: The data, if a bench has several, with what was done to them.
@@ -59,7 +59,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     row: str
     measure: str
-    found: Estimate | None
+    estimate: Estimate | None
     kind: Kind
     on: str = ""
     published: float | None = None

@@ -70,7 +70,7 @@ def _print_counts(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> N
 def _counts_view(counts: Sequence[Counted]) -> View:
     marks = {None: "", True: "yes", False: "no"}
     rows = [
-        (count.name, _shown(count.found), _shown(count.printed), marks[count.same])
+        (count.name, _shown(count.value), _shown(count.printed), marks[count.same])
         for count in counts
     ]
     yield Table(("count", "found", "CIDER's paper", "same"), rows)

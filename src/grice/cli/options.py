@@ -48,9 +48,15 @@ def add_seed(parser: argparse.ArgumentParser, about: str) -> None:
     parser.add_argument("--seed", type=int, default=0, help=f"seed of {about} (default 0)")
 
 
-def add_speaker(parser: argparse.ArgumentParser, about: str = "judge only this speaker") -> None:
+JUDGED = (
+    "judge only turns of this speaker or role; may be repeated; all judges everybody (default: the "
+    "assistant where roles are known, else everybody)"
+)
+
+
+def add_speaker(parser: argparse.ArgumentParser) -> None:
     """Add whose turns are judged."""
-    parser.add_argument("--speaker", action="append", default=[], metavar="NAME", help=about)
+    parser.add_argument("--speaker", action="append", default=[], metavar="NAME", help=JUDGED)
 
 
 def add_metrics(parser: argparse.ArgumentParser, default: str = "default all") -> None:

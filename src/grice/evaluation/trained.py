@@ -70,9 +70,9 @@ class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def mark(self) -> Mark:
         """``!`` if it was trained on a text of the set, ``~`` if settings were chosen on one."""
-        if self.overlap is not None and self.overlap.found > 0:
+        if self.overlap is not None and self.overlap.matches > 0:
             return "!"
-        return "~" if self.chosen is not None and self.chosen.found > 0 else ""
+        return "~" if self.chosen is not None and self.chosen.matches > 0 else ""
 
 
 def worst_mark(models: Iterable[TrainedOn]) -> Mark:
@@ -129,9 +129,9 @@ class Guard:
         learned = _overlap(bundle, bundle.training_texts(), self._texts)
         chosen = _overlap(bundle, bundle.selection_texts(), self._texts)
         says = NOT_RECORDED if learned is None else _says(f"{name} was trained on", learned)
-        if chosen is not None and chosen.found:
+        if chosen is not None and chosen.matches:
             settings = _says(f"settings of {name} were chosen on", chosen)
-            says = f"{says}; {settings}" if learned is not None and learned.found else settings
+            says = f"{says}; {settings}" if learned is not None and learned.matches else settings
         return TrainedOn(name, learned, says, chosen)
 
 
@@ -147,7 +147,7 @@ def _overlap(bundle: Bundle, path: Path | None, texts: Sequence[str]) -> Overlap
 
 def _says(what: str, overlapping: Overlap) -> str:
     share = overlapping.share
-    if not overlapping.found or share is None:
+    if not overlapping.matches or share is None:
         return overlapping.says
     bounds = ""
     if share.low is not None and share.high is not None:

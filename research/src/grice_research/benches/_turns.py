@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from grice.errors import GriceError, InputError
+from grice.evaluation.review_stack import STACKS, observed, open_stack
 from grice.metrics.registry import find_metrics
 from grice.records import TurnEvidence
+from grice.runtime.bundle import open_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.records import Conversation
+    from grice.records import Conversation, Score
+    from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder
     from grice_research.context import BenchContext
 
@@ -22,7 +25,9 @@ __all__ = [
     "missing_model",
     "own_turn_cosines",
     "quality_metrics",
+    "review_values",
     "shipped_metrics",
+    "turn_scores",
     "turn_values",
 ]
 
@@ -65,8 +70,37 @@ def missing_model(context: BenchContext, metric: str) -> str:
     return ""
 
 
+def turn_scores(
+    context: BenchContext, metrics: Sequence[str], talks: Sequence[Conversation]
+) -> dict[str, list[Score]]:
+    """Return the scores of each metric on all conversations."""
+    return {name: list(context.grader(name)[0].score(talks)) for name in metrics}
+
+
+def review_values(
+    scored: Mapping[str, Sequence[Score]], talks: Sequence[Conversation]
+) -> Iterator[tuple[Bundle, list[float]]]:
+    """Yield the orders of review whose metrics were all run, each with the value of each target.
+
+    That is one less the probability that a person would mark it.
+    """
+    groups: dict[str, list[Score]] = {}
+    for score in (score for scores in scored.values() for score in scores):
+        groups.setdefault(score.conversation, []).append(score)
+    seen = {talk.id: observed(groups[talk.id], talk.targets) for talk in talks}
+    for name in STACKS:
+        stack = open_stack(name)
+        if scored.keys() >= set(stack.metrics):
+            effects = [
+                stack.effects(seen[talk.id][turn]).values()
+                for talk in talks
+                for turn in talk.targets or ()
+            ]
+            yield open_bundle(name), [1 - stack.probability(each) for each in effects]
+
+
 def turn_values(
-    context: BenchContext, metric: str, talks: Sequence[Conversation]
+    metric: str, given: Sequence[Score], talks: Sequence[Conversation]
 ) -> Iterator[float]:
     """Yield a metric's value of each target; of a whole conversation, where its evidence points.
 
@@ -75,8 +109,7 @@ def turn_values(
     Raises:
         InputError: If the metric failed on a turn.
     """
-    grader, _ = context.grader(metric)
-    scores = {(score.conversation, score.turn): score for score in grader.score(talks)}
+    scores = {(score.conversation, score.turn): score for score in given}
     for talk in talks:
         whole = scores.get((talk.id, None))
         evidence = () if whole is None else whole.evidence

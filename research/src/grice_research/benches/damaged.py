@@ -62,7 +62,7 @@ def _of_kind(
         yield Row(
             row=name,
             measure=RIGHT,
-            found=mean(values, groups=sources, bounds=(0, 1)),
+            estimate=mean(values, groups=sources, bounds=(0, 1)),
             kind="ours" if name in trained else "baseline",
             on=on,
             metric=name if name in trained else "",
@@ -75,7 +75,7 @@ def _of_kind(
             yield Row(
                 row=f"{name} less {baseline}",
                 measure=f"{DIFFERENCE}{RIGHT}",
-                found=mean(gaps, groups=sources, bounds=(-1, 1)),
+                estimate=mean(gaps, groups=sources, bounds=(-1, 1)),
                 kind="ours",
                 on=on,
                 metric=name,

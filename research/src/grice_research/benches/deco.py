@@ -159,7 +159,7 @@ def _faithful(context: BenchContext) -> Iterator[Row]:
         yield Row(
             row=f"commonsense, {rate.name}",
             measure="share",
-            found=rate.found,
+            estimate=rate.share,
             kind="ours",
             on=WHOLE_SET,
             why="; ".join([why, *remarks]),

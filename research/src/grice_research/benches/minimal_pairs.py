@@ -85,7 +85,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     metrics = shipped_metrics()
     for name in FETCHED:
         if why := missing_model(context, name):
-            yield Row(row=name, measure=RIGHT, found=None, kind="ours", on=ALL, why=why)
+            yield Row(row=name, measure=RIGHT, estimate=None, kind="ours", on=ALL, why=why)
         else:
             metrics.append(name)
     columns = _columns(context, pairs, metrics)
@@ -158,4 +158,4 @@ def _rows(
 
 
 def _row(row: str, measure: str, found: Estimate, kind: Kind, on: str, signature: str) -> Row:
-    return Row(row=row, measure=measure, found=found, kind=kind, on=on, signature=signature)
+    return Row(row=row, measure=measure, estimate=found, kind=kind, on=on, signature=signature)

@@ -103,7 +103,7 @@ def _of_aspect(
         yield Row(
             row=name,
             measure=SPEARMAN,
-            found=estimate,
+            estimate=estimate,
             kind=kind,
             on=f"{rated.set.name}:{aspect}",
             why=context.trained(name, rated.set.name),
@@ -139,7 +139,7 @@ def _compared(
         yield Row(
             row=row,
             measure=name,
-            found=estimate,
+            estimate=estimate,
             kind="ours",
             on=f"{rated.set.name}:{aspect}",
             metric=metric,

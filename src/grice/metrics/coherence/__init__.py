@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
 from grice.metrics.declaration import Example, metric
 from grice.records import Judgement, TurnEvidence
+from grice.text.language import other_language
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -149,4 +150,6 @@ def _nothing_to_judge(turns: dict[int, Turn]) -> str | None:
         return f"the conversation {unread[0]}"
     if len(unread) == len(turns) - 1:
         return f"only one turn can be read: another {unread[0]}"
+    if language := other_language(" ".join(turn.text for turn in turns.values())):
+        return f"the conversation is in {language}, not in English"
     return None

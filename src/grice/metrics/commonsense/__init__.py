@@ -77,6 +77,7 @@ MODELS = {
     models=MODELS,
     accepts={
         "embedder": ("sentence vectors", "word vectors"),
+        "plausibility": ("plausibility of triples", "knowledge"),
         "relevance": ("relevance", "flaws"),
     },
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
@@ -96,7 +97,7 @@ def commonsense(
     responses: Sequence[Response],
     *,
     extractor: TripleExtractor,
-    plausibility: TripleHead,
+    plausibility: TripleHead | KnowledgeBase,
     knowledge: KnowledgeBase | TripleStore,
     encoder: Encoder,
     embedder: Encoder,
