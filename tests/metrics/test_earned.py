@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from grice.cli import main
 from grice.metrics.earned import SEEN, earned, verdict_on
 from grice.metrics.limits import Comparison, Limits, Recorded
 from grice.metrics.registry import find_metrics
@@ -63,3 +66,15 @@ def test_what_was_not_measured_and_what_is_a_baseline_are_named_so():
 @pytest.mark.parametrize("metric", find_metrics().defaults())
 def test_every_default_metric_has_earned_it_by_the_recorded_figures(metric):
     assert earned(metric) is not None, verdict_on(metric)
+
+
+def test_the_list_says_what_was_earned_and_where(capsys):
+    assert main(["list"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for metric in find_metrics().defaults():
+        assert f"{metric}: earned on {earned(metric).hardest.on}: " in shown
+    assert main(["list", "--json"]) == 0
+    rows = {row["name"]: row["earned"] for row in json.loads(capsys.readouterr().out)}
+    assert {name for name, words in rows.items() if words.startswith("earned")} >= set(
+        find_metrics().defaults()
+    )
