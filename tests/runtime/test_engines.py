@@ -121,7 +121,8 @@ def export(network, path, given):
     try:
         torch.onnx.export(
             FirstOutput().eval(), tuple(given.values()), str(path), input_names=list(given),
-            dynamo=False, dynamic_axes={name: {0: "batch", 1: "length"} for name in given}, opset_version=17,
+            dynamo=False, opset_version=17,
+            dynamic_axes={name: {0: "batch", 1: "length"} for name in given},
         )  # fmt: skip
     except Exception as error:  # noqa: BLE001 - whatever an exporter of another version says
         pytest.skip(f"torch cannot export it: {type(error).__name__}: {error}")
