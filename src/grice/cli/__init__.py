@@ -19,7 +19,8 @@ import grice
 from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.cli._streams import complain, drop, open_streams
+from grice.cli._streams import QUIET, complain, drop, open_streams
+from grice.cli.settings import with_settings
 from grice.errors import LONGEST, GriceError, shortened
 from grice.files import check_not_input
 
@@ -73,7 +74,9 @@ def _run(words: Sequence[str]) -> int:
     with warnings.catch_warnings():
         if "--debug" not in words:
             warnings.showwarning = _show_warning
+        quiet = QUIET.set("--quiet" in words or "-q" in words)
         try:
+            words = with_settings(words)
             arguments = _parser(words).parse_args(words)
             _keep_inputs(arguments)
             status = arguments.run(arguments)
@@ -82,6 +85,8 @@ def _run(words: Sequence[str]) -> int:
                 raise BrokenPipeError from end
             sys.stdout.flush()  # of argparse: a help page, which may have no reader either
             raise
+        finally:
+            QUIET.reset(quiet)
     sys.stdout.flush()
     return int(status)
 
@@ -119,6 +124,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         command = cast("Command", import_module(f"{commands.__name__}.{module}"))
         subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP)
         subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        subparser.add_argument(
+            "-q", "--quiet", action="store_true", help="print results and errors alone"
+        )
         subparser.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.
         if name == chosen:

@@ -210,9 +210,9 @@ def chosen_preset(arguments: argparse.Namespace) -> str:
     else:
         chosen = ""
     if arguments.models != SMALL and not getattr(arguments, "announced", False):
-        from grice.cli.terminal import warn
+        from grice.cli.terminal import note
 
-        warn(f"models: {arguments.models}{chosen}")
+        note(f"models: {arguments.models}{chosen}")
         arguments.announced = True
     return str(arguments.models)
 

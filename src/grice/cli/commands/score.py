@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.options import add_format, add_metric_options, add_speaker, load_grader
+from grice.cli.settings import check_settings
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         help="finish what an interrupted run left beside OUT.jsonl (the default)",
     )
     add_metric_options(parser, words)
+    check_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,7 +88,7 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
 
     shown = arguments.json or not sys.stdout.isatty()
     output = arguments.output or ("-" if shown else None)
-    with _progress(readings) as listeners:
+    with _progress(readings, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(
                 readings,
@@ -106,9 +108,9 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
 
 
 @contextmanager
-def _progress(readings: Sequence[Reading]) -> Iterator[list[Listener]]:
+def _progress(readings: Sequence[Reading], *, quiet: bool) -> Iterator[list[Listener]]:
     """Draw a progress bar on a terminal."""
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield []
         return
     from grice.cli._progress import Progress
@@ -134,12 +136,12 @@ def _status(summary: Summary) -> int:
 def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
     from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
-    from grice.cli.terminal import print_summary, warn
+    from grice.cli.terminal import note, print_summary, warn
 
     for reading in readings:
-        warn(f"{reading.source}: read as {reading.format}")
-    for note in notes(summary):
-        warn(note)
+        note(f"{reading.source}: read as {reading.format}")
+    for line in notes(summary):
+        note(line)
     to_file = arguments.output not in (None, "-", "/dev/stdout")
     if to_file and arguments.json:
         print_json_lines([summary])
