@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json
+from grice.cli.options import add_json, add_report
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
@@ -44,7 +43,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of swaps")
     add_json(parser, "print JSON")
-    parser.add_argument("--html", type=Path, metavar="OUT.html", help="write a page to look at")
+    add_report(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -60,11 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
         texts=arguments.texts,
         seed=arguments.seed,
     )
-    if arguments.html is not None:
+    if arguments.report is not None:
         from grice.files import write_text
         from grice.report.difference import difference_page
 
-        write_text(arguments.html, difference_page(result))
+        write_text(arguments.report, difference_page(result))
     emit(result, _view(result), as_json=arguments.json)
     return 0
 

@@ -6,11 +6,17 @@ import argparse
 import shlex
 import sys
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_format, add_metric_options, add_speaker, load_grader
+from grice.cli.options import (
+    add_format,
+    add_metric_options,
+    add_report,
+    add_speaker,
+    check_options,
+    load_grader,
+)
 from grice.cli.settings import check_settings
 from grice.errors import plural
 
@@ -35,9 +41,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT.jsonl", help="write the scores here, one JSON object a line"
     )
-    parser.add_argument(
-        "--report", type=Path, metavar="OUT.html", help="write a page to look at them"
-    )
+    add_report(parser)
     parser.add_argument(
         "--json",
         action="store_true",
@@ -68,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.terminal import warn
     from grice.formats import read
 
+    check_options(arguments)
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
