@@ -178,7 +178,7 @@ def test_a_broken_file_is_named_with_line_and_field(tmp_path, bad, message):
     ("other", "message"),
     [
         ([line("c", 0, 0.4, "coherence")], "no metric in common: .* has relevance, .* coherence"),
-        ([line("d", 0, 0.4)], "share no item"),
+        ([line("c", 1, 0.4)], "share 1 conversation, but no turn of them was judged in both"),
         ([], "there is no line in it"),
     ],
 )

@@ -70,11 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _view(result: CompareResult) -> View:
     yield Lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
+    if not result.paired:
+        yield Lines(["they share no conversation: means over the conversations of each, unpaired"])
     columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
     yield Table(columns, map(_row, result.metrics))
     for metric in result.metrics:
         yield Lines([metric.says])
-        yield Lines(_left_out(metric), style="yellow", indent=2)
+        if result.paired:
+            yield Lines(_left_out(metric), style="yellow", indent=2)
     yield Lines((f"not compared: {line}" for line in result.left_out), style="yellow")
     for metric in result.metrics:
         if metric.moved:
