@@ -415,9 +415,9 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly():
         ["score", "{link}", "-m", "log_length", "-o", "{chat}"],
         ["perturb", "{chat}", "-o", "{chat}"],
         ["triplets", "{chat}", "-o", "{chat}"],
-        ["triplets", "{chat}", "--html", "{chat}"],
+        ["triplets", "{chat}", "--report", "{chat}"],
         ["gate", "{chat}", "--min", "relevance=0.1", "--junit", "{chat}"],
-        ["compare", "{chat}", "{chat}", "--html", "{chat}"],
+        ["compare", "{chat}", "{chat}", "--report", "{chat}"],
         ["calibrate", "{chat}", "{chat}", "-o", "{chat}"],
     ],
 )
