@@ -431,6 +431,15 @@ def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
     assert chat.read_bytes() == before
 
 
+def test_the_same_command_again_writes_over_its_own_output(chat, tmp_path):
+    output = tmp_path / "out.jsonl"
+    command = ["score", str(chat), "-m", "log_length", "-o", str(output)]
+    assert main(command) == 0
+    first = output.read_bytes()
+    assert main(command) == 0
+    assert output.read_bytes() == first
+
+
 def test_a_file_called_none_is_no_output(chat, monkeypatch):
     monkeypatch.chdir(chat.parent)
     Path("None").write_bytes(chat.read_bytes())
