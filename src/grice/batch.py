@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from grice.errors import InputError, RecordError
 from grice.files import check_not_input, destination, streaming
-from grice.formats import read, records_of
+from grice.formats import SilenceError, read, records_of
 from grice.scoring.api import load
 from grice.scoring.presets import SMALL
 from grice.scoring.run import run
@@ -162,7 +162,11 @@ def score_readings(
             page = stack.enter_context(writer)
         sink = _open_sink(output, _identity(readings, scorer, format), stack, resume=resume)
         records = _records(readings, bad_records)
-        summary = run(records, scorer, sink, [*([] if page is None else [page]), *listeners])
+        seen_by = [*([] if page is None else [page]), *listeners]
+        try:
+            summary = run(records, scorer, sink, seen_by, readings)
+        except SilenceError as error:
+            raise error.cause from None
         if page is not None:
             page.close(summary)
     return summary
