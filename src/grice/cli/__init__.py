@@ -80,8 +80,8 @@ def _run(words: Sequence[str]) -> int:
         quiet = QUIET.set("--quiet" in words or "-q" in words)
         try:
             arguments = _parsed(with_settings(words))
-            arguments.typed = words
             _keep_inputs(arguments)
+            arguments.typed = words
             status = arguments.run(arguments)
         except SystemExit as end:
             if isinstance(end.__context__, BrokenPipeError):  # this is how rich takes it
