@@ -49,8 +49,8 @@ def _columns(context: BenchContext, dialogues: Sequence[Dialogue]) -> dict[str, 
         LANGUAGE_MODEL: [value for value, _ in model.read(dialogues)],
         SHIPS: [value for value, _ in shipped.read(dialogues)],
         **{f"{LANGUAGE_MODEL}, {part}": list(map(value, likely)) for part, value in PARTS.items()},
-        "number of turns": [float(len(dialogue.texts)) for dialogue in dialogues],
-        "fewest words": [-float(_words(dialogue.texts)) for dialogue in dialogues],
+        "fewest turns": [-float(len(dialogue.texts)) for dialogue in dialogues],
+        "words a turn": [_words(dialogue.texts) / len(dialogue.texts) for dialogue in dialogues],
     }
 
 

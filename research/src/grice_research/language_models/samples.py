@@ -45,6 +45,7 @@ class Place(NamedTuple):
         gap: Estimate | None = None,
         *,
         lower: bool = False,
+        printed: str = "",
     ) -> Iterator[Row]:
         """Yield a row for each system, then how far the language model is above what ships.
 
@@ -53,6 +54,7 @@ class Place(NamedTuple):
             estimates: The figure of each system by its name.
             gap: The language model less what ships, on the same items.
             lower: Whether lower is better.
+            printed: Which system is a published one.
         """
         signature = f"{self.models.fingerprint(self.model)}|mode:{self.models.mode}|on:{self.on}"
         for name, estimate in estimates.items():
@@ -61,7 +63,7 @@ class Place(NamedTuple):
                 row=name,
                 measure=measure,
                 estimate=estimate,
-                kind="ours" if ours else "baseline",
+                kind="ours" if ours else "printed" if name == printed else "baseline",
                 on=self.on,
                 lower=lower,
                 why=self.why if ours else "",

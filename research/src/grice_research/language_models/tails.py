@@ -24,6 +24,7 @@ __all__ = ["rows"]
 MODEL, SHIPPED = "bundle:knowledge-medium", "bundle:comet"
 COUNT = 80
 ON = "tails, ATOMIC-2020 test queries, sample"
+PRINTED = "COMET-BART, greedy"
 MEASURES = ("bleu2", "rouge_l", "exact_match")
 
 
@@ -36,8 +37,8 @@ def rows(context: BenchContext) -> Iterator[Row]:
         for name, reference in {LANGUAGE_MODEL: MODEL, SHIPS: SHIPPED}.items()
     }
     tails["most frequent tail of the relation"] = frequent_tails(context.folder, asked)
-    tails["COMET-BART, greedy"] = [list(query.greedy) for query in asked]
+    tails[PRINTED] = [list(query.greedy) for query in asked]
     likeness = {name: tail_likeness(asked, given) for name, given in tails.items()}
     for measure in MEASURES:
         estimates = {name: values[measure] for name, values in likeness.items()}
-        yield from Place(ON, models, MODEL).rows(measure, estimates)
+        yield from Place(ON, models, MODEL).rows(measure, estimates, printed=PRINTED)
