@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from grice.stats import mean
 from grice_research.benches import language_models
 from grice_research.figures import Figure
 from grice_research.language_models.page import BEGIN, END, places_table, with_table
+from grice_research.language_models.read import judged_shares
 from grice_research.language_models.samples import GAP, LANGUAGE_MODEL, SHIPS, Place, sampled
 from grice_research.situated.few_shot import write_valid_pairs
 
@@ -132,3 +135,11 @@ def test_a_page_without_marks_is_refused():
     assert with_table(f"a\n{BEGIN}\nold\n{END}\nb", []).endswith("---|\n" + END + "\nb")
     with pytest.raises(InputError, match="which the page has not"):
         with_table("a", [])
+
+
+def test_a_judgement_counts_for_the_text_that_was_read_alone():
+    path = resources.files("grice_research") / "data" / "language_model_read.tsv"
+    _, *rows = (line.split("\t") for line in path.read_text("utf-8").splitlines())
+    assert all(0 <= int(good) <= int(of) for _, _, good, of, _ in rows)
+    task, name, good, of, text = rows[0]
+    assert judged_shares(task, [(name, text), (name, f"{text}!")]) == [int(good) / int(of)]

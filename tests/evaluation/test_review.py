@@ -81,7 +81,7 @@ def test_what_abstained_failed_or_was_not_run_says_nothing():
 
 def test_it_says_what_it_rests_on_and_what_is_missing():
     found = reviewed(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
-    used = {witness.name: witness.turns for witness in found.witnesses}
+    used = {witness.metric: witness.turns for witness in found.witnesses}
     assert used.pop("relevance") == 2
     assert set(used.values()) == {0}
     assert "relevance" not in found.missing

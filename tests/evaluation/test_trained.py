@@ -55,7 +55,7 @@ def test_the_tables_show_the_mark_and_say_what_it_means(
     monkeypatch.setenv("COLUMNS", "80")
     record_texts(own_relevance, made_sets.long_replies(rated_turns))
     page, paper = tmp_path / "page.html", tmp_path / "table.tex"
-    out = judged(tmp_path, own_relevance, capsys, "--html", str(page), "--latex", str(paper))
+    out = judged(tmp_path, own_relevance, capsys, "--report", str(page), "--latex", str(paper))
     assert "relevance !" in out
     assert "log_length !" not in out
     assert "! relevance: relevance was trained on about 100 %" in " ".join(out.split())
@@ -149,7 +149,7 @@ def test_texts_that_only_chose_settings_are_marked_apart(
     record_selection(own_relevance, made_sets.long_replies(rated_turns)[::2])
     assert open_bundle(own_relevance).digest == before
     page, paper, table = (tmp_path / name for name in ("page.html", "table.tex", "table.csv"))
-    out = judged(tmp_path, own_relevance, capsys, "--html", str(page), "--latex", str(paper),
+    out = judged(tmp_path, own_relevance, capsys, "--report", str(page), "--latex", str(paper),
                  "--csv", str(table))  # fmt: skip
     words = " ".join(out.split())
     assert "relevance ~" in words

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from grice.errors import BundleError
 from grice.knowledge.generative import GenerativeKnowledge
 from grice.knowledge.language_model import (
-    CausalSettings,
     CausalTails,
+    LanguageKnowledgeSettings,
     language_model_knowledge,
     verbalised,
 )
@@ -45,7 +45,7 @@ class Scripted:
 
 def opened(model, tmp_path, examples=(TIRED,)):
     stated = {"schema": "atomic2020", "given": 1.0, "usual": -1.0, "bias": 0.0}
-    settings = CausalSettings(base="model:medium", **stated)
+    settings = LanguageKnowledgeSettings(base="model:medium", **stated)
     bundle = Bundle(tmp_path, Card("tiny", "language-model-knowledge", "1", "-", "-", {}), "0")
     return GenerativeKnowledge(bundle, settings, CausalTails(model, SCHEMA, examples))
 

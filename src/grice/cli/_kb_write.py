@@ -42,11 +42,11 @@ def build_file(arguments: argparse.Namespace) -> int:
 
 
 def _print_built(arguments: argparse.Namespace, made: BuiltFile) -> None:
-    from grice.cli.terminal import warn
+    from grice.cli.terminal import note, warn
 
     built, schema = made.built, made.schema
     for name, form in made.formats:
-        warn(f"{name}: {form}, read with the relations of {schema}")
+        note(f"{name}: {form}, read with the relations of {schema}")
     row = {**built._asdict(), "output": str(arguments.output), "schema": schema}
     emit(row, _built_view(arguments.output, built), as_json=arguments.json)
     if built.broken:

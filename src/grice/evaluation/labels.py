@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, RecordError, did_you_mean, plural
-from grice.evaluation.ratings import FIELDS, ratings_of, understood
+from grice.evaluation.ratings import FIELDS, RATER, odd_text, ratings_of, understood
 from grice.evaluation.scores import read_rows, read_table_rows
 from grice.evaluation.table import TURN_BITS, Ids, MetricScores, ScoreTable, read_table
 from grice.stats.estimate import FEW
@@ -196,6 +196,10 @@ def _label(fields: Mapping[str, Json], file: str, line: int) -> Label:
     if isinstance(turn, bool) or not isinstance(turn, int | None):
         raise refuse(f"expected a whole number, found {turn!r}", "turn")
     ratings = ratings_of(fields)
+    for name, value in fields.items():
+        is_rating = name.strip().casefold() in FIELDS or RATER.fullmatch(name.strip())
+        if is_rating and (odd := odd_text(value)) is not None:
+            raise refuse(f"expected a number, found {odd!r}", name)
     if len(ratings) > 1:
         raise refuse(f"one rating is expected, found {', '.join(ratings)}", "ratings")
     if not ratings and not _has_rating(fields):

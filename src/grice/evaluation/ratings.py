@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
     from grice.records import Json
 
-__all__ = ["FIELDS", "UNDERSTOOD", "numbers", "ratings_of", "understood"]
+__all__ = ["FIELDS", "RATER", "UNDERSTOOD", "numbers", "odd_text", "ratings_of", "understood"]
 
 FIELDS = ("ratings", "rating", "human_ratings", "human_rating", "human", "scores", "score", "label")
 """Fields of ratings; of several the first counts."""
 RATER = re.compile(r"(?:rater|annotator|judge|rating|score|worker)s?[ _-]?(\d+)", re.IGNORECASE)
 OVERALL = "overall"
+NONE = frozenset({"", "-", "n/a", "na", "nan", "none", "null", "?"})
+"""Texts that stand for no rating."""
 UNDERSTOOD = (
     "`rating` or `ratings` with a number, a list of numbers (one per judge), or an object of them "
     'by aspect, as in {"overall": [4, 5]}; or a column for each judge: `rater1`, `rater2`, …'
@@ -53,6 +55,22 @@ def numbers(value: Json) -> tuple[float | None, ...]:
     """Return ratings as numbers; whatever is no number is N/A."""
     value = _unpacked(value)
     return tuple(map(_number, value if isinstance(value, list) else [value]))
+
+
+def odd_text(ratings: Json) -> str | None:
+    """Return the first text among ratings that is no number and does not stand for none.
+
+    >>> odd_text("4"), odd_text(["n/a", ""]), odd_text([3, "good"])
+    (None, None, 'good')
+    """
+    ratings = _unpacked(ratings)
+    for value in ratings if isinstance(ratings, list) else [ratings]:
+        if isinstance(value, str) and value.strip().casefold() not in NONE:
+            try:
+                float(value)
+            except ValueError:
+                return value
+    return None
 
 
 def understood(fields: Iterable[str]) -> str:

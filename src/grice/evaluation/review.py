@@ -80,9 +80,10 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
 
 
 class WitnessUse(msgspec.Struct, frozen=True):
-    """On how many of the replies a witness said something."""
+    """On how many of the replies a witness said something: a metric, or a figure it states."""
 
-    name: str
+    metric: str
+    feature: str
     turns: int
 
 
@@ -180,7 +181,9 @@ class Reviewer:
             self._turns,
             tuple(_flagged(rank, candidate, stack) for rank, candidate in enumerate(best, 1)),
             self._above,
-            tuple(WitnessUse(one.name, self._used[one.name]) for one in stack.witnesses),
+            tuple(
+                WitnessUse(one.metric, one.feature, self._used[one.name]) for one in stack.witnesses
+            ),
             tuple(name for name in wanted if name not in self._run),
             stack.thresholds,
             stack.name,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "STACKS", "Observed", "Stack", "Threshold", "Witness", "observed", "open_stack"]
 
 FILE = "stack.json"
-STACKS = ("review-small",)
+STACKS = ("review-medium", "review-small")
 """What ships, the one that asks for most metrics first."""
 
 

@@ -14,12 +14,14 @@ from grice.formats._format import Format, Line
 from grice.formats._objects import from_objects
 from grice.formats._reading import Reading, read, records_of
 from grice.formats._registry import Formats, find_formats
+from grice.formats._silence import SilenceError
 
 __all__ = [
     "Format",
     "Formats",
     "Line",
     "Reading",
+    "SilenceError",
     "document",
     "find_conversation",
     "find_formats",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from grice.runtime.registry import Opener
 
 __all__ = [
-    "CausalSettings",
     "CausalTails",
+    "LanguageKnowledgeSettings",
     "language_model_knowledge",
     "verbalised",
 ]
@@ -45,7 +45,7 @@ LONGEST = 16
 BLANK = re.compile(r"_+")
 
 
-class CausalSettings(GenerativeSettings, frozen=True):
+class LanguageKnowledgeSettings(GenerativeSettings, frozen=True):
     """Of a bundle of kind ``language-model-knowledge``.
 
     Attributes:
@@ -139,10 +139,10 @@ def _unnamed(text: str) -> str:
     "language-model-knowledge",
     answers="knowledge",
     protocol=KnowledgeBase,
-    settings=CausalSettings,
+    settings=LanguageKnowledgeSettings,
 )
 def language_model_knowledge(
-    bundle: Bundle, settings: CausalSettings, opener: Opener
+    bundle: Bundle, settings: LanguageKnowledgeSettings, opener: Opener
 ) -> GenerativeKnowledge:
     """Open what writes and judges tails."""
     model = opener.part(bundle, settings.base, CausalGenerator, "likelihood")

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["likelihood"]
 
 NEUTRAL = 0.5
-WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 1.0, 1.0, 3.0
-"""Log odds of a true reply against a random or damaged one, per nat."""
+WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500
+"""Log odds, per nat, that a person would not mark the reply.
+
+By ``grice_research.recipes.review.likelihood``, on chatbots' turns of DBDC3 and ConvAI 2017.
+"""
 WORDS = 3
 """Words shown as evidence."""
 LONGEST = 40
@@ -49,7 +52,7 @@ _WORD = re.compile(r"\S+")
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Judgement]:
-    """Return how probable the reply is, by its mean log likelihood and what the history adds to it.
+    """Return how well a reply follows, by its log likelihood and what others' turns add to it.
 
     Every conversation is read once; all its replies are scored in that reading, and in a second one
     that leaves out what others said. What the others' turns add is the *gain*: it is low for a

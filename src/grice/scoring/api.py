@@ -196,7 +196,7 @@ def score(talk: Talk | Iterable[Talk], *names: str) -> Scores:
     >>> grice.score([question, answer], "log_length")
     1 score
     conversation  turn  metric      value  status  reason
-    talk          1     log_length  1.099  ok
+    talk          1     log_length  0.693  ok
     """
     with load(*names) as grader:
         return grader.score(talk)

@@ -77,11 +77,11 @@ def _rated(context: BenchContext) -> Iterator[Row]:
             kind="spearman",
             baseline=SHIPS,
         )
-        found = {
+        estimates = {
             name: correlation(values, human, kind="spearman", interval="bca")
             for name, values in columns.items()
         }
-        yield from place.rows(f"spearman, {aspect}", found, compared.comparisons[0].difference)
+        yield from place.rows(f"spearman, {aspect}", estimates, compared.comparisons[0].difference)
 
 
 def _damaged(context: BenchContext) -> Iterator[Row]:

@@ -28,16 +28,16 @@ def rows(context: BenchContext) -> Iterator[Row]:
     replies = read_replies(context, "deco_test")
     exchanges = [exchange_of(response) for response in replies.responses]
     models = context.models()
-    found = {
+    read = {
         name: read_triples(models.open(reference, TripleExtractor), exchanges)
         for name, reference in {LANGUAGE_MODEL: MODEL, SHIPS: SHIPPED}.items()
     }
     copied = baselines(exchanges)
-    found |= {name: copied[name] for name in ("always yes, copying", COPYING)}
-    cells = {name: cells_of(triples, replies) for name, triples in found.items()}
+    read |= {name: copied[name] for name in ("always yes, copying", COPYING)}
+    cells = {name: cells_of(triples, replies) for name, triples in read.items()}
     gaps = extraction_differences(cells[LANGUAGE_MODEL], cells[SHIPS], RELATIONS)
-    found_by = {name: extraction_measures(each, RELATIONS) for name, each in cells.items()}
+    measures_of = {name: extraction_measures(each, RELATIONS) for name, each in cells.items()}
     place = Place(ON, models, MODEL)
     for measure, gap in gaps.items():
-        values = {name: measures[measure] for name, measures in found_by.items()}
+        values = {name: measures[measure] for name, measures in measures_of.items()}
         yield from place.rows(measure, values, gap)

@@ -11,6 +11,7 @@ from grice.graphs.language_model import LanguageModelGraphs
 from grice.graphs.samples import Prediction, read_samples
 from grice.graphs.scores import score_sample
 from grice.stats import mean
+from grice_research.language_models.read import judged_shares
 from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from grice.graphs.samples import Sample
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
+    from grice_research.language_models.read import Task
     from grice_research.rows import Row
 
 __all__ = ["rows", "written_graphs"]
@@ -28,6 +30,7 @@ MODEL, SHIPPED = "bundle:graphs-medium", "bundle:graphs"
 COUNT = 30
 ON = "graphs, ExplaGraphs dev, sample"
 MEASURES = {"stca": "stca", "seca": "seca", "g_rouge2": "g_rouge_2", "ged": "ged"}
+READ: dict[str, Task] = {"facts that make sense": "facts", "explains the gold stance": "explains"}
 SECA = "seca is by the shipped judge; what ships picks by one of its kind"
 
 
@@ -53,11 +56,16 @@ def rows(context: BenchContext) -> Iterator[Row]:
     values = {name: _values(samples, each, judges) for name, each in systems.items()}
     for measure, column in MEASURES.items():
         columns = {name: [row[column] for row in rows] for name, rows in values.items()}
-        found = {name: mean(each, interval="percentile") for name, each in columns.items()}
+        estimates = {name: mean(each, interval="percentile") for name, each in columns.items()}
         gaps = [a - b for a, b in zip(columns[LANGUAGE_MODEL], columns[SHIPS], strict=True)]
         gap = mean(gaps, interval="percentile")
-        yield from place.rows(measure, found, gap, lower=measure == "ged")
+        yield from place.rows(measure, estimates, gap, lower=measure == "ged")
     yield from place.rows("share of graphs", _origins(written))
+    texts = [(sample.id, graph.text) for sample, graph in zip(samples, written, strict=True)]
+    for measure, task in READ.items():
+        if len(read := judged_shares(task, texts)) > 1:
+            estimates = {LANGUAGE_MODEL: mean(read, interval="percentile", bounds=(0, 1))}
+            yield from place.rows(f"{measure}, read by one person", estimates)
 
 
 def _values(

@@ -72,15 +72,21 @@ def _stances(context: BenchContext) -> Iterator[Row]:
 def _statements(context: BenchContext) -> Iterator[Row]:
     models = context.models()
     model = models.open(BASE, CausalLM)
-    train = sampled(read_statements(context.folder, "train"), TRAINING, lambda one: one.text)
-    dev = sampled(read_statements(context.folder, "dev"), STATEMENTS, lambda one: one.text)
-    labels = np.array([float(one.yes) for one in train])
+    train = sampled(
+        read_statements(context.folder, "train"), TRAINING, lambda statement: statement.text
+    )
+    dev = sampled(
+        read_statements(context.folder, "dev"), STATEMENTS, lambda statement: statement.text
+    )
+    labels = np.array([float(statement.yes) for statement in train])
     fitted = fit_logistic(_features(model, train), labels, penalties=PENALTY)
     answers = fitted(_features(model, dev)) > 0
-    usual = float(np.mean([one.yes for one in train]) > 0.5)
+    usual = float(np.mean([statement.yes for statement in train]) > 0.5)
     right = {
-        LANGUAGE_MODEL: [float(a == one.yes) for a, one in zip(answers, dev, strict=True)],
-        "the more frequent answer": [float(usual == one.yes) for one in dev],
+        LANGUAGE_MODEL: [
+            float(a == statement.yes) for a, statement in zip(answers, dev, strict=True)
+        ],
+        "the more frequent answer": [float(usual == statement.yes) for statement in dev],
     }
     why = "nothing ships in this place; weighed on training statements"
     yield from _shares(right, Place(STATEMENT_ON, models, BASE, why), None)
@@ -106,18 +112,19 @@ def _features(model: CausalLM, statements: Sequence[Statement]) -> np.ndarray:
     """Return by how much yes is likelier than no: as an answer, and by the noisy channel."""
     asked = [
         [
-            Option(f"{one.text}\nIs that right? Answer:", answer, "Is that right? Answer:")
+            Option(f"{statement.text}\nIs that right? Answer:", answer, "Is that right? Answer:")
             for answer in ("yes", "no")
         ]
-        for one in statements
+        for statement in statements
     ]
     channel = [
-        [Option(f"This is {word}:", one.text) for word in ("true", "false")] for one in statements
+        [Option(f"This is {word}:", statement.text) for word in ("true", "false")]
+        for statement in statements
     ]
     return np.array(
         [
-            (answer[0] - answer[1], said[0] - said[1])
-            for answer, said in zip(
+            (answer[0] - answer[1], channelled[0] - channelled[1])
+            for answer, channelled in zip(
                 option_scores(model, asked), option_scores(model, channel), strict=True
             )
         ]

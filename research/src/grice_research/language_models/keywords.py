@@ -10,6 +10,7 @@ from grice.situated.records import read_samples
 from grice.situated.scores import score_outputs
 from grice.situated.trivial_outputs import halved
 from grice.stats import mean
+from grice_research.language_models.read import judged_shares
 from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
 from grice_research.situated.few_shot import write_valid_pairs
 
@@ -60,6 +61,12 @@ def rows(context: BenchContext) -> Iterator[Row]:
         }.items()
     }
     yield from place.rows("share of texts", valid)
+    read = judged_shares(
+        "sentences", [(s.id, p.text) for s, p in zip(samples, written, strict=True)]
+    )
+    if len(read) > 1:
+        true = {LANGUAGE_MODEL: mean(read, interval="percentile", bounds=(0, 1))}
+        yield from place.rows("sentences that are true, read by one person", true)
 
 
 def written_pairs(context: BenchContext) -> tuple[list[Sample], list[WrittenPair]]:

@@ -62,7 +62,10 @@ def _choices(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -
     choices = sampled(cider.choices(), CHOICES, lambda choice: choice.id)
     scores = option_scores(
         model,
-        [[_option(one.head, one.relation, text) for text in one.options] for one in choices],
+        [
+            [_option(choice.head, choice.relation, text) for text in choice.options]
+            for choice in choices
+        ],
     )
     dialogues = [choice.id.rpartition("-triplet-")[0] for choice in choices]
     answers = answer_tasks(cider, frozenset(dialogues), shipped).options
@@ -92,24 +95,28 @@ def _longest(choice: Choice) -> int:
 def _triplets(cider: Cider, model: CausalLM, shipped: TaskModels, place: Place) -> Iterator[Row]:
     held = sampled(_held(cider), TRIPLETS, repr)
     scores = option_scores(
-        model, [[_option(one.triple.head, one.triple.relation, one.triple.tail)] for one in held]
+        model,
+        [
+            [_option(triplet.triple.head, triplet.triple.relation, triplet.triple.tail)]
+            for triplet in held
+        ],
     )
-    answers = answer_tasks(cider, frozenset(one.dialogue for one in held), shipped).entailed
+    answers = answer_tasks(cider, frozenset(triplet.dialogue for triplet in held), shipped).entailed
     columns = {
         LANGUAGE_MODEL: [score for (score,) in scores],
-        SHIPS: [answers[one.dialogue, one.triple] for one in held],
-        "words of the tail": [float(len(one.triple.tail.split())) for one in held],
+        SHIPS: [answers[triplet.dialogue, triplet.triple] for triplet in held],
+        "words of the tail": [float(len(triplet.triple.tail.split())) for triplet in held],
     }
-    labels = [float(one.holds) for one in held]
-    areas = roc_areas(columns, labels, groups=[one.dialogue for one in held], pairs=[PAIR])
+    labels = [float(triplet.holds) for triplet in held]
+    areas = roc_areas(columns, labels, groups=[triplet.dialogue for triplet in held], pairs=[PAIR])
     yield from place.rows("AUC", areas.areas, areas.differences[PAIR])
 
 
 def _held(cider: Cider) -> Sequence[_Held]:
     """Return all triplets of people, and as many frozen negatives as there are."""
-    found = []
+    held = []
     for items, holds in ((cider.items, True), (cider.negatives, False)):
         for item in items:
             triple = Triple(item.head.strip(), item.relation, item.tail.strip())
-            found.append(_Held(item.dialogue, triple, holds))
-    return found
+            held.append(_Held(item.dialogue, triple, holds))
+    return held

@@ -41,11 +41,11 @@ def places_table(figures: Sequence[Figure]) -> str:
 
     What ships stays unless the language model is above it by more than chance explains.
     """
-    found: dict[tuple[str, str], dict[str, Figure]] = {}
+    places: dict[tuple[str, str], dict[str, Figure]] = {}
     for figure in figures:
         key = figure.on, figure.measure.removeprefix(DIFFERENCE)
-        found.setdefault(key, {})[figure.row] = figure
-    lines = [line for (on, measure), rows in found.items() for line in _line(on, measure, rows)]
+        places.setdefault(key, {})[figure.row] = figure
+    lines = [line for (on, measure), rows in places.items() for line in _line(on, measure, rows)]
     return "\n".join((*HEAD, *lines)) + "\n"
 
 

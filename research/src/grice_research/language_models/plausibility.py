@@ -37,7 +37,7 @@ def rows(context: BenchContext) -> Iterator[Row]:
 def _population(context: BenchContext) -> Iterator[Row]:
     whole = read_triples(context.folder, "18 relations")
     labelled = sampled(
-        list(zip(whole.triples, whole.plausible, strict=True)), COUNT, lambda one: repr(one[0])
+        list(zip(whole.triples, whole.plausible, strict=True)), COUNT, lambda row: repr(row[0])
     )
     chosen = TripleRows(*map(tuple, zip(*labelled, strict=True)))
     columns = {LANGUAGE_MODEL: _judged(context, chosen.triples)}
@@ -83,9 +83,9 @@ def _gold(context: BenchContext) -> Iterator[Row]:
         kind="spearman",
         baseline=SHIPS,
     )
-    found = {
+    estimates = {
         name: correlation(values, human, kind="spearman", interval="bca")
         for name, values in columns.items()
     }
     place = Place(GOLD, context.models(), MODEL)
-    yield from place.rows("spearman", found, gap.comparisons[0].difference)
+    yield from place.rows("spearman", estimates, gap.comparisons[0].difference)

@@ -44,9 +44,9 @@ def rows(context: BenchContext) -> Iterator[Row]:
             kind="spearman",
             baseline=SHIPS,
         )
-        found = {
+        estimates = {
             row: correlation(values, human, kind="spearman", interval="bca")
             for row, values in columns.items()
         }
         place = Place(on, context.models(), MODEL)
-        yield from place.rows("spearman", found, gap.comparisons[0].difference)
+        yield from place.rows("spearman", estimates, gap.comparisons[0].difference)

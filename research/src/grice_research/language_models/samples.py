@@ -41,7 +41,7 @@ class Place(NamedTuple):
     def rows(
         self,
         measure: str,
-        found: Mapping[str, Estimate],
+        estimates: Mapping[str, Estimate],
         gap: Estimate | None = None,
         *,
         lower: bool = False,
@@ -50,12 +50,12 @@ class Place(NamedTuple):
 
         Args:
             measure: What was measured.
-            found: The figure of each system by its name.
+            estimates: The figure of each system by its name.
             gap: The language model less what ships, on the same items.
             lower: Whether lower is better.
         """
         signature = f"{self.models.fingerprint(self.model)}|mode:{self.models.mode}|on:{self.on}"
-        for name, estimate in found.items():
+        for name, estimate in estimates.items():
             ours = name.startswith((LANGUAGE_MODEL, SHIPS))
             yield Row(
                 row=name,

@@ -39,5 +39,5 @@ def rows(context: BenchContext) -> Iterator[Row]:
     tails["COMET-BART, greedy"] = [list(query.greedy) for query in asked]
     likeness = {name: tail_likeness(asked, given) for name, given in tails.items()}
     for measure in MEASURES:
-        found = {name: values[measure] for name, values in likeness.items()}
-        yield from Place(ON, models, MODEL).rows(measure, found)
+        estimates = {name: values[measure] for name, values in likeness.items()}
+        yield from Place(ON, models, MODEL).rows(measure, estimates)

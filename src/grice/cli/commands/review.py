@@ -50,8 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _view(found: Review) -> View:
-    used = [f"{witness.name} ({witness.turns:,})" for witness in found.witnesses if witness.turns]
-    yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {', '.join(used)}"], style="bold")
+    used = {witness.metric: witness.turns for witness in found.witnesses if witness.turns}
+    names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used.items())
+    yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {names}"], style="bold")
     if found.missing:
         yield Lines([f"not run: {', '.join(found.missing)}"], style="dim")
     for threshold in found.thresholds[-1:]:

@@ -99,12 +99,12 @@ class LikelihoodExtractor:
         """Return what each reply holds, at most one triple per relation; see the protocol."""
         check_kinds(kinds)
         bound = self._settings.least if least is None else least
-        said = mentions_in(exchanges, self._tagger, kinds)
-        cells = [list(self._cells(mentions, kinds)) for mentions, _ in said]
+        mentioned = mentions_in(exchanges, self._tagger, kinds)
+        cells = [list(self._cells(mentions, kinds)) for mentions, _ in mentioned]
         confidences = self._confidences([cell.triple for each in cells for cell in each])
         return [
             _extraction(exchange, mentions, cut, _best(each, confidences, bound))
-            for exchange, (mentions, cut), each in zip(exchanges, said, cells, strict=True)
+            for exchange, (mentions, cut), each in zip(exchanges, mentioned, cells, strict=True)
         ]
 
     def _cells(self, mentions: Sequence[EventMention], kinds: Sequence[Kind]) -> Iterator[_Cell]:

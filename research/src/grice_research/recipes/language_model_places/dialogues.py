@@ -77,39 +77,41 @@ def dialogue(sample: Sample) -> Dialogue:
 
 def main() -> None:
     made = options_of(__doc__, NAME)
-    whole = sorted(intact(made.data), key=lambda one: crc32(one.id.encode()))
-    short = [one for one in whole if sum(len(text.split()) for text in one.turns) <= MOST_WORDS]
+    whole = sorted(intact(made.data), key=lambda sample: crc32(sample.id.encode()))
+    short = [
+        sample for sample in whole if sum(len(text.split()) for text in sample.turns) <= MOST_WORDS
+    ]
     chosen = short[:SAMPLE]
     samples = [*chosen, *_broken(chosen)]
-    labels = np.array([float(not one.kind) for one in samples])
+    labels = np.array([float(not sample.kind) for sample in samples])
     settings = LanguageDialogueSettings(base=made.base, permutations=PERMUTATIONS, **START)
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         model = LanguageModelDialogues(models.open(made.base, CausalLM), settings, NAME)
-        likely = model.likely([dialogue(one) for one in samples])
-    values = np.array([(one.mean, one.worst, one.gain) for one in likely])
+        likely = model.likely([dialogue(sample) for sample in samples])
+    values = np.array([(each.mean, each.worst, each.gain) for each in likely])
     areas = {
         title: interval(auc, column, labels)
         for title, column in zip(("mean", "worst", "gain"), values.T, strict=True)
     }
     quality = measured("intact or broken (weighed on them)", areas, len(labels), COMMAND)
     fitted = fit_logistic(values, labels, penalties=PENALTY)
-    turns = np.concatenate([one.turns[1:] for one in likely])
+    turns = np.concatenate([each.turns[1:] for each in likely])
     names = ("weight_mean", "weight_worst", "weight_gain")
     weights = {name: round(float(value), 4)
                for name, value in zip(names, fitted.weights, strict=True)}  # fmt: skip
     # A turn of the usual likelihood has 0.5; a nat is worth a unit of log odds.
     turn = {"weight_turn": 1.0, "bias_turn": round(-float(np.median(turns)), 4)}
     card(made, {**weights, "bias": round(fitted.bias, 4), **turn}, quality)
-    record_selection(made.folder, (text for one in chosen for text in one.turns))
+    record_selection(made.folder, (text for sample in chosen for text in sample.turns))
 
 
 def _broken(chosen: list[Sample]) -> Iterator[Sample]:
     """Yield each conversation broken once, in another way than the one before it."""
     ways: dict[str, list[Sample]] = {}
-    for one in broken(chosen, KINDS, seed=0):
-        ways.setdefault(one.id, []).append(one)
-    for number, found in enumerate(ways.values()):
-        yield found[number % len(found)]
+    for sample in broken(chosen, KINDS, seed=0):
+        ways.setdefault(sample.id, []).append(sample)
+    for number, versions in enumerate(ways.values()):
+        yield versions[number % len(versions)]
 
 
 if __name__ == "__main__":

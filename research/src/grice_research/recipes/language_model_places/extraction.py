@@ -63,12 +63,12 @@ def replies(data: Path) -> list[tuple[Exchange, set[str]]]:
     """Return replies with the relations people found in them."""
     lines = (data / "accent_deco" / "deco_train.jsonl").read_text("utf-8").splitlines()
     rows = sorted(map(json.loads, lines), key=lambda row: crc32(row["response"].encode()))
-    found = []
+    chosen = []
     for row in rows[:SAMPLE]:
         history = [turn.strip() for turn in row["history"].split(TURN_END) if turn.strip()]
         relations = {triple[1] for kind in KINDS for triple in row[f"tuples_{kind}"]}
-        found.append((Exchange(tuple(history[-1:]), row["response"]), relations))
-    return found
+        chosen.append((Exchange(tuple(history[-1:]), row["response"]), relations))
+    return chosen
 
 
 def main() -> None:
@@ -77,10 +77,10 @@ def main() -> None:
     chosen = replies(made.data)
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
         extractor = models.open(f"file:{made.folder}", TripleExtractor)
-        found = extractor.extract([exchange for exchange, _ in chosen], least=0.0)
+        extractions = extractor.extract([exchange for exchange, _ in chosen], least=0.0)
     cells = [
         (triple.confidence, triple.relation in relations)
-        for extraction, (_, relations) in zip(found, chosen, strict=True)
+        for extraction, (_, relations) in zip(extractions, chosen, strict=True)
         for triple in extraction.triples
     ]
     confidences, labels = (np.array(column, float) for column in zip(*cells, strict=True))

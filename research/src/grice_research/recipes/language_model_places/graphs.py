@@ -146,7 +146,7 @@ def main() -> None:
         model = models.open(made.base, CausalLM)
         areas = {}
         for title, ask in {"supports or counters": direct, "noisy channel": stance_options}.items():
-            scores = option_scores(model, [ask(one.belief, one.argument) for one in rest])
+            scores = option_scores(model, [ask(sample.belief, sample.argument) for sample in rest])
             gaps = np.array([support - counter for support, counter in scores])
             areas[title] = interval(auc, gaps, labels)
     fitted = fit_logistic(gaps[:, None], labels, penalties=PENALTY)

@@ -92,16 +92,16 @@ def calibrated(
 ) -> tuple[dict[str, float], Quality]:
     """Return the weights of the likelihoods that rank the sample best, and how well each does."""
     with Models(mode="fast", workers=1, cache=cache_folder()) as models:
-        found = models.open(f"file:{folder}", TailProbabilities).likelihoods(triples)
-    kept = np.array([one is not None for one in found])
-    values = np.array([one for one in found if one is not None])
+        likelihoods = models.open(f"file:{folder}", TailProbabilities).likelihoods(triples)
+    kept = np.array([likelihood is not None for likelihood in likelihoods])
+    values = np.array([likelihood for likelihood in likelihoods if likelihood is not None])
     labels, names = labels[kept], names[kept]
     best = (0.0, np.zeros(2))
     areas = {}
     for title, mixed in MIXTURES.items():
         weights = mixed @ fitted(values @ mixed, labels, names)
         areas[title] = interval(weighted, values @ weights, labels, names, rounds=300)
-        best = max(best, (areas[title][0], weights), key=lambda one: one[0])
+        best = max(best, (areas[title][0], weights), key=lambda pair: pair[0])
     given, usual = best[1].tolist()
     bias = -float(np.median(values @ best[1]))
     settings = {"given": round(given, 4), "usual": round(usual, 4), "bias": round(bias, 4)}

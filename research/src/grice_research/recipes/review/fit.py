@@ -51,7 +51,7 @@ MEDIUM = (
     *SMALL,
     Asked("likelihood", "senseless", "mean log likelihood after the history"),
     Asked("likelihood", "irrelevant", "gain over own turns alone"),
-    Asked("sense", ""),
+    Asked("sense", "", silent="pairs"),
 )
 WITNESSES = {"small": SMALL, "medium": MEDIUM}
 PEOPLE = ("dbdc3", "convai2017")
@@ -148,7 +148,7 @@ def out_of_fold(table: Table, seed: int) -> Floats:
 
 def left_out(table: Table) -> Iterator[tuple[str, Places, Floats]]:
     """Yield each corpus, and each chatbot of dbdc3, judged by weights of all others."""
-    for name in (*PEOPLE, PAIRS):
+    for name in dict.fromkeys(table.corpus):
         judged = table.corpus == name
         yield f"{name}, left out", judged, table.scored(~judged, judged)
     voted = table.corpus == PEOPLE[0]
@@ -166,7 +166,7 @@ def quality_of(table: Table, command: str) -> Iterator[dict[str, object]]:
         odds = out_of_fold(table, seed)
         parts += [
             (f"{name}, out of fold, seed {seed}", table.corpus == name, odds[table.corpus == name])
-            for name in (*PEOPLE, PAIRS)
+            for name in dict.fromkeys(table.corpus)
         ]
     for name, judged, odds in parts:
         labels = (table.flawed[judged] > MAJORITY).astype(float)

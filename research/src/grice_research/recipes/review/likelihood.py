@@ -3,8 +3,8 @@
     grice models get medium
     python -m grice_research.recipes.review.likelihood
 
-They are fitted to the same turns as the order of review, with the same controls, and stand in
-``src/grice/metrics/likelihood.py``. The value is the probability that nobody would mark the reply.
+They are fitted to what people marked in logs, with the controls of the order of review, and stand
+in ``src/grice/metrics/likelihood.py``. The value is the probability that nobody would mark a reply.
 """
 
 from __future__ import annotations
@@ -37,18 +37,16 @@ def constants(table: Table, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) ->
         table.flawed[rows],
         table.weight[rows],
     )
-    people = [name in PEOPLE for name in table.corpus]
     marked = [table.flawed[table.corpus == name].mean() for name in PEOPLE]
     weights: Floats = fitted.weights / scales
     usual = float(np.mean([np.log((1 - rate) / rate) for rate in marked]))
-    middle = np.nanmean(columns[people], axis=0)
-    after, gain, shift = *weights, usual - weights @ middle
+    after, gain, shift = *weights, usual - weights @ centers
     return {"WEIGHT_AFTER": float(after), "WEIGHT_GAIN": float(gain), "SHIFT": float(shift)}
 
 
 def main() -> None:
     given = parser_of(__doc__).parse_args()
-    marked = read_marked(given.data)
+    marked = [one for one in read_marked(given.data) if one.corpus in PEOPLE]
     for asked in ((AFTER,), (GAIN,), (AFTER, GAIN)):
         table = table_of(marked, columns_of(marked, asked, "medium"))
         for figure in quality_of(table, ""):
