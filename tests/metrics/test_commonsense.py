@@ -10,6 +10,7 @@ from grice.errors import InputError
 from grice.knowledge.extraction.clauses import EVENTS
 from grice.knowledge.extraction.protocol import Exchange, ExtractedTriple, Extraction, Place
 from grice.knowledge.generative import Likelihood
+from grice.knowledge.plausibility import TripleHead
 from grice.metrics.commonsense import CONTEXT_RELEVANCE, combined, commonsense
 from grice.metrics.commonsense.scorers import cautious_score, mean_score, scorer_names
 from grice.records import FeatureEvidence, KnownTail, Response, TripleEvidence, Turn
@@ -34,7 +35,7 @@ class Clauses:
         ]
 
 
-class Judge:
+class Judge(TripleHead):
     """Believes in one relation for pairs that share a word, and rates by length of the tail."""
 
     identity = "judge"

@@ -8,7 +8,7 @@ import pytest
 
 from grice.cli import main
 from grice.metrics.earned import SEEN, earned, verdict_on
-from grice.metrics.limits import Comparison, Limits, Recorded
+from grice.metrics.limits import Comparison, Limits, Recorded, recorded
 from grice.metrics.registry import find_metrics
 
 
@@ -66,6 +66,9 @@ def test_what_was_not_measured_and_what_is_a_baseline_are_named_so():
 @pytest.mark.parametrize("metric", find_metrics().defaults())
 def test_every_default_metric_has_earned_it_by_the_recorded_figures(metric):
     assert earned(metric) is not None, verdict_on(metric)
+    declared = find_metrics().metrics[metric]
+    measured = recorded().metrics[metric].signature
+    assert measured.startswith(f"{metric}:{declared.version}|"), "record the benches anew"
 
 
 def test_the_list_says_what_was_earned_and_where(capsys):
