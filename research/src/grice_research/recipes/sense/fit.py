@@ -111,6 +111,29 @@ def fit(states: Array, learned: Comparisons, seed: int) -> nn.Sequential:
     return net.eval()
 
 
+def read_items(data: Path, *, chatbots: bool) -> list[Item]:
+    """Return the written items, and those of votes on replies of chatbots if they are wanted."""
+    items = list(written_items())
+    if chatbots:
+        learned = training_items(data, CHATBOTS)
+        items += [item for name in CHATBOTS for item in learned[name]]
+    return items
+
+
+def nets_of(states: Array, items: Sequence[Item]) -> tuple[list[nn.Sequential], Array, Array]:
+    """Return a network per seed that learned from items, and what standardises their states.
+
+    Args:
+        states: Of all readings of the items, in order.
+        items: Those that are kept back are not learned from.
+    """
+    learned = comparisons(items, validation=False)
+    rows = torch.unique(torch.cat([learned.better, learned.worse])).numpy()
+    mean, scale = states[rows].mean(axis=0), states[rows].std(axis=0) + 1e-3
+    standard = ((states - mean) / scale).astype(np.float32)
+    return [fit(standard, learned, seed) for seed in SEEDS], mean, scale
+
+
 def averaged(nets: Sequence[nn.Sequential], mean: Array, scale: Array) -> Mlp:
     """Return one network that gives the mean of several, on states as they come."""
     inner = np.concatenate([net[1].weight.detach().numpy() for net in nets]) / scale
@@ -157,11 +180,7 @@ def quality_of(kinds: dict[str, list[float]], command: str) -> list[dict[str, ob
 
 def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots: bool) -> None:
     """Fit the heads on states of all readings, in order, and write the bundle."""
-    learned = comparisons(items, validation=False)
-    rows = torch.unique(torch.cat([learned.better, learned.worse])).numpy()
-    mean, scale = states[rows].mean(axis=0), states[rows].std(axis=0) + 1e-3
-    standard = ((states - mean) / scale).astype(np.float32)
-    nets = [fit(standard, learned, seed) for seed in SEEDS]
+    nets, mean, scale = nets_of(states, items)
     for seed, net in zip(SEEDS, nets, strict=True):
         alone = right(averaged([net], mean, scale).together(states), items)
         print(json.dumps({"seed": seed, "right": round(float(np.mean(alone["all"])), 3)}))
@@ -189,7 +208,8 @@ def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots
     training = {
         "data": data,
         "selection": ["every tenth of them"],
-        "excluded": "the items were written without sight of any evaluated set",
+        "excluded": "the items were written without sight of any evaluated set; of chatbots' replies "
+        "those of 20 letters or more that stand in one",
         "command": command,
         "seeds": list(SEEDS),
     }
@@ -205,10 +225,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    items = list(written_items())
-    if given.chatbots:
-        learned = training_items(given.data, CHATBOTS)
-        items += [item for name in CHATBOTS for item in learned[name]]
+    items = read_items(given.data, chatbots=given.chatbots)
     models = Models(mode="fast", workers=given.threads, cache=work_folder("sense"))
     reader = models.open(given.base, PassageEncoder)
     responses = [response_of(reading) for item in items for reading in item.readings]

@@ -198,11 +198,16 @@ def _before(premise: str, choose: str) -> tuple[str, ...]:
     return (premise, _chosen(FILLERS, choose))
 
 
+def shortened(text: str) -> str:
+    """Return the first words of what was said, as they are learned from."""
+    return " ".join(text.split()[:WORDS])
+
+
 def _windows(
     kind: str, turns: Sequence[dict[str, str]], votes: dict[int, float], apart: float
 ) -> Iterator[Item]:
     """Yield comparisons of replies of a conversation in alternation that were voted on."""
-    texts = [" ".join(turn["text"].split()[:WORDS]) for turn in turns]
+    texts = [shortened(turn["text"]) for turn in turns]
     start = 0
     while start < len(turns):
         window = range(max(0, start - TURNS), min(len(turns), start + 2 * TURNS))

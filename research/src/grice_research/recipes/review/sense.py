@@ -1,0 +1,76 @@
+"""What heads of ``sense`` say of turns whose conversations they have not learned from."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from grice.metrics.sense.heads import reply_states
+from grice.numeric import sigmoid
+from grice.records import Response
+from grice_research.recipes.sense.fit import averaged, nets_of, read_items, response_of
+from grice_research.recipes.sense.sources import shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.runtime.protocols import PassageEncoder
+    from grice_research.recipes.review.data import Marked
+
+__all__ = ["sense_out_of_fold"]
+
+FOLDS = 5
+
+
+def sense_out_of_fold(
+    marked: Sequence[Marked], reader: PassageEncoder, data: Path
+) -> NDArray[np.float64]:
+    """Return the value of ``sense`` of each turn, by heads that have not learned from its fold.
+
+    An item belongs to the folds of all conversations in which one of its replies follows the same
+    turn, so that stock lines of chatbots do not join what is parted.
+
+    Args:
+        marked: Turns of chatbots.
+        reader: Gives the states.
+        data: Folder of data sets.
+    """
+    items = read_items(data, chatbots=True)
+    readings = [reading for item in items for reading in item.readings]
+    learned = reply_states(reader, [response_of(reading) for reading in readings])
+    folds = np.array([crc32(turn.group.encode()) % FOLDS for turn in marked])
+    held: list[set[tuple[str, str]]] = [set() for _ in range(FOLDS)]
+    for turn, fold in zip(marked, folds, strict=True):
+        texts = [shortened(said.text) for said in turn.talk.turns]
+        held[fold] |= set(pairwise(["", *texts]))
+    states = reply_states(reader, [_response(turn) for turn in marked])
+    values = np.zeros(len(marked))
+    for fold in range(FOLDS):
+        kept = [
+            not any((("", *one.history)[-1], one.reply) in held[fold] for one in item.readings)
+            for item in items
+        ]
+        rows = np.repeat(kept, [len(item.readings) for item in items])
+        some = [item for item, keep in zip(items, kept, strict=True) if keep]
+        network = averaged(*nets_of(learned[rows], some))
+        own = folds == fold
+        values[own] = 1 - sigmoid(network.together(states[own])[:, 0])
+    return values
+
+
+def _response(turn: Marked) -> Response:
+    said = turn.talk.turns[turn.turn]
+    return Response(
+        turn.talk.id,
+        turn.turn,
+        said.text,
+        said.speaker,
+        turn.talk.turns[: turn.turn],
+        tuple(range(turn.turn)),
+    )
