@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grice.cli._clean import visible
-from grice.cli._streams import complain
+from grice.cli._streams import QUIET, complain
 from grice.errors import LONGEST, plural, shortened
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.tables import bounds, number
@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from grice.records import Evidence, Score
     from grice.scoring.summary import MetricSummary, Summary
 
-__all__ = ["console", "describe", "indented", "one_line", "print_scores", "print_summary", "warn"]
+__all__ = [
+    "console",
+    "describe",
+    "indented",
+    "note",
+    "one_line",
+    "print_scores",
+    "print_summary",
+    "warn",
+]
 
 TEXT_WIDTH = 300
 
@@ -52,11 +61,19 @@ def warn(message: str) -> None:
     complain(visible(shortened(message, LONGEST)))
 
 
+def note(message: str) -> None:
+    """Print what is good to know and no complaint: a line as :func:`warn` does, not if quiet."""
+    if not QUIET.get():
+        warn(message)
+
+
 def print_summary(summary: Summary, found: Review | None = None) -> None:
     """Print a run: a line per metric, the lowest replies, and those to look at first."""
     out = console()
     conversations = plural(summary.conversations, "conversation")
-    out.print(f"{conversations}, {plural(summary.turns, 'turn')}", style="bold")
+    drawn = summary.sample
+    of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
+    out.print(f"{conversations}, {plural(summary.turns, 'turn')}{of}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric")
     for title in ("mean", "95 % interval", "ok", "abstained", "failed"):

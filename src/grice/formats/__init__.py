@@ -11,6 +11,7 @@ from __future__ import annotations
 from grice.formats._document import document
 from grice.formats._find import find_conversation
 from grice.formats._format import Format, Line
+from grice.formats._objects import from_objects
 from grice.formats._reading import Reading, read, records_of
 from grice.formats._registry import Formats, find_formats
 
@@ -22,6 +23,7 @@ __all__ = [
     "document",
     "find_conversation",
     "find_formats",
+    "from_objects",
     "read",
     "records_of",
 ]

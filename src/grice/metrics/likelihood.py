@@ -7,13 +7,11 @@ from bisect import bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec.structs import replace
 
 from grice.metrics.declaration import Example, metric
 from grice.metrics.readings import readings
 from grice.metrics.unjudged import nothing_to_judge
-from grice.numeric import sigmoid
 from grice.records import FeatureEvidence, Judgement, Span
 from grice.runtime.protocols import CausalLM
 
@@ -112,6 +110,10 @@ def _judgement(
     own: Sequence[TokenScore],
     flags: tuple[str, ...],
 ) -> Judgement:
+    import numpy as np
+
+    from grice.numeric import sigmoid
+
     mean = float(np.mean([token.log_probability for token in after]))
     gain = mean - float(np.mean([token.log_probability for token in own]))
     value = float(sigmoid(np.array(WEIGHT_AFTER * mean + WEIGHT_GAIN * gain + SHIFT)))

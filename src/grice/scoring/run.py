@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Listener", "Scorer", "run"]
 
+logger = logging.getLogger("grice")
+logger.addHandler(logging.NullHandler())  # whoever wants to read it says where
+
 WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
 """A window ends at whichever comes first: it bounds memory and what a kill can cost."""
+FIRST_TURNS = 16
+"""Turns of the first window. Each may be twice as long as the one before, so that whoever waits
+learns within seconds how long a run will take."""
 
 
 class Listener(Protocol):
@@ -92,7 +99,7 @@ def run(
         InputError: If the input is no longer the one that the interrupted run has read.
         OutputError: If the sink cannot be written.
     """
-    summary = SummaryBuilder(scorer.metrics, scorer.preset)
+    summary = SummaryBuilder(scorer.metrics, scorer.preset, scorer.speakers)
     try:
         for window, scores in _score_windows(records, scorer, sink):
             _tell(window, scores, summary, listeners)
@@ -108,7 +115,7 @@ def _score_windows(
     digest = hashlib.blake2b(digest_size=16)
     state = State(sink.done.run)
     earlier = sink.replay()
-    for window in _windows(records):
+    for window in _windows(records, sink.done.records):
         conversations = [record for record in window if isinstance(record, Conversation)]
         for record in window:
             digest.update(_content(record))
@@ -118,6 +125,7 @@ def _score_windows(
             scores = [list(islice(earlier, scorer.count(item))) for item in conversations]
         else:
             scores = scorer.score(conversations)
+            logger.info("scored %d conversations", len(conversations))
             sink.append([score for group in scores for score in group], state)
         yield window, scores
     if state.records < sink.done.records:
@@ -125,16 +133,17 @@ def _score_windows(
 
 
 def _windows(
-    records: Iterable[Conversation | RecordError],
+    records: Iterable[Conversation | RecordError], done: int
 ) -> Iterator[list[Conversation | RecordError]]:
+    """Yield records in windows, one of which ends where an interrupted run did."""
     window: list[Conversation | RecordError] = []
-    turns = 0
-    for record in records:
+    turns, most = 0, FIRST_TURNS
+    for count, record in enumerate(records, 1):
         window.append(record)
         turns += len(record.turns) if isinstance(record, Conversation) else 0
-        if turns >= WINDOW_TURNS or len(window) >= WINDOW_RECORDS:
+        if turns >= most or len(window) >= WINDOW_RECORDS or count == done:
             yield window
-            window, turns = [], 0
+            window, turns, most = [], 0, min(2 * most, WINDOW_TURNS)
     if window:
         yield window
 
@@ -148,6 +157,7 @@ def _tell(
     groups = iter(scores)
     for record in window:
         if isinstance(record, RecordError):
+            logger.warning("skipped: %s", record)
             summary.skip(record)
             continue
         group = next(groups)

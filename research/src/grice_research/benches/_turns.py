@@ -21,30 +21,44 @@ if TYPE_CHECKING:
 __all__ = [
     "DETECTORS",
     "FETCHED",
-    "default_metrics",
     "metrics_at_hand",
     "missing_model",
     "own_turn_cosines",
+    "quality_metrics",
     "review_values",
+    "shipped_metrics",
     "turn_scores",
     "turn_values",
 ]
 
+QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
+"""Metrics of one quality of a reply or a conversation, whether they run by default or not."""
 DETECTORS = ("repetition", "unanswered", "friction")
-"""Metrics of one kind of flaw, which are not default."""
+"""Metrics of one kind of flaw."""
 FETCHED = ("likelihood", "sense")
 """Metrics whose model does not ship."""
 
 
-def default_metrics() -> list[str]:
-    """Return the names of the metrics that run unless told otherwise."""
-    return list(find_metrics().defaults())
+def shipped_metrics() -> list[str]:
+    """Return the metrics whose models ship: those of qualities, the detectors, all default ones."""
+    return list(dict.fromkeys((*QUALITIES, *DETECTORS, *find_metrics().defaults())))
+
+
+def quality_metrics(judged: str) -> list[str]:
+    """Return the metrics that ship and judge a quality of ``response`` or ``conversation``.
+
+    A detector of one kind of flaw is measured where people marked flaws, and not by how good they
+    found the whole.
+    """
+    declared = find_metrics().metrics
+    names = (name for name in shipped_metrics() if name not in DETECTORS)
+    return [name for name in names if declared[name].judges == judged]
 
 
 def metrics_at_hand(context: BenchContext) -> list[str]:
-    """Return the default metrics, the detectors, and the metrics of models that were fetched."""
+    """Return the metrics whose models ship, and those of models that were fetched."""
     fetched = [name for name in FETCHED if not missing_model(context, name)]
-    return [*default_metrics(), *DETECTORS, *fetched]
+    return [*shipped_metrics(), *fetched]
 
 
 def missing_model(context: BenchContext, metric: str) -> str:

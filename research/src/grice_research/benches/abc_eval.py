@@ -102,6 +102,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     }
     columns |= _computed(context, marked)
     signatures = {name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in scored}
+    trained = {name: context.trained_share(name, marked.talks) for name in ours}
     for bundle, values in review_values(scored, marked.talks):
         columns[bundle.card.name], ours[bundle.card.name] = values, ""
         signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:abc_eval"
@@ -116,7 +117,9 @@ def measure(context: BenchContext) -> Iterator[Row]:
             rows += _lifts(behaviour, votes, columns, ours, marked)
         for row in rows:
             name = row.metric or row.row
-            yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+            yield msgspec.structs.replace(
+                row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+            )
         yield from _released(behaviour, votes, marked)
 
 
@@ -198,7 +201,7 @@ def _of_behaviour(
         yield Row(
             row=f"{name} less {trivial}",
             measure=f"{DIFFERENCE}{EITHER}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=behaviour,
             metric=ours[name],
@@ -213,7 +216,7 @@ def _row(
     """Return the row of one of ours, or of a trivial baseline."""
     kind: Kind = "ours" if name in ours else "baseline"
     metric = ours.get(name, "")
-    return Row(row=name, measure=measure, found=found, kind=kind, on=on, why=why, metric=metric)
+    return Row(row=name, measure=measure, estimate=found, kind=kind, on=on, why=why, metric=metric)
 
 
 def _decided(
@@ -253,7 +256,7 @@ def _lifts(
         yield Row(
             row=f"{name} less {trivial}",
             measure=f"{DIFFERENCE}{LIFT}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=behaviour,
             metric=ours[name],
@@ -272,7 +275,7 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
                 yield Row(
                     row=name,
                     measure=measure,
-                    found=value,
+                    estimate=value,
                     kind="printed",
                     on=behaviour,
                     why="balanced accuracy of released votes",

@@ -116,13 +116,16 @@ def measure(context: BenchContext) -> Iterator[Row]:
     columns[OWN_TURNS] = [-cosine for cosine in own_turn_cosines(context, voted.talks)]
     columns[POSITION] = [-float(turn) for talk in voted.talks for turn in talk.targets or ()]
     signatures = {name: f"{context.grader(name)[1][name]}|on:dbdc3" for name in scored}
+    trained = {name: context.trained_share(name, voted.talks) for name in ours}
     for bundle, values in review_values(scored, voted.talks):
         columns[bundle.card.name], ours[bundle.card.name] = values, ""
         signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:dbdc3"
     measured = (*_areas(columns, ours, voted), *_ranks(columns, ours, voted))
     for row in (*measured, *_lifts(columns, ours, voted)):
         name = row.metric or row.row
-        yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+        yield msgspec.structs.replace(
+            row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+        )
 
 
 def _areas(
@@ -141,7 +144,7 @@ def _areas(
         yield Row(
             row=f"{name} less {trivial}",
             measure=f"{DIFFERENCE}{AREA}",
-            found=gap,
+            estimate=gap,
             kind="ours",
             on=ON,
             metric=ours[name],
@@ -161,7 +164,7 @@ def _lifts(
         yield _row(name, LIFT, lift, ours, f"precision {lift.value * rate:.3f}")
     for (name, trivial), gap in read.differences.items():
         row = f"{name} less {trivial}"
-        yield Row(row=row, measure=f"{DIFFERENCE}{LIFT}", found=gap, kind="ours", on=ON)
+        yield Row(row=row, measure=f"{DIFFERENCE}{LIFT}", estimate=gap, kind="ours", on=ON)
 
 
 def _ranks(
@@ -191,4 +194,4 @@ def _row(name: str, measure: str, found: Estimate, ours: Mapping[str, str], why:
     """Return the row of one of ours, or of a trivial baseline."""
     kind: Kind = "ours" if name in ours else "baseline"
     metric = ours.get(name, "")
-    return Row(row=name, measure=measure, found=found, kind=kind, on=ON, why=why, metric=metric)
+    return Row(row=name, measure=measure, estimate=found, kind=kind, on=ON, why=why, metric=metric)

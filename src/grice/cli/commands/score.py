@@ -6,11 +6,20 @@ import argparse
 import shlex
 import sys
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_format, add_metric_options, add_speaker, load_grader
+from grice.cli.options import (
+    add_format,
+    add_metric_options,
+    add_report,
+    add_seed,
+    add_speaker,
+    check_options,
+    load_grader,
+    positive,
+)
+from grice.cli.settings import check_settings
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -37,16 +46,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT.jsonl", help="write the scores here, one JSON object a line"
     )
-    parser.add_argument(
-        "--report", type=Path, metavar="OUT.html", help="write a page to look at them"
-    )
+    add_report(parser)
     parser.add_argument(
         "--json",
         action="store_true",
         help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
     )
     add_format(parser)
-    add_speaker(parser, "judge only turns of this speaker or role; may be repeated")
+    add_speaker(parser)
     parser.add_argument(
         "--bad-records",
         choices=("skip", "fail"),
@@ -60,7 +67,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         default=True,
         help="finish what an interrupted run left beside OUT.jsonl (the default)",
     )
+    parser.add_argument(
+        "--sample",
+        type=positive,
+        metavar="N",
+        help="score N conversations, drawn at random, instead of all",
+    )
+    add_seed(parser, "--sample")
     add_metric_options(parser, words)
+    check_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -70,6 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.evaluation.review import Reviewer
     from grice.formats import read
 
+    check_options(arguments)
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
@@ -96,7 +112,7 @@ def _score(
 
     shown = arguments.json or not sys.stdout.isatty()
     output = arguments.output or ("-" if shown else None)
-    with _progress(readings) as listeners:
+    with _listeners(readings, scorer, arguments.sample, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(
                 readings,
@@ -107,6 +123,8 @@ def _score(
                 resume=arguments.resume,
                 report=arguments.report,
                 command=shlex.join(["grice", *sys.argv[1:]]),
+                sample=arguments.sample,
+                seed=arguments.seed,
                 listeners=[*listeners, reviewer],
             )
         except KeyboardInterrupt:
@@ -116,15 +134,24 @@ def _score(
 
 
 @contextmanager
-def _progress(readings: Sequence[Reading]) -> Iterator[list[Listener]]:
-    """Draw a progress bar on a terminal."""
-    if not sys.stderr.isatty():
+def _listeners(
+    readings: Sequence[Reading], scorer: Scorer, sample: int | None, *, quiet: bool
+) -> Iterator[list[Listener]]:
+    """Say how long a long run will take, and draw a progress bar on a terminal."""
+    from grice.cli._forecast import Announcer, Course
+
+    if quiet:
         yield []
+        return
+    course = Course(readings, sample)
+    announcer = Announcer(course, scorer.metrics)
+    if not sys.stderr.isatty():
+        yield [announcer]
         return
     from grice.cli._progress import Progress
 
-    with Progress(readings) as progress:
-        yield [progress]
+    with Progress(course) as progress:
+        yield [announcer, progress]
 
 
 def _status(summary: Summary) -> int:
@@ -147,11 +174,14 @@ def _show(
     summary: Summary,
     reviewer: Reviewer,
 ) -> None:
+    from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
-    from grice.cli.terminal import print_summary, warn
+    from grice.cli.terminal import note, print_summary, warn
 
     for reading in readings:
-        warn(f"{reading.source}: read as {reading.format}")
+        note(f"{reading.source}: read as {reading.format}")
+    for line in notes(summary):
+        note(line)
     to_file = arguments.output not in (None, "-", "/dev/stdout")
     if to_file and arguments.json:
         print_json_lines([summary])

@@ -36,7 +36,18 @@ KINDS = {
     "offtopic": "unanswered",
     "repetition": "repetition",
     "dull": "dull",
+    "snli": "contradiction",
+    "revised": "contradiction",
+    "broken": "contradiction",
+    "negated": "contradiction",
+    "defeasible": "nonsense",
+    "comve": "nonsense",
+    "ecare": "nonsense",
+    "codah": "nonsense",
+    "breakdowns": "any",
+    "messages": "any",
 }
+"""Of the items written, then of those of :mod:`grice_research.recipes.sense.sources`."""
 PAIRS = Path(__file__).parent / "pairs"
 
 
