@@ -1,7 +1,8 @@
-"""What one reading of a conversation saves a language model, in one run.
+r"""What one reading of a conversation saves a language model, in one run.
 
     grice models get medium
-    python bench/language_model.py [--mode fast] [--turns 20] [--talks 6] [--workers 2] [MODEL]
+    python bench/language_model.py [--mode fast] [--turns 20] [--talks 6] [--workers 2] \
+           [--write docs/language-models.md] [MODEL]
 
 Conversations of so many turns are made of those of ``examples``, one after the other. Every reply
 is scored after its whole history: by a reading each, and by one reading for all. The metric
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import Passage
 
+MARKS = "<!-- written by bench/language_model.py -->", "<!-- end of what it writes -->"
 EXAMPLES = Path(__file__).parents[1] / "examples" / "chatbots.jsonl"
 
 
@@ -64,6 +66,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--talks", type=int, default=6)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--write", type=Path, help="a page with the marks of these figures")
     given = parser.parse_args()
     talks = conversations(given.turns, given.talks)
 
@@ -95,20 +98,25 @@ def main() -> None:
     singly, batched = read([[one] for one in alone]), read([alone])
     count = len(each.means)
     saved = each.processor / once.processor
-    print(
+    both = read([whole, alone], given.workers)
+    text = (
         f"{count} replies, {given.mode}\n"
         f"after the history: {count / each.processor:.1f} a second of a core by a reading each, "
         f"{count / once.processor:.1f} by one reading; ratio {saved:.1f}; "
         f"largest difference {apart(each, once):.2g}\n"
         f"alone: {count / singly.processor:.1f} one at a time, {count / batched.processor:.1f} in "
         f"batches of one length; ratio {singly.processor / batched.processor:.2f}; largest "
-        f"difference {apart(singly, batched):.2g}"
+        f"difference {apart(singly, batched):.2g}\n"
+        f"both, as the metric likelihood reads: {count / both.processor:.1f} a second of processor "
+        f"time, {count / both.clock:.1f} by the clock of a machine that may have other work, "
+        f"{given.workers} workers"
     )
-    both = read([whole, alone], given.workers)
-    print(
-        f"both, as the metric likelihood reads: {count / both.clock:.1f} a second by the clock, "
-        f"{count / both.processor:.1f} of processor time, {given.workers} workers"
-    )
+    print(text)
+    if given.write:
+        before, rest = given.write.read_text("utf-8").split(MARKS[0])
+        after = rest.split(MARKS[1])[1]
+        listed = "\n".join(f"- {line}" for line in text.splitlines())
+        given.write.write_text(f"{before}{MARKS[0]}\n\n{listed}\n\n{MARKS[1]}{after}", "utf-8")
 
 
 def apart(first: Read, second: Read) -> float:
