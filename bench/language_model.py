@@ -99,6 +99,7 @@ def main() -> None:
     count = len(each.means)
     saved = each.processor / once.processor
     both = read([whole, alone], given.workers)
+    free = both.processor / both.clock  # what other work on the machine left to this one
     text = (
         f"{count} replies, {given.mode}\n"
         f"after the history: {count / each.processor:.1f} a second of a core by a reading each, "
@@ -107,9 +108,8 @@ def main() -> None:
         f"alone: {count / singly.processor:.1f} one at a time, {count / batched.processor:.1f} in "
         f"batches of one length; ratio {singly.processor / batched.processor:.2f}; largest "
         f"difference {apart(singly, batched):.2g}\n"
-        f"both, as the metric likelihood reads: {count / both.processor:.1f} a second of processor "
-        f"time, {count / both.clock:.1f} by the clock of a machine that may have other work, "
-        f"{given.workers} workers"
+        f"both, as the metric likelihood reads: {count / both.processor:.1f} a second of a core, "
+        f"{count / both.clock:.1f} by the clock of {given.workers} workers on {free:.1f} cores"
     )
     print(text)
     if given.write:
