@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from coverage_agreement import agreement_rows, judge_rows, pair_rows
+from coverage_agreement import agreement_rows, item_rows, judge_rows
 from coverage_correlations import clustered_rows, correlation_rows, difference_rows, partial_rows
 from coverage_draws import RESAMPLES, Row
 from coverage_means import CUT, band_rows, inference_rows, mean_rows
@@ -156,7 +156,7 @@ def table_lines(runs: int, only: str) -> Iterator[str]:
     """Yield the lines of the rows whose name holds all the words."""
     tables = (
         correlation_rows, clustered_rows, partial_rows, mean_rows, difference_rows,
-        agreement_rows, judge_rows, pair_rows, inference_rows,
+        agreement_rows, judge_rows, item_rows, inference_rows,
     )  # fmt: skip
     for row in (row for rows in tables for row in rows()):
         if all(word in row.name for word in only.split("&")):

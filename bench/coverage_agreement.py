@@ -1,9 +1,9 @@
-"""Rows of coverage.py: agreement of annotators, shares of pairs, areas under the curve."""
+"""Rows of coverage.py: agreement of annotators, shares of items, areas under the curve."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -15,7 +15,6 @@ from coverage_draws import (
     drawn_seed,
     exact,
     normal_pair,
-    rated_pair,
 )  # fmt: skip
 from coverage_means import share_row
 
@@ -101,44 +100,14 @@ def judge_rows() -> Iterator[Row]:
         yield alpha_row(items, 0.0, "jackknife") if items == 15 else ceiling_row(items, "jackknife")
 
 
-def pair_rows() -> Iterator[Row]:
-    """Yield shares of pairs and of items: defaults and what they replaced."""
-    for n in (30, 100):
-        for epsilon in ("cross-fit", "calibrate"):
-            for interval in ("jackknife", "percentile"):
-                yield pairs_row(n, epsilon, interval)
+def item_rows() -> Iterator[Row]:
+    """Yield correlations within contexts, shares of items, and areas under the curve."""
     for groups in (10, 40):
         yield within_row(groups)
         for often in (0.5, 0.1):
             yield share_row(groups, often)
     for heads in (15, 60):
         yield area_row(heads)
-
-
-@cache
-def best_accuracy() -> float:
-    """Return the share of pairs that the best tie bar gets right in the population."""
-    rng = np.random.default_rng(4)
-    shares = []
-    for _ in range(20):
-        x, y = rated_pair(rng, 1000, 0.5)
-        a, b = np.triu_indices(1000, 1)
-        order = np.argsort(np.abs(x[a] - x[b]))
-        people = np.sign(y[a] - y[b])[order]
-        right = np.sign(x[a] - x[b])[order] == people
-        agreed = right.sum() + np.cumsum((people == 0).astype(int) - right)
-        shares.append(agreed.max() / len(a))
-    return float(np.mean(shares))
-
-
-def pairs_row(n: int, epsilon: str, interval: str) -> Row:
-    def draw(rng: Generator) -> Estimate:
-        x, y = rated_pair(rng, n, 0.5)
-        return stats.pairwise_accuracy(
-            x, y, epsilon=epsilon, interval=interval, resamples=300, seed=drawn_seed(rng)
-        ).accuracy  # fmt: skip
-
-    return Row(f"pairwise accuracy {n} items, {epsilon}, {interval}", best_accuracy, draw)
 
 
 def within_row(contexts: int) -> Row:

@@ -91,7 +91,7 @@ def main() -> None:
         chats(talk, arguments.conversations)
         size = f"{arguments.items:,} items"
         run(f"compare, {size} a side, with its page",
-            ["compare", str(before), str(after), "--html", str(page)])  # fmt: skip
+            ["compare", str(before), str(after), "--report", str(page)])  # fmt: skip
         run(f"gate, {size}", ["gate", str(before), "--min", "relevance=0.3"], (0, 1))
         run(f"score, three metrics without a model, {arguments.conversations:,} conversations",
             ["score", str(talk), "--metrics", "log_length,turn_count,overlap_last_turn",

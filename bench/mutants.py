@@ -2,7 +2,7 @@
 
 python bench/mutants.py [MODULE ...] [--each 3] [--seed 0] [--minutes 30] [--jobs 2]
 
-From each module (``grice/stats/pairs.py``; by default all of ``stats`` and ``scoring``, and
+From each module (``grice/stats/kendall.py``; by default all of ``stats`` and ``scoring``, and
 ``evaluation/gate.py`` and ``verify.py``) a few changes are drawn with a seed: a comparison that
 takes in its bound or leaves it out, a sum that is a difference, a constant that is one more, a
 condition turned round, a statement left out. The tests of the module run on a copy with one change
@@ -57,7 +57,7 @@ class Mutant(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*", help="such as grice/stats/pairs.py; default all")
+    parser.add_argument("modules", nargs="*", help="such as grice/stats/kendall.py; default all")
     parser.add_argument("--each", type=int, default=3, help="changes drawn from each module")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=30, help="no test run begins after that")

@@ -80,3 +80,8 @@ def test_commands_load_nothing_heavy_before_they_run(path):
     modules = {alias.name for node in top if isinstance(node, ast.Import) for alias in node.names}
     modules |= {node.module or "" for node in top if isinstance(node, ast.ImportFrom)}
     assert not {module.partition(".")[0] for module in modules} & set(HEAVY)
+
+
+def test_metrics_load_nothing_heavy_before_they_run():
+    find = "from grice.metrics.registry import find_metrics; find_metrics()"
+    assert not loaded_by(find) & set(HEAVY)

@@ -96,10 +96,10 @@ def files(tmp_path_factory):
 
 COMMANDS = {
     "report": "score {talk} -m log_length --no-cache -o {out} --report {page}",
-    "difference": "compare {scores} {scores} --html {page}",
-    "meta-evaluation": "meta-eval log_length --on {rated} --no-cache --html {page}",
+    "difference": "compare {scores} {scores} --report {page}",
+    "meta-evaluation": "meta-eval log_length --on {rated} --no-cache --report {page}",
     "graphs": "graph draw {graphs} --html -o {page}",
-    "links": "triplets {talk} --least 0.05 -o {out} --html {page}",
+    "links": "triplets {talk} --least 0.05 -o {out} --report {page}",
 }
 
 

@@ -126,11 +126,11 @@ def test_systems_are_ranked_by_their_means_without_people():
     turned = Column("turned", [-value for value in made.human])
     rows = by_name(system_rows(turned, made))
     whole = rows["turned", "pairs of systems ranked as by people", ""]
-    assert (whole.found.value, whole.found.n) == (0.0, 3)
-    assert to_json(whole.found), "plain numbers, which a record can hold"
+    assert (whole.estimate.value, whole.estimate.n) == (0.0, 3)
+    assert to_json(whole.estimate), "plain numbers, which a record can hold"
     assert "people: DiSCoL 0.100 < DialoGPT 1.110 < PLATO-2 2.120" in whole.why
     assert {on for _, _, on in rows} == {"", "DiSCoL", "DialoGPT", "PLATO-2"}
-    mean = rows["turned", "mean", "PLATO-2"].found
+    mean = rows["turned", "mean", "PLATO-2"].estimate
     assert mean.value == pytest.approx(-2.12)
     assert mean.low < mean.value < mean.high
 

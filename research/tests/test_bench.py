@@ -396,14 +396,14 @@ def of_task(monkeypatch, measure):
 def test_the_bench_of_a_task_gives_ours_baselines_and_printed_figures(tmp_path, monkeypatch):
     def measure(context):
         half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
-        yield Row(row="ours", measure="f1", found=half, kind="ours", published=0.45)
-        yield Row(row="worse", measure="ged", found=half, kind="ours", published=0.3, lower=True)
-        yield Row(row="same", measure="f1", found=half, kind="ours", published=0.45,
+        yield Row(row="ours", measure="f1", estimate=half, kind="ours", published=0.45)
+        yield Row(row="worse", measure="ged", estimate=half, kind="ours", published=0.3, lower=True)
+        yield Row(row="same", measure="f1", estimate=half, kind="ours", published=0.45,
                   computed="published method")  # fmt: skip
-        yield Row(row="never", measure="f1", found=half, kind="baseline")
-        yield Row(row="baseline", measure="f1", found=half, kind="baseline", published=-0.2)
-        yield Row(row="paper", measure="f1", found=half, kind="printed", published=0.502)
-        yield Row(row="lost", measure="f1", found=None, kind="printed", published=0.9)
+        yield Row(row="never", measure="f1", estimate=half, kind="baseline")
+        yield Row(row="baseline", measure="f1", estimate=half, kind="baseline", published=-0.2)
+        yield Row(row="paper", measure="f1", estimate=half, kind="printed", published=0.502)
+        yield Row(row="lost", measure="f1", estimate=None, kind="printed", published=0.9)
 
     found = list(figures(of_task(monkeypatch, measure), bench_context(tmp_path)))
     verdicts = ["beside: level", "beside: below", "reproduced", None, "beside: above", "recomputed",

@@ -96,7 +96,7 @@ def found(folder):
 
 
 def value(found, row, measure):
-    return found[row, measure].found.value
+    return found[row, measure].estimate.value
 
 
 def test_none_is_no_reference_and_no_answer(folder):
@@ -125,14 +125,14 @@ def test_every_row_says_what_it_is(found):
     assert kinds["COMET-BART, beam"] == "printed"
     assert kinds["most frequent tail"] == kinds["generated, head hidden"] == "baseline"
     assert kinds["retrieved and generated"] == "ours"
-    assert all(one.found.n in (2, 3, 4) for one in found.values())
+    assert all(one.estimate.n in (2, 3, 4) for one in found.values())
     assert "bundle:comet@0" in found["generated", "bleu2"].signature
 
 
 def test_perplexity_is_of_what_people_wrote(found):
     row = found["generated", "perplexity"]
-    assert (row.lower, row.found.n) == (True, 4)
-    assert row.found.value == pytest.approx(np.e)
+    assert (row.lower, row.estimate.n) == (True, 4)
+    assert row.estimate.value == pytest.approx(np.e)
     assert value(found, "generated, head hidden", "perplexity") == pytest.approx(np.e**2)
 
 

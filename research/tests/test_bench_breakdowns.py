@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
-from grice.metrics.registry import find_metrics
+from grice.evaluation.review_stack import STACKS
 from grice.records import Score, TurnEvidence
 from grice_research.benches import breakdowns
-from grice_research.benches._turns import DETECTORS, FETCHED
+from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.rows import find_task
 
 
@@ -61,6 +61,9 @@ class Context:
     def grader(self, name):
         return Grader(name), {name: f"{name}:1|mode:fast"}
 
+    def trained_share(self, metric, talks):
+        return 0.25
+
     def models(self):
         return self
 
@@ -81,20 +84,28 @@ def one(rows, row, measure):
 def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
     seen = one(rows, "relevance", "AUC")
     share = 0.75  # of the breakdowns score low
-    assert seen.found.value == pytest.approx(share + (1 - share) / 2, abs=0.1)
+    assert seen.estimate.value == pytest.approx(share + (1 - share) / 2, abs=0.1)
     assert (seen.metric, seen.signature) == ("relevance", "relevance:1|mode:fast|on:dbdc3")
-    assert one(rows, "friction", "AUC").found.value == pytest.approx(seen.found.value)
-    assert one(rows, "relevance", "spearman within chatbots").found.value > 0.5
+    assert one(rows, "friction", "AUC").estimate.value == pytest.approx(seen.estimate.value)
+    assert one(rows, "relevance", "spearman within chatbots").estimate.value > 0.5
     gap = one(rows, "relevance less position", "difference of AUC")
-    position = one(rows, "position", "AUC").found.value
-    assert gap.found.value == pytest.approx(seen.found.value - position)
+    position = one(rows, "position", "AUC").estimate.value
+    assert gap.estimate.value == pytest.approx(seen.estimate.value - position)
 
 
 def test_every_detector_stands_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
-    metrics = (*find_metrics().defaults(), *DETECTORS, *FETCHED)
+    metrics = (*shipped_metrics(), *FETCHED)
     assert pairs == {(m, b) for m in metrics for b in breakdowns.TRIVIAL}
     assert find_task("breakdowns").title == breakdowns.TITLE
+
+
+def test_the_orders_of_review_stand_beside_the_metrics(rows):
+    for name in STACKS:
+        seen = one(rows, name, "lift of the first 10 %")
+        assert seen.estimate.value > one(rows, "position", "lift of the first 10 %").estimate.value
+        assert (seen.kind, seen.metric) == ("ours", "")
+        assert seen.signature.startswith(f"{name}@")
 
 
 def test_only_the_validation_part_is_read(tmp_path):

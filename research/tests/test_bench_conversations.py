@@ -48,9 +48,9 @@ def test_networks_stand_beside_what_was_printed_for_the_same_perturbations(tmp_p
     rows = list(learned(SmallContext(tmp_path), NAME, fed.ASPECTS))
     found = {(row.on, row.beside, row.row.rsplit(", ", 1)[1]): row for row in rows}
     first = found["table 4.2", "DEAM", "coherence"]
-    assert first.found.value == pytest.approx(1)
+    assert first.estimate.value == pytest.approx(1)
     assert first.published == 0.47
-    assert found["table 4.3", "DEAM", "overall"].found.value == pytest.approx(-1)
+    assert found["table 4.3", "DEAM", "overall"].estimate.value == pytest.approx(-1)
     assert found["table 4.4", "Mesgar, DailyDialog", "coherence"].published == -0.36
     # Of networks that were not fitted there is no row.
     assert len(rows) == 6
@@ -58,7 +58,7 @@ def test_networks_stand_beside_what_was_printed_for_the_same_perturbations(tmp_p
 
 def test_without_the_recipe_one_row_says_why(tmp_path):
     [row] = learned(SmallContext(tmp_path), NAME, fed.ASPECTS)
-    assert row.found is None
+    assert row.estimate is None
     assert "coherence.ablation makes it" in row.why
 
 

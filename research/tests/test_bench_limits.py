@@ -12,10 +12,9 @@ import pytest
 import made_sets
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
-from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
 from grice_research.benches import abc_eval, trivial_baselines
-from grice_research.benches._turns import DETECTORS, FETCHED
+from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.limits import limits_of
@@ -24,8 +23,7 @@ from grice_research.roc import roc_areas
 from grice_research.rows import find_task
 from grice_research.runs import Run
 
-DEFAULT = [one for one in find_metrics().metrics.values() if one.default]
-MEASURED = {*find_metrics().defaults(), *DETECTORS, *FETCHED}
+MEASURED = {*shipped_metrics(), *FETCHED}
 
 
 def write(folder, talks=12):
@@ -89,6 +87,9 @@ class SmallContext:
     def grader(self, name):
         return Grader(name), {name: f"{name}:1|mode:exact"}
 
+    def trained_share(self, metric, talks):
+        return 0.25
+
     def models(self):
         return self
 
@@ -107,29 +108,29 @@ def one(rows, row, measure, on):
 
 
 def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
-    assert one(rows, "relevance", "AUC", "ignore").found.value == 1.0
-    assert one(rows, "relevance", "AUC within chatbots", "ignore").found.value == 1.0
+    assert one(rows, "relevance", "AUC", "ignore").estimate.value == 1.0
+    assert one(rows, "relevance", "AUC within chatbots", "ignore").estimate.value == 1.0
     blind = one(rows, "relevance", "AUC", "self contradiction")
-    assert 0.3 < blind.found.value < 0.7
+    assert 0.3 < blind.estimate.value < 0.7
     assert blind.metric == "relevance"
     assert "of 48 turns are marked" in blind.why
-    assert one(rows, "GPT-3.5", "AUC", "ignore").found.value == 1.0
+    assert one(rows, "GPT-3.5", "AUC", "ignore").estimate.value == 1.0
 
 
 def test_a_metric_of_conversations_is_judged_by_the_turns_it_points_at(rows):
-    pointed = one(rows, "coherence", "AUC", "ignore").found.value
+    pointed = one(rows, "coherence", "AUC", "ignore").estimate.value
     assert 0.5 < pointed < 1.0
 
 
 def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
-    assert one(rows, "position", "AUC", "redundant").found.value == 1.0
+    assert one(rows, "position", "AUC", "redundant").estimate.value == 1.0
     gap = one(rows, "relevance less position", "difference of AUC", "redundant")
-    value = one(rows, "relevance", "AUC", "redundant").found.value
-    assert gap.found.value == pytest.approx(value - 1.0)
+    value = one(rows, "relevance", "AUC", "redundant").estimate.value
+    assert gap.estimate.value == pytest.approx(value - 1.0)
     assert (gap.metric, gap.baseline) == ("relevance", "position")
     oracle = one(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
-    assert (oracle.found.value, oracle.kind) == (0.5, "baseline")
-    assert one(rows, "relevance", "AUC", abc_eval.ANY).found.n == 48
+    assert (oracle.estimate.value, oracle.kind) == (0.5, "baseline")
+    assert one(rows, "relevance", "AUC", abc_eval.ANY).estimate.n == 48
 
 
 def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
@@ -140,22 +141,22 @@ def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
 
 def test_decisions_fall_at_a_median_of_other_persons(rows):
     seen = one(rows, "relevance", "balanced accuracy", "ignore")
-    assert seen.found.value == 1.0
+    assert seen.estimate.value == 1.0
     assert "other half of the persons" in seen.why
-    assert one(rows, "GPT-3.5", "balanced accuracy", "ignore").found.value == 1.0
+    assert one(rows, "GPT-3.5", "balanced accuracy", "ignore").estimate.value == 1.0
     assert one(rows, "position", "balanced accuracy", "redundant").kind == "baseline"
 
 
 def test_reading_first_what_scores_low_is_set_beside_chance(rows):
     on, measure = abc_eval.ANY, "lift of the first 10 %"
     chance = one(rows, "random order", measure, on)
-    assert chance.found.low < chance.found.value == 1.0 < chance.found.high
+    assert chance.estimate.low < chance.estimate.value == 1.0 < chance.estimate.high
     ideal = one(rows, "relevance", measure, on)  # it scores low what ignores, which is a flaw
     rate = one(rows, "relevance", "AUC", on).why.split(" ")
-    assert ideal.found.value == pytest.approx(int(rate[2]) / int(rate[0]))
+    assert ideal.estimate.value == pytest.approx(int(rate[2]) / int(rate[0]))
     gap = one(rows, "relevance less log_length", f"difference of {measure}", on)
-    length = one(rows, "log_length", measure, on).found.value
-    assert gap.found.value == pytest.approx(ideal.found.value - length)
+    length = one(rows, "log_length", measure, on).estimate.value
+    assert gap.estimate.value == pytest.approx(ideal.estimate.value - length)
 
 
 @pytest.mark.data
@@ -213,13 +214,15 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
     def loaded(names):
         return Lengths(names), {name: f"{name}:1" for name in names}
 
-    context = BenchContext(tmp_path, loaded, [m.name for m in DEFAULT])
+    context = BenchContext(tmp_path, loaded, shipped_metrics())
     rows = list(trivial_baselines.measure(context))
     on = "fed_turn:overall"
     assert {row.on for row in rows} == {on}
-    assert one(rows, "engagement", "spearman", on).found.value > 0.9
-    assert one(rows, "engagement less log_length", "difference of spearman", on).found.value == 0
-    assert one(rows, "engagement", "spearman with log_length", on).found.value == pytest.approx(1)
+    assert one(rows, "engagement", "spearman", on).estimate.value > 0.9
+    assert one(rows, "engagement less log_length", "difference of spearman", on).estimate.value == 0
+    assert one(rows, "engagement", "spearman with log_length", on).estimate.value == pytest.approx(
+        1
+    )
     assert "fed_dialogue" in context.missing
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from grice.errors import ModelError
-from grice.metrics.registry import find_metrics
 from grice.records import Score
 from grice_research.benches import minimal_pairs
-from grice_research.benches._turns import DETECTORS, FETCHED
+from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
 from grice_research.rows import find_task
 
@@ -73,10 +72,10 @@ def one(rows, row, measure, on):
 
 
 def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
-    assert one(rows, "relevance", "share right", ALL).found.value == pytest.approx(0.5)
-    assert one(rows, "relevance", "share right", "dull").found.value == 0.5
-    assert one(rows, "relevance", "share right", "time").found.value == 0.5
-    found = one(rows, "coherence", "share right", ALL).found
+    assert one(rows, "relevance", "share right", ALL).estimate.value == pytest.approx(0.5)
+    assert one(rows, "relevance", "share right", "dull").estimate.value == 0.5
+    assert one(rows, "relevance", "share right", "time").estimate.value == 0.5
+    found = one(rows, "coherence", "share right", ALL).estimate
     assert (found.value, found.n) == (pytest.approx(0.5), 3)
     assert one(rows, "likelihood", "share right", ALL).signature == (
         "likelihood:1|mode:fast|on:minimal_pairs"
@@ -85,19 +84,19 @@ def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
 
 def test_trivial_baselines_stand_beside(rows):
     shorter = one(rows, "bad at least as long", "share right", ALL)
-    assert shorter.found.value == pytest.approx(2 / 3)
+    assert shorter.estimate.value == pytest.approx(2 / 3)
     assert shorter.kind == "baseline"
     own = one(rows, "cosine_own_turns", "share right", "time")
-    assert own.found.value == 0.5, "nobody said anything before"
+    assert own.estimate.value == 0.5, "nobody said anything before"
     gap = one(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
-    assert gap.found.value == 0.0
+    assert gap.estimate.value == 0.0
 
 
 def test_a_model_that_was_not_fetched_is_named(monkeypatch):
     monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
     rows = list(minimal_pairs.measure(Context(missing=("likelihood",))))
     (row,) = [row for row in rows if row.metric == "likelihood" or row.row == "likelihood"]
-    assert row.found is None
+    assert row.estimate is None
     assert row.why == "the model of likelihood is not here"
 
 
@@ -112,4 +111,4 @@ def test_the_pairs_hold_no_cue_of_length_and_every_kind_as_often():
 
 def test_every_default_metric_is_measured(rows):
     measured = {row.row for row in rows if row.measure == "share right" and row.kind == "ours"}
-    assert measured == {*find_metrics().defaults(), *DETECTORS, *FETCHED}
+    assert measured == {*shipped_metrics(), *FETCHED}

@@ -55,9 +55,9 @@ def test_machines_replies_and_the_number_of_triples_are_rows_of_their_own():
         ("ours, machine replies", "spearman"), ("ours, given the number of triples", "spearman"),
     }  # fmt: skip
     whole = found["ours", "spearman"]
-    assert (whole.published, whole.beside, whole.found.n) == (0.3, "X", 60)
+    assert (whole.published, whole.beside, whole.estimate.n) == (0.3, "X", 60)
     assert found["ours", "pearson"].beside == ""
-    assert found["ours, machine replies", "spearman"].found.n == 40
+    assert found["ours, machine replies", "spearman"].estimate.n == 40
 
 
 def test_a_score_that_only_counts_is_nothing_given_the_count():
@@ -66,8 +66,8 @@ def test_a_score_that_only_counts_is_nothing_given_the_count():
     draw = random.Random(4)
     column = Column("counting", [n + 0.01 * draw.random() for n in counts], counts)
     found = by_name(correlations(column, made, "ours"))
-    assert found["counting", "spearman"].found.value > 0.9
-    assert abs(found["counting, given the number of triples", "spearman"].found.value) < 0.3
+    assert found["counting", "spearman"].estimate.value > 0.9
+    assert abs(found["counting, given the number of triples", "spearman"].estimate.value) < 0.3
 
 
 def test_differences_are_the_first_less_the_others_on_the_same_draws():
@@ -75,16 +75,16 @@ def test_differences_are_the_first_less_the_others_on_the_same_draws():
     good, bad = noisy(made, "good"), Column("bad", [i % 7 for i in range(60)])
     (row,) = differences(good, [bad], made)
     rows = [*correlations(good, made, "ours"), *correlations(bad, made, "ours")]
-    values = {row.row: row.found.value for row in rows if row.measure == "spearman"}
+    values = {row.row: row.estimate.value for row in rows if row.measure == "spearman"}
     assert row.row == "good less bad"
-    assert row.found.value == pytest.approx(values["good"] - values["bad"])
-    assert row.found.low < row.found.value < row.found.high
+    assert row.estimate.value == pytest.approx(values["good"] - values["bad"])
+    assert row.estimate.low < row.estimate.value < row.estimate.high
 
 
 def test_systems_are_ranked_by_their_means():
     made = replies()
     found = by_name(systems(Column("ours", made.human), made))
-    assert found["ours", "system spearman"].found.value == pytest.approx(1.0)
+    assert found["ours", "system spearman"].estimate.value == pytest.approx(1.0)
     assert found["ours", "system spearman"].why.count("<") == 2
 
 
@@ -202,10 +202,10 @@ def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_p
     found = list(grice_research.replies.by_language_models(context, replies()))
     large, small = (f"file:{folder / name}" for name in ("large", "small"))
     assert found == [
-        ("commonsense, fit by large", {"relevance": large}),
+        ("commonsense, fit by large", {"relevance": large, "relevance_weight": 0.5}),
         ("commonsense, fit by large, share 0.8", {"relevance": large, "relevance_weight": 0.8}),
         ("fit by large alone", {"relevance": large, "relevance_weight": 1.0}),
-        ("commonsense, fit by small", {"relevance": small}),
+        ("commonsense, fit by small", {"relevance": small, "relevance_weight": 0.5}),
         ("commonsense, fit by small, share 0.8", {"relevance": small, "relevance_weight": 0.8}),
         ("fit by small alone", {"relevance": small, "relevance_weight": 1.0}),
     ]
@@ -238,8 +238,8 @@ def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
     context = SmallContext(tmp_path)
     found = by_name(cskb_population.measure(context))
     row = found["compatibility", "auc_weighted"]
-    assert (row.found.value, row.found.n, row.kind) == (1.0, 80, "ours")
-    assert found["compatibility, ACCENT's 12 relations", "auc_pooled"].found.n == 40
+    assert (row.estimate.value, row.estimate.n, row.kind) == (1.0, 80, "ours")
+    assert found["compatibility, ACCENT's 12 relations", "auc_pooled"].estimate.n == 40
     assert found["compatibility", "auc_pooled"].published == pytest.approx(0.676)
     assert found["relation_rate", "auc_weighted"].kind == "baseline"
     assert found["KG-BERT (table 4)", "auc_pooled"].published == pytest.approx(0.623)

@@ -118,4 +118,4 @@ def test_two_ways_of_computing_one_metric_are_refused(context, scores):
 def test_a_bench_says_that_no_scores_were_left(context, scores, bench):
     rows = list(bench.by_language_models(context))
     assert {row.row.rpartition(" ")[2] for row in rows} == {"generated", "human-written", "all"}
-    assert all(row.found is None and "recipes.relevance.large" in row.why for row in rows)
+    assert all(row.estimate is None and "recipes.relevance.large" in row.why for row in rows)

@@ -11,7 +11,7 @@ import msgspec
 
 from grice.errors import InputError, RecordError
 from grice.files import check_not_input, destination, streaming
-from grice.formats import read, records_of
+from grice.formats import SilenceError, read, records_of
 from grice.scoring.api import load
 from grice.scoring.presets import SMALL
 from grice.scoring.run import run
@@ -68,8 +68,9 @@ def score_files(
         metrics: Names of metrics; without any, those that ``grice score`` runs.
         options: Options and model references by metric name.
         format: Name of the files' format; None recognises each.
-        speakers: Judge only turns of these speakers or roles. If nobody has such a name, nothing
-            is judged, and the counts of the summary are empty.
+        speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
+            the assistant is judged where roles say who that is, else everybody. If nobody has such
+            a name, nothing is judged, and the counts of the summary are empty.
         bad_records: A record that cannot be read is counted in the summary (``skip``), or raised
             (``fail``).
         resume: Finish what an interrupted run left beside ``output``; if false, start again.
@@ -179,7 +180,11 @@ def score_readings(
         identity = _identity(readings, scorer, format, drawn)
         sink = _open_sink(output, identity, stack, resume=resume)
         records, part = _drawn(_records(readings, bad_records), drawn)
-        summary = run(records, scorer, sink, [*([] if page is None else [page]), *listeners])
+        seen_by = [*([] if page is None else [page]), *listeners]
+        try:
+            summary = run(records, scorer, sink, seen_by, readings)
+        except SilenceError as error:
+            raise error.cause from None
         summary = msgspec.structs.replace(summary, sample=part)
         if page is not None:
             page.close(summary)

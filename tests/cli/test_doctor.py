@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.runtime.bundle import shipped_bundles
 from grice.scoring import doctor
 
-DEFAULTS = ["coherence", "commonsense", "engagement", "relevance"]
+DEFAULTS = ["relevance", "repetition"]
 PLUGIN = """
 from grice import Judgement
 from grice.metrics import Example, metric

@@ -46,7 +46,7 @@ def test_a_rise_is_found_and_a_draw_is_not_called_equal(pair):
     assert rise.comparison.difference.groups == 20
     assert "higher than the baseline" in rise.says
     draw = result["log_length"]
-    assert draw.comparison.verdict == "not told apart at this n"
+    assert draw.comparison.verdict == "no significant difference"
     assert "equal" not in draw.says
     assert re.search(r"about [\d,]+ more conversations would be needed", draw.says)
 
@@ -144,7 +144,7 @@ def test_one_conversation_says_that_nothing_can_be_said(tmp_path, turns, capsys)
     [metric] = compare(*files).metrics
     assert metric.comparison is None
     assert "nothing can be said" in metric.says
-    assert main(["compare", *files, "--html", str(tmp_path / "p.html")]) == 0
+    assert main(["compare", *files, "--report", str(tmp_path / "p.html")]) == 0
     assert "nothing can be said" in " ".join(capsys.readouterr().out.split())
 
 
@@ -178,7 +178,7 @@ def test_a_broken_file_is_named_with_line_and_field(tmp_path, bad, message):
     ("other", "message"),
     [
         ([line("c", 0, 0.4, "coherence")], "no metric in common: .* has relevance, .* coherence"),
-        ([line("d", 0, 0.4)], "share no item"),
+        ([line("c", 1, 0.4)], "share 1 conversation, but no turn of them was judged in both"),
         ([], "there is no line in it"),
     ],
 )
@@ -192,7 +192,7 @@ def test_the_command_prints_reads_gzip_and_writes_a_page_that_loads_nothing(pair
     packed = tmp_path / "B.jsonl.gz"
     packed.write_bytes(gzip.compress(Path(pair[1]).read_bytes()))
     page = tmp_path / "page.html"
-    assert main(["compare", pair[0], str(packed), "--html", str(page)]) == 0
+    assert main(["compare", pair[0], str(packed), "--report", str(page)]) == 0
     shown = capsys.readouterr().out
     assert "moved most in relevance" in shown
     html = page.read_text("utf-8")
@@ -205,7 +205,7 @@ def test_text_of_the_files_is_data_on_the_page_and_the_terminal(tmp_path, capsys
     evil = "<script>alert(1)</script>\x1b[31m"
     rows = [[line(evil + str(c), 0, v) for c in range(11)] for v in (0.1, 0.2)]
     files = [write(tmp_path / n, r) for n, r in zip("ab", rows, strict=True)]
-    assert main(["compare", *files, "--html", str(tmp_path / "p.html")]) == 0
+    assert main(["compare", *files, "--report", str(tmp_path / "p.html")]) == 0
     assert "\x1b" not in capsys.readouterr().out
     assert "<script>" not in (tmp_path / "p.html").read_text()
 
@@ -226,7 +226,7 @@ def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys)
         for name, value, up in (("a.jsonl", 0.9, 0), ("b.jsonl", 0.8, 1))
     ]
     page = tmp_path / "page.html"
-    assert main(["compare", *files, "--texts", str(chats), "--html", str(page)]) == 0
+    assert main(["compare", *files, "--texts", str(chats), "--report", str(page)]) == 0
     assert "“Reply 11 says <b>so</b>.”" in capsys.readouterr().out
     assert "Reply 11 says &lt;b&gt;so&lt;/b&gt;." in page.read_text("utf-8")
     result = compare(*files, texts=str(chats))

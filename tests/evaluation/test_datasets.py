@@ -89,7 +89,7 @@ def test_a_file_of_ones_own_says_its_level_by_its_targets(tmp_path):
 def test_a_file_without_ratings_says_what_is_expected(tmp_path):
     path = tmp_path / "plain.jsonl"
     path.write_text(json.dumps({"context": ["Hi"], "response": "Hello"}) + "\n")
-    with pytest.raises(InputError, match="a field `ratings` is expected"):
+    with pytest.raises(InputError, match="found no field; understood is `rating`"):
         load_rated(path, None)
 
 

@@ -237,7 +237,7 @@ def test_the_command_judges_a_metric_beside_the_floors(tmp_path, capsys, monkeyp
     monkeypatch.setenv("GRICE_DATA", str(tmp_path))
     html = tmp_path / "page.html"
     assert main(["meta-eval", "log_length", "--on", "fed_turn", "--json", "--kendall",
-                 "--html", str(html), "--no-cache"]) == 0  # fmt: skip
+                 "--report", str(html), "--no-cache"]) == 0  # fmt: skip
     (block,) = json.loads(capsys.readouterr().out)
     rows = {row["metric"]: row for row in block["rows"]}
     assert set(rows) == {*BASELINES["turn"], *NOT_HERE["turn"]}

@@ -28,9 +28,9 @@ def test_what_stands_in_a_small_corpus_is_found_however_it_is_written():
         "We counted 900 birds over the lake today.",
     ]
     found = overlap(known, written)
-    assert (found.texts, found.checked, found.found) == (2, 2, 1)
+    assert (found.texts, found.checked, found.matches) == (2, 2, 1)
     assert found.examples == (written[0],)
-    assert overlap(known, corpus(1000, 2000)).found == 0
+    assert overlap(known, corpus(1000, 2000)).matches == 0
 
 
 def test_short_texts_are_no_sign():

@@ -33,7 +33,7 @@ def test_a_bundle_trained_on_a_third_of_the_replies_is_marked_with_that_share(
     rows = {row["metric"]: row for row in block["rows"]}
     ours = {one["model"]: one for one in rows["relevance"]["trained"]}
     found = ours["relevance"]["overlap"]
-    assert (found["checked"], found["found"]) == (len(replies), len(replies[::3]))
+    assert (found["checked"], found["matches"]) == (len(replies), len(replies[::3]))
     share = found["share"]
     assert share["value"] == pytest.approx(1 / 3, abs=0.02)
     assert share["low"] < share["value"] < share["high"]
@@ -55,7 +55,7 @@ def test_the_tables_show_the_mark_and_say_what_it_means(
     monkeypatch.setenv("COLUMNS", "80")
     record_texts(own_relevance, made_sets.long_replies(rated_turns))
     page, paper = tmp_path / "page.html", tmp_path / "table.tex"
-    out = judged(tmp_path, own_relevance, capsys, "--html", str(page), "--latex", str(paper))
+    out = judged(tmp_path, own_relevance, capsys, "--report", str(page), "--latex", str(paper))
     assert "relevance !" in out
     assert "log_length !" not in out
     assert "! relevance: relevance was trained on about 100 %" in " ".join(out.split())
@@ -74,7 +74,7 @@ def test_a_bundle_trained_on_other_texts_is_not_marked(
     assert "!" not in out
     (found,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
     assert not found.mark
-    assert found.overlap.found == 0
+    assert found.overlap.matches == 0
     assert found.says.startswith("none of")
 
 
@@ -84,7 +84,7 @@ def test_contexts_count_like_replies(tmp_path, own_relevance):
     rated = load_rated(made_sets.write(tmp_path / "own.jsonl", lines), None)
     record_texts(own_relevance, [context])
     (found,) = Guard(rated).look([Model("relevance", open_bundle(own_relevance))])
-    assert (found.overlap.texts, found.overlap.found) == (1, 1)
+    assert (found.overlap.texts, found.overlap.matches) == (1, 1)
     assert found.overlap.share.low is None
     assert found.mark == "!"
 
@@ -100,7 +100,7 @@ def test_what_made_scores_of_a_file_is_known_by_their_signature(tmp_path, capsys
     (block,) = json.loads(capsys.readouterr().out)
     rows = {row["metric"]: row for row in block["rows"]}
     ours = {one["model"]: one["overlap"] for one in rows["relevance"]["trained"]}
-    assert ours["relevance"]["found"] == 0
+    assert ours["relevance"]["matches"] == 0
     assert ours["encoder"] is None
     assert [one["says"] for one in rows["log_length"]["trained"]] == ["not recorded"]
     assert models_named("m:1|model:relevance@00000000") == (("relevance", None),)
@@ -115,7 +115,7 @@ def test_recording_texts_changes_neither_digest_nor_anything_else(own_relevance)
     assert after.card.files == before.card.files
     assert after.card.quality == before.card.quality
     assert after.training_texts() == own_relevance / "texts.fp"
-    assert (own_relevance / "card.toml").read_text().count("texts_sha256") == 1
+    assert (own_relevance / "card.toml").read_text().count("\ntexts_sha256") == 1
 
 
 def test_a_changed_fingerprint_is_refused_by_name(rated_turns, own_relevance, tmp_path, capsys):
@@ -149,7 +149,7 @@ def test_texts_that_only_chose_settings_are_marked_apart(
     record_selection(own_relevance, made_sets.long_replies(rated_turns)[::2])
     assert open_bundle(own_relevance).digest == before
     page, paper, table = (tmp_path / name for name in ("page.html", "table.tex", "table.csv"))
-    out = judged(tmp_path, own_relevance, capsys, "--html", str(page), "--latex", str(paper),
+    out = judged(tmp_path, own_relevance, capsys, "--report", str(page), "--latex", str(paper),
                  "--csv", str(table))  # fmt: skip
     words = " ".join(out.split())
     assert "relevance ~" in words
@@ -169,7 +169,7 @@ def test_texts_that_trained_and_chose_are_said_to_have_done_both(rated_turns, ow
     record_selection(own_relevance, made_sets.long_replies(rated_turns))
     (one,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
     assert one.mark == "!"
-    assert one.chosen.found
+    assert one.chosen.matches
     assert "was trained on about 100 %" in one.says
     assert "were chosen on about 100 %" in one.says
 

@@ -246,7 +246,7 @@ def test_rates_are_those_of_a_metric_that_is_faithful(loaded):
     ]
     result = faithfulness(loaded, talks)
     assert result.replies == 3
-    rates = {rate.name.split(",")[0]: rate.found for rate in result.rates}
+    rates = {rate.name.split(",")[0]: rate.share for rate in result.rates}
     least = rates["least plausible triple deleted"]
     assert (least.value, least.n) == (1.0, 2)
     assert rates["most plausible triple deleted"].value == 0.0
@@ -311,6 +311,6 @@ def test_faithfulness_is_printed_with_its_intervals(scored, capsys):
     result = json.loads(capsys.readouterr().out)
     for rate in result["rates"]:
         assert rate["name"].split()[0] in shown
-        assert f"{rate['found']['value']:.3f}" in shown
+        assert f"{rate['share']['value']:.3f}" in shown
     assert main(["verify", "--faithful"]) == 2
     assert "give conversations" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def test_negation_leaves_antonyms_out_as_the_published_count_does():
 
 
 def test_leaks_need_stance_and_graph():
-    found = {one.rule: one.found.value for one in leaks([sample("a", CHAIN), sample("b", FORK)])}
+    found = {one.rule: one.share.value for one in leaks([sample("a", CHAIN), sample("b", FORK)])}
     assert found == {"majority": 1, "words": 1, "graph": 0}
     with pytest.raises(InputError, match="both a stance and a graph"):
         leaks([Sample("a", "b", "c")])
@@ -93,6 +93,6 @@ def test_relations_and_leaks_equal_the_recorded_ones(golden, graphs_folder):
             known = {r: n for r, n in stats[key][stance]["counts"].items() if n}
             assert dict(counts[stance]) == known
     values = stats["stance_baselines_dev"]["values"]
-    found = {one.rule: one.found.value for one in leaks(dev)}
+    found = {one.rule: one.share.value for one in leaks(dev)}
     assert found["graph"] == pytest.approx(values["gold-graph negation parity"], abs=1e-6)
     assert found["words"] == pytest.approx(values["negation parity rule"], abs=1e-6)

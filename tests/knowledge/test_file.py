@@ -14,7 +14,7 @@ import pytest
 
 from grice.errors import BundleError, InputError, OutputError
 from grice.knowledge import edit
-from grice.knowledge.build import Below, Stamp, build, stamp
+from grice.knowledge.build import Author, Below, author, build
 from grice.knowledge.edit import add, check_base, drop_vectors, remove
 from grice.knowledge.file import Change, KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
@@ -25,8 +25,8 @@ from grice.knowledge.sources import open_triples
 from grice.knowledge.wording import head_text
 from grice.records import Triple
 
-ANN = Stamp("ann", "2026-01-01T00:00:00Z")
-BOB = Stamp("bob", "2026-02-02T00:00:00Z")
+ANN = Author("ann", "2026-01-01T00:00:00Z")
+BOB = Author("bob", "2026-02-02T00:00:00Z")
 ROWS = """head\trelation\ttail\tsource
 PersonX bakes a cake\txWant\tto eat the cake\tatomic2020
 PersonX bakes a cake\txWant\tto share it\tatomic2018
@@ -483,7 +483,7 @@ def test_a_write_that_is_killed_leaves_what_was_there(path, tmp_path):
         import os, signal, sys
         from pathlib import Path
         from grice.knowledge import edit
-        from grice.knowledge.build import Stamp
+        from grice.knowledge.build import Author
         from grice.records import Triple
         real = edit.remark
         def dying(connection, touched):
@@ -493,7 +493,7 @@ def test_a_write_that_is_killed_leaves_what_was_there(path, tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         edit.remark = dying
         edit.add(Path(sys.argv[1]), [Triple("PersonX runs", "xWant", "to rest")],
-                 Stamp("x", "y"))
+                 Author("x", "y"))
         """
     )
     done = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
@@ -552,12 +552,12 @@ def test_a_file_that_cannot_be_written_is_still_read(path, encoder, monkeypatch)
 def test_two_writers_wait_for_each_other(path):
     script = (
         "import sys; from pathlib import Path\n"
-        "from grice.knowledge.build import Stamp\n"
+        "from grice.knowledge.build import Author\n"
         "from grice.knowledge.edit import add\n"
         "from grice.records import Triple\n"
         "for i in range(5):\n"
         "    add(Path(sys.argv[1]), [Triple(f'{sys.argv[2]} {i}', 'xWant', 'to rest')],"
-        " Stamp('x', 'y'))\n"
+        " Author('x', 'y'))\n"
     )
     both = [subprocess.Popen([sys.executable, "-c", script, str(path), who]) for who in ("a", "b")]
     assert [one.wait() for one in both] == [0, 0]
@@ -565,9 +565,9 @@ def test_two_writers_wait_for_each_other(path):
 
 
 def test_time_and_user_can_be_stated(monkeypatch):
-    assert stamp("ann", "then") == Stamp("ann", "then")
+    assert author("ann", "then") == Author("ann", "then")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
-    assert stamp("ann").at == "2026-01-01T00:00:00Z"
+    assert author("ann").at == "2026-01-01T00:00:00Z"
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
-    assert stamp().at.endswith("Z")
-    assert stamp().who
+    assert author().at.endswith("Z")
+    assert author().who

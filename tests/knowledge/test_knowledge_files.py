@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grice.errors import InputError, RecordError
-from grice.knowledge.build import stamp
+from grice.knowledge.build import author
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.files import (
     build_files,
@@ -15,7 +15,7 @@ from grice.knowledge.files import (
     schema_name,
 )
 
-BY = stamp("Ann", "2020-01-01T00:00:00Z")
+BY = author("Ann", "2020-01-01T00:00:00Z")
 ROWS = "PersonX bakes a cake\txWant\tto eat it\nPersonX bakes a cake\txWant\tto share it\n"
 
 

@@ -51,10 +51,10 @@ def weights(family="llama", seed=0):
     return tensors
 
 
-def log_probabilities(tensors, ids):
-    """Return the log probability of each token but the first, by the definition of the model."""
+def states_after(tensors, ids, layers=LAYERS):
+    """Return the state of each token after some layers, by the definition of the model."""
     states = tensors["model.embed_tokens.weight"][ids].astype(float)
-    for i in range(LAYERS):
+    for i in range(layers):
         part = {
             name.removeprefix(f"model.layers.{i}."): value.astype(float)
             for name, value in tensors.items()
@@ -65,7 +65,12 @@ def log_probabilities(tensors, ids):
         gate = read @ part["mlp.gate_proj.weight"].T
         up = read @ part["mlp.up_proj.weight"].T
         states = states + (gate / (1 + np.exp(-gate)) * up) @ part["mlp.down_proj.weight"].T
-    states = norm(states, tensors["model.norm.weight"])
+    return states
+
+
+def log_probabilities(tensors, ids):
+    """Return the log probability of each token but the first, by the definition of the model."""
+    states = norm(states_after(tensors, ids), tensors["model.norm.weight"])
     odds = states @ tensors.get("lm_head.weight", tensors["model.embed_tokens.weight"]).T
     odds -= odds.max(1, keepdims=True)
     values = odds - np.log(np.exp(odds).sum(1, keepdims=True))

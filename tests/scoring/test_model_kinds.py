@@ -13,7 +13,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import BundleError, GriceError, MetricError, ModelError
-from grice.knowledge.build import Stamp, build
+from grice.knowledge.build import Author, build
 from grice.knowledge.sources import open_triples
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
@@ -26,12 +26,13 @@ METRICS = find_metrics().metrics
 OPTIONS = [(name, option) for name, one in METRICS.items() for option in one.models]
 
 RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
+KNOWLEDGE = {"knowledge", "knowledge-file", "knowledge-union", "generative-knowledge"}
 ACCEPTED = {
     "likelihood model": {"causal-lm"},
     "sense model": {"flaw-heads"},
     "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
-    "plausibility": {"triple-head"},
-    "knowledge": {"knowledge", "knowledge-file", "knowledge-union", "generative-knowledge"},
+    "plausibility": {"triple-head"} | KNOWLEDGE,
+    "knowledge": KNOWLEDGE,
     "encoder": {"encoder"},
     "embedder": {"encoder", "word-encoder"},
     "relevance": RELEVANCE,
@@ -67,11 +68,17 @@ def own_knowledge(path):
     rows = path.with_suffix(".tsv")
     rows.write_text("head\trelation\ttail\nPersonX bakes a cake\txWant\tto eat the cake\n")
     opened = open_triples(str(rows))
-    build(path, [opened], opened.schema, Stamp("ann", "2026-01-01T00:00:00Z"))
+    build(path, [opened], opened.schema, Author("ann", "2026-01-01T00:00:00Z"))
     return path
 
 
-FETCHED = {"flaw-heads"}
+FETCHED = {
+    "flaw-heads",
+    "language-model-dialogues",
+    "language-model-graphs",
+    "language-model-knowledge",
+    "likelihood-extractor",
+}
 """Kinds that stand on a model that does not ship."""
 
 

@@ -349,7 +349,7 @@ def test_instructions_are_no_part_of_the_conversation(scorer):
         Turn("assistant", "Ahoy", role="assistant"),
     )
     [scores] = scorer.score([Conversation("t", turns)])
-    assert [score.turn for score in scores if score.turn is not None] == [1, 1, 3, 3]
+    assert [score.turn for score in scores if score.turn is not None] == [3, 3]
     assert scores[-1].value == 2
 
 

@@ -51,7 +51,7 @@ def test_one_conversation_has_means_but_no_interval(interval):
     assert found.means["a"].value == pytest.approx(0.3)
     assert found.means["a"].low is None
     assert found.comparisons[0].difference.low is None
-    assert found.comparisons[0].verdict == "not told apart at this n"
+    assert found.comparisons[0].verdict == "no significant difference"
 
 
 def test_clustered_mean_is_that_of_the_streaming_one():
@@ -122,12 +122,12 @@ def test_conversations_are_swapped_whole():
     assert copied.difference.groups == 30
 
 
-def test_identical_systems_are_not_told_apart():
+def test_identical_systems_show_no_significant_difference():
     a, _ = paired(40, 0)
     [one] = stats.compare_systems({"a": a, "b": a.copy()}).comparisons
-    assert one.verdict == "not told apart at this n"
+    assert one.verdict == "no significant difference"
     assert (one.p_value, one.d_z, one.dominance) == (1, None, 0)
-    assert "not told apart at n 40" in str(one)
+    assert "no significant difference between a and b" in str(one)
     assert "equal" not in str(one)
 
 
@@ -159,7 +159,7 @@ def test_correction_keeps_false_alarms_down():
                 interval="percentile",
             )  # fmt: skip
             alarms[correction] += any(
-                one.verdict != "not told apart at this n" for one in found.comparisons
+                one.verdict != "no significant difference" for one in found.comparisons
             )
     assert alarms["holm"] / 60 <= 0.12
     assert alarms["none"] / 60 > 0.15
@@ -202,7 +202,7 @@ def compared(first, second, verdict):
 
 
 def test_clusters_break_only_where_all_above_beat_all_below():
-    unsure, first = "not told apart at this n", "first higher"
+    unsure, first = "no significant difference", "first higher"
     pairs = [compared("a", "b", unsure), compared("b", "c", unsure), compared("a", "c", first)]
     assert stats.significance_clusters(["c", "b", "a"], [1, 2, 3], pairs) == (("a", "b", "c"),)
     pairs = [compared("a", "b", unsure), compared("b", "c", first), compared("a", "c", first)]

@@ -53,10 +53,10 @@ def test_a_bad_triplet_is_refused_or_named(annotated, tmp_path, capsys):
 def test_counts_stand_beside_the_printed_ones(annotated, capsys):
     assert main(["triplets", "stats", str(annotated), "--json"]) == 0
     rows = {one["name"]: one for one in map(json.loads, capsys.readouterr().out.splitlines())}
-    assert rows["triplets"]["found"] == 2
+    assert rows["triplets"]["value"] == 2
     assert rows["triplets"]["printed"] == 4539
     assert rows["triplets"]["same"] is False
-    assert rows["Causes"]["found"] == 2
+    assert rows["Causes"]["value"] == 2
     assert main(["triplets", "stats", str(annotated)]) == 0
     assert "4539" in capsys.readouterr().out
 

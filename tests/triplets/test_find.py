@@ -278,7 +278,7 @@ def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, ca
     talk.write_text("A: I missed the bus because I overslept.\nB: So you are late for work?\n")
     out, page = tmp_path / "links.jsonl", tmp_path / "links.html"
     status = main(
-        ["triplets", str(talk), "--least", "0.01", "-o", str(out), "--html", str(page)]
+        ["triplets", str(talk), "--least", "0.01", "-o", str(out), "--report", str(page)]
     )  # fmt: skip
     assert status == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]

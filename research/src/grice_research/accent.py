@@ -111,7 +111,7 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
             measure="mean",
             on=name,
             kind="ours",
-            found=mean(estimates[name]),
+            estimate=mean(estimates[name]),
             signature=column.signature,
         )
     pairs = [(a, b) for a, b in combinations(names, 2)]
@@ -133,7 +133,7 @@ def system_rows(column: Column, replies: Replies) -> Iterator[Row]:
         row=column.row,
         measure="pairs of systems ranked as by people",
         kind="ours",
-        found=share,
+        estimate=share,
         why="metric: {}; people: {}".format(*orders),
         signature=column.signature,
     )

@@ -35,7 +35,9 @@ RENAMED = {"anchors": "best_known", "later": "llm_judges"}
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="benches, or all; none lists them")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="benches, or all; list, or none, lists them"
+    )
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
     )
@@ -66,11 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     from grice_research.published import bench_names, load_bench
 
     known = bench_names()
-    asked = list(map(_current_name, arguments.names))
+    asked = [_current_name(name) for name in arguments.names if name != "list"]
     if arguments.page and not arguments.record:
         raise InputError("--page writes what is kept in --record DIR; name the folder")
     if not asked and not arguments.page:
-        return _list([load_bench(name) for name in known])
+        return _list([load_bench(name) for name in known], as_json=arguments.json)
     names = known if "all" in asked else list(dict.fromkeys(asked))
     benches = [load_bench(name) for name in names]
     with ExitStack() as stack:
@@ -173,9 +175,13 @@ def _write_page(folder: Path, page: Path) -> None:
         write_text(folder / f"{run.bench}.md", bench_page(run, relpath(page, folder)))
 
 
-def _list(benches: Sequence[Bench]) -> int:
+def _list(benches: Sequence[Bench], *, as_json: bool) -> int:
+    from grice.cli.output import print_json_lines
     from grice.cli.tables import print_table
 
+    if as_json:
+        print_json_lines({"bench": bench.name, "about": bench.title} for bench in benches)
+        return 0
     print_table(("bench", "about"), [(bench.name, bench.title) for bench in benches], words=2)
     return 0
 

@@ -73,7 +73,7 @@ def printed_rows(
             yield Row(
                 row=f"{system} {label}",
                 measure=column.measure,
-                found=estimate,
+                estimate=estimate,
                 kind="printed",
                 published=cell.value,
                 rounding=0.5 * 10**-cell.decimals + 1e-9,
@@ -102,7 +102,7 @@ def our_rows(
         yield Row(
             row=f"{name} {label}",
             measure=measure,
-            found=measured(measure, values, rated, ASPECT),
+            estimate=measured(measure, values, rated, ASPECT),
             kind="ours",
             published=_published(beside, label, measure) if beside else None,
             beside=f"{beside} {label}" if beside else "",
@@ -113,7 +113,9 @@ def our_rows(
     yield Row(
         row=f"{name} {label}",
         measure="spearman given length",
-        found=partial_correlation(values, rated.human(ASPECT), [_lengths(rated)], kind="spearman"),
+        estimate=partial_correlation(
+            values, rated.human(ASPECT), [_lengths(rated)], kind="spearman"
+        ),
         kind="ours",
         why="what is left with the logarithm of the reply's characters held constant",
         signature=f"{signature}|on:{rated.fingerprint}",
@@ -126,7 +128,7 @@ def not_measured(name: str, reason: Skipped) -> Iterator[Row]:
         yield Row(
             row=f"{name} {label}",
             measure="spearman",
-            found=None,
+            estimate=None,
             kind="ours",
             why=f"not measured: {reason}",
         )
@@ -172,7 +174,7 @@ def test_row(
         yield Row(
             row=f"{name} {label}",
             measure=f"{measure} less that of {called}",
-            found=compared.difference,
+            estimate=compared.difference,
             kind="ours",
             why=(
                 f"{compared.verdict}; permutation p {compared.p_value:.4f}, Williams' t "
@@ -196,7 +198,7 @@ def baseline_rows(context: BenchContext, label: str) -> Iterator[Row]:
             yield Row(
                 row=f"{name} {label}",
                 measure=measure,
-                found=measured(measure, values, rated, ASPECT),
+                estimate=measured(measure, values, rated, ASPECT),
                 kind="baseline",
             )
 

@@ -38,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         row: Whose figure it is, such as ``embedded`` or ``halved keywords``.
         measure: What is measured, such as ``macro_f1``; shares are 0 to 1.
-        found: The figure with its interval and n; None for a printed one that nobody can check.
+        estimate: The figure with its interval and n; None for a printed one that nobody can check.
         kind: ``ours``, a trivial ``baseline``, or ``printed``: a published system, whose released
             output, if there is any, is measured here.
         on: The data, if a bench has several, with what was done to them.
@@ -54,11 +54,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         metric: The metric of this package whose limits the row shows, with its default settings.
         baseline: The trivial baseline that the metric is compared with on the same items: the
             measure begins with :data:`DIFFERENCE` (metric less baseline) or :data:`LIKENESS`.
+        trained: Share of the texts of the set that a model of the metric was trained or chosen on.
     """
 
     row: str
     measure: str
-    found: Estimate | None
+    estimate: Estimate | None
     kind: Kind
     on: str = ""
     published: float | None = None
@@ -71,6 +72,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     difference: Estimate | None = None
     metric: str = ""
     baseline: str = ""
+    trained: float = 0.0
 
 
 def computation_of(kind: Kind, stated: Computation | None) -> Computation:

@@ -9,18 +9,20 @@ import argparse
 import errno
 import os
 import pkgutil
+import re
 import sys
 import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 import grice
 from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.cli._streams import complain, drop, open_streams
-from grice.errors import LONGEST, GriceError, out_of_memory, shortened
+from grice.cli._streams import QUIET, complain, drop, open_streams
+from grice.cli.settings import with_settings
+from grice.errors import LONGEST, GriceError, did_you_mean, out_of_memory, shortened
 from grice.files import check_not_input
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ __all__ = ["main"]
 
 WRITTEN = frozenset({"output", "report", "html", "csv", "latex", "junit", "markdown", "page"})
 """Arguments of any command that name a file to be written; no other argument does."""
+
+CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 """What a stream says that nothing can be written to, without the name of a file."""
@@ -73,17 +77,34 @@ def _run(words: Sequence[str]) -> int:
     with warnings.catch_warnings():
         if "--debug" not in words:
             warnings.showwarning = _show_warning
+        quiet = QUIET.set("--quiet" in words or "-q" in words)
         try:
-            arguments = _parser(words).parse_args(words)
+            arguments = _parsed(with_settings(words))
             _keep_inputs(arguments)
+            arguments.typed = words
             status = arguments.run(arguments)
         except SystemExit as end:
             if isinstance(end.__context__, BrokenPipeError):  # this is how rich takes it
                 raise BrokenPipeError from end
             sys.stdout.flush()  # of argparse: a help page, which may have no reader either
             raise
+        finally:
+            QUIET.reset(quiet)
     sys.stdout.flush()
     return int(status)
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    parser = _parser(words)
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown:
+        chosen = parser.chosen(arguments)
+        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
+        near = did_you_mean(option, chosen.long_options()) if option else ""
+        chosen.error(
+            f"unrecognized arguments: {' '.join(unknown)}{near if near.startswith('; did') else ''}"
+        )
+    return arguments
 
 
 def _fault(error: Exception) -> int:
@@ -110,8 +131,32 @@ def _fault(error: Exception) -> int:
     return FAULT
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors name what is near, and show the usage of the command in question."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = CHOICE.search(message)
+        if wrong:
+            near = did_you_mean(wrong[1], re.findall(r"'([^']*)'", wrong[2]))
+            message = f"{message[: wrong.start()]}no {wrong[1]!r} here{near}"
+        super().error(message)
+
+    def chosen(self, arguments: argparse.Namespace) -> _Parser:
+        """Return the parser of the command, and of its action, that the arguments are of."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                name = getattr(arguments, action.dest, None)
+                if name in action.choices:
+                    return cast("_Parser", action.choices[name]).chosen(arguments)
+        return self
+
+    def long_options(self) -> list[str]:
+        """Return the options with two dashes."""
+        return [option for option in self._option_string_actions if option.startswith("--")]
+
+
+def _parser(words: Sequence[str]) -> _Parser:
+    parser = _Parser(
         prog="grice",
         description="Score open-domain dialogue, offline, with the evidence behind each number.",
         epilog="grice COMMAND --help tells what a command takes. Exit status: "
@@ -126,6 +171,9 @@ def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
         command = cast("Command", import_module(f"{commands.__name__}.{module}"))
         subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP)
         subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        subparser.add_argument(
+            "-q", "--quiet", action="store_true", help="print results and errors alone"
+        )
         subparser.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.
         if name == chosen:

@@ -13,7 +13,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from grice.cli.terminal import console, warn
+from grice.cli.terminal import console, note, warn
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -62,7 +62,7 @@ class Fetching:
         """Draw how much of a file is there; its first bytes are worth a line in a log."""
         if file not in self._tasks:
             self._tasks[file] = self._bar.add_task(file, total=total)
-            warn(f"fetching {file}{_begun(done, total)}")
+            note(f"fetching {file}{_begun(done, total)}")
         self._bar.update(self._tasks[file], completed=done, total=total)
 
 

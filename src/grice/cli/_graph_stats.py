@@ -47,7 +47,7 @@ def _view(description: Description) -> View:
     yield Table(("relation", *relations), rows)
     if description.leaks:
         leaks = [
-            (LEAKS[leak.rule], number(leak.found.value), bounds(leak.found))
+            (LEAKS[leak.rule], number(leak.share.value), bounds(leak.share))
             for leak in description.leaks
         ]
         yield Table(("stance by", "right", "95 %"), leaks)

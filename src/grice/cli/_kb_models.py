@@ -62,9 +62,9 @@ def below_of(models: Models, kb: str) -> Below:
 
 def announce(knowledge: StoredKnowledge) -> None:
     """Say that it will take a while, if it will."""
-    from grice.cli.terminal import warn
+    from grice.cli.terminal import note
     from grice.knowledge.files import own_file
 
     own = own_file(knowledge.store)
     if own is not None and own.unread_heads() > MANY:
-        warn(f"{own.unread_heads():,} heads are encoded once and kept; this takes a while")
+        note(f"{own.unread_heads():,} heads are encoded once and kept; this takes a while")

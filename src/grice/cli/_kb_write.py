@@ -14,7 +14,7 @@ from grice.tables import Lines
 if TYPE_CHECKING:
     import argparse
 
-    from grice.knowledge.build import Below, Built, Stamp
+    from grice.knowledge.build import Author, Below, Built
     from grice.knowledge.files import BuiltFile
     from grice.records import Triple
     from grice.runtime.models import Models
@@ -42,11 +42,11 @@ def build_file(arguments: argparse.Namespace) -> int:
 
 
 def _print_built(arguments: argparse.Namespace, made: BuiltFile) -> None:
-    from grice.cli.terminal import warn
+    from grice.cli.terminal import note, warn
 
     built, schema = made.built, made.schema
     for name, form in made.formats:
-        warn(f"{name}: {form}, read with the relations of {schema}")
+        note(f"{name}: {form}, read with the relations of {schema}")
     row = {**built._asdict(), "output": str(arguments.output), "schema": schema}
     emit(row, _built_view(arguments.output, built), as_json=arguments.json)
     if built.broken:
@@ -60,10 +60,10 @@ def _built_view(output: Path, built: Built) -> View:
     yield Lines(built.problems, style="yellow")
 
 
-def _by(arguments: argparse.Namespace) -> Stamp:
-    from grice.knowledge.build import stamp
+def _by(arguments: argparse.Namespace) -> Author:
+    from grice.knowledge.build import author
 
-    return stamp(arguments.who, arguments.at)
+    return author(arguments.who, arguments.at)
 
 
 def _target(arguments: argparse.Namespace) -> Path:

@@ -17,13 +17,13 @@ def conversations(files: Sequence[str], form: str | None) -> Iterator[Conversati
     """Yield the conversations of all files; the ids of a later file carry its name."""
     from msgspec.structs import replace
 
-    from grice.cli.terminal import warn
+    from grice.cli.terminal import note
     from grice.errors import RecordError
     from grice.formats import read
 
     readings = [read(file, format=form) for file in files]
     for reading in readings:
-        warn(f"{reading.source}: read as {reading.format}")
+        note(f"{reading.source}: read as {reading.format}")
     for place, reading in enumerate(readings):
         for record in reading:
             if place and not isinstance(record, RecordError):

@@ -171,10 +171,10 @@ def _tagger(arguments: argparse.Namespace) -> Tagger | None:
 
 
 def _warn_of(count: int, what: str) -> None:
-    from grice.cli.terminal import warn
+    from grice.cli.terminal import note
 
     if count:
-        warn(f"{count:,} {what}")
+        note(f"{count:,} {what}")
 
 
 ACTIONS = (

@@ -6,13 +6,17 @@ import codecs
 import io
 import os
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["complain", "drop", "open_streams"]
+__all__ = ["QUIET", "complain", "drop", "open_streams"]
+
+QUIET = ContextVar("quiet", default=False)
+"""Whether a command was asked to print results and errors alone."""
 
 ESCAPED = "grice-escaped"
 

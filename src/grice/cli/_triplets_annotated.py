@@ -70,7 +70,7 @@ def _print_counts(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> N
 def _counts_view(counts: Sequence[Counted]) -> View:
     marks = {None: "", True: "yes", False: "no"}
     rows = [
-        (count.name, _shown(count.found), _shown(count.printed), marks[count.same])
+        (count.name, _shown(count.value), _shown(count.printed), marks[count.same])
         for count in counts
     ]
     yield Table(("count", "found", "CIDER's paper", "same"), rows)
@@ -87,9 +87,9 @@ def _shown(value: Value | None) -> str:
 
 def _convert(arguments: argparse.Namespace, dialogues: list[Dialogue]) -> None:
     """Write annotated dialogues in the other form."""
-    from grice.cli.terminal import warn
+    from grice.cli.terminal import note
     from grice.triplets.annotated import write_annotated
 
     write_annotated(arguments.output, dialogues)
     triplets = plural(sum(len(dialogue.triplets) for dialogue in dialogues), "triplet")
-    warn(f"{arguments.output}: {plural(len(dialogues), 'dialogue')}, {triplets}")
+    note(f"{arguments.output}: {plural(len(dialogues), 'dialogue')}, {triplets}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,10 @@ __all__ = [
     "add_output",
     "add_plugins",
     "add_preset",
+    "add_report",
     "add_seed",
     "add_speaker",
+    "check_options",
     "chosen_preset",
     "load_grader",
     "loader",
@@ -48,9 +51,40 @@ def add_seed(parser: argparse.ArgumentParser, about: str) -> None:
     parser.add_argument("--seed", type=int, default=0, help=f"seed of {about} (default 0)")
 
 
-def add_speaker(parser: argparse.ArgumentParser, about: str = "judge only this speaker") -> None:
+def add_report(
+    parser: argparse.ArgumentParser, about: str = "write a page to look at them"
+) -> None:
+    """Add the page that is written; ``--html`` is what some commands called it before."""
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help=about)
+    parser.add_argument(
+        "--html", dest="report", type=Path, action=_Former, const="--report", help=argparse.SUPPRESS
+    )
+
+
+class _Former(argparse.Action):
+    """A former name of an option, which still works and says the present one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del parser
+        warnings.warn(f"{option_string} is called {self.const} now", FutureWarning, stacklevel=2)
+        setattr(namespace, self.dest, values)
+
+
+JUDGED = (
+    "judge only turns of this speaker or role; may be repeated; all judges everybody (default: the "
+    "assistant where roles are known, else everybody)"
+)
+
+
+def add_speaker(parser: argparse.ArgumentParser) -> None:
     """Add whose turns are judged."""
-    parser.add_argument("--speaker", action="append", default=[], metavar="NAME", help=about)
+    parser.add_argument("--speaker", action="append", default=[], metavar="NAME", help=JUDGED)
 
 
 def add_metrics(parser: argparse.ArgumentParser, default: str = "default all") -> None:
@@ -204,11 +238,33 @@ def chosen_preset(arguments: argparse.Namespace) -> str:
     else:
         chosen = ""
     if arguments.models != SMALL and not getattr(arguments, "announced", False):
-        from grice.cli.terminal import warn
+        from grice.cli.terminal import note
 
-        warn(f"models: {arguments.models}{chosen}")
+        note(f"models: {arguments.models}{chosen}")
         arguments.announced = True
     return str(arguments.models)
+
+
+def check_options(arguments: argparse.Namespace) -> None:
+    """Refuse options of metrics that are not asked for; those that a file sets are passed over.
+
+    Raises:
+        MetricError: If the command line has one.
+    """
+    from grice.errors import MetricError
+
+    registry = arguments.registry
+    asked = names(arguments.metrics) or registry.defaults()
+    typed = {word.partition("=")[0] for word in arguments.typed}
+    for metric in registry.metrics.values():
+        if metric.name in asked:
+            continue
+        options = (*(option.name for option in metric.options), *metric.models, *metric.renamed)
+        for flag in sorted(typed.intersection(map(metric.flag, options))):
+            raise MetricError(
+                f"{flag} is an option of {metric.name}, which is not asked for: give "
+                f"-m {','.join((*asked, metric.name))}, or leave it out"
+            )
 
 
 def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:

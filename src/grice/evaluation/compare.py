@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError, plural
+from grice.evaluation.metric_tests import (
+    BASELINE,
+    DIFFERENT,
+    OTHER,
+    MetricTest,
+    corrected,
+    unpaired_says,
+    unpaired_tests,
+    why_not,
+)
 from grice.evaluation.moved import Joined, MovedConversation, join, moved_conversations
 from grice.evaluation.table import (
     STATUSES,
@@ -17,7 +27,7 @@ from grice.evaluation.table import (
     metric_range,
     read_table,
 )
-from grice.stats.comparison import Comparison, holm, verdict
+from grice.stats.comparison import Comparison
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import Power, compare_systems, items_needed
 from grice.tables import bracketed
@@ -27,11 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CompareResult", "MetricDifference", "compare"]
 
-BASELINE, OTHER = "baseline", "other"
 NAMED = 5
 """How many items that stand in one file only are named."""
-DIFFERENT = ("first higher", "second higher")
-"""The verdicts on a difference that is surely not zero."""
 
 
 class MetricDifference(msgspec.Struct, frozen=True):
@@ -74,6 +81,7 @@ class CompareResult(msgspec.Struct, frozen=True):
     Attributes:
         metrics: One entry for each metric that both have.
         left_out: What was not compared and why, one line each.
+        paired: Whether the same items were compared; if not, means over other conversations each.
     """
 
     baseline: str
@@ -82,15 +90,7 @@ class CompareResult(msgspec.Struct, frozen=True):
     left_out: tuple[str, ...]
     level: float
     seed: int
-
-
-class _Test(NamedTuple):
-    """Means of one metric in both files, and their difference."""
-
-    baseline: Estimate
-    other: Estimate
-    comparison: Comparison
-    level: float
+    paired: bool = True
 
 
 def compare(
@@ -106,6 +106,8 @@ def compare(
 ) -> CompareResult:
     """Compare two files that ``grice score`` wrote, item by item.
 
+    If they share no conversation, means over the conversations of each are compared instead.
+
     Args:
         other: The second file; differences are second less first.
         across_signatures: Compare also where the two files were not computed alike.
@@ -115,26 +117,84 @@ def compare(
         texts: File of the scored conversations, to show what was judged where it moved.
 
     Raises:
-        InputError: If the files share no metric or no item, or were not computed alike.
+        InputError: If the files share no metric, share conversations but no item of them, or were
+            not computed alike.
     """
     if "-" in (baseline, other):
         raise InputError("compare reads its files twice; standard input can be read once only")
     ids = Ids()
     first, second = (read_table(file, ids).check_unique() for file in (baseline, other))
     joins = _joins(first, second, across_signatures=across_signatures)
+    if not any(len(joined.items) for joined in joins.values()) and not _share_items(first, second):
+        return _unpaired_result(first, second, tuple(joins), level, seed)
     tests = _tests(joins, level, seed)
     furthest = moved_conversations((baseline, other), joins, ids, moved, texts)
     metrics = [
         _difference(name, joined, tests.get(name), first, second, furthest[name], difference)
         for name, joined in joins.items()
     ]
-    left_out = [
+    left_out = _left_out(first, second)
+    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed)
+
+
+def _left_out(first: ScoreTable, second: ScoreTable) -> tuple[str, ...]:
+    return tuple(
         f"{name}: {have.source} alone has it"
         for have, lack in ((first, second), (second, first))
         for name in have.metrics
         if name not in lack.metrics
+    )
+
+
+def _share_items(first: ScoreTable, second: ScoreTable) -> bool:
+    return any(
+        len(np.intersect1d(scores.items, second.metrics[name].items))
+        for name, scores in first.metrics.items()
+        if name in second.metrics
+    )
+
+
+def _unpaired_result(
+    first: ScoreTable, second: ScoreTable, names: Sequence[str], level: float, seed: int
+) -> CompareResult:
+    """Compare runs over other conversations, such as live traffic before and after a change.
+
+    Raises:
+        InputError: If they share conversations, of which other turns were judged.
+    """
+    shared = np.intersect1d(
+        np.concatenate([first.metrics[name].conversations for name in names]),
+        np.concatenate([second.metrics[name].conversations for name in names]),
+    )
+    if len(shared):
+        raise InputError(
+            f"{first.source} and {second.source} share {plural(len(shared), 'conversation')}, but "
+            "no turn of them was judged in both: score the same turns in both (--speaker)"
+        )
+    tests = unpaired_tests(
+        {name: (first.metrics[name], second.metrics[name]) for name in names}, level
+    )
+    metrics = [
+        MetricDifference(
+            metric=name,
+            says=unpaired_says(name, tests.get(name)),
+            baseline=tests[name].baseline if name in tests else None,
+            other=tests[name].other if name in tests else None,
+            comparison=tests[name].comparison if name in tests else None,
+            power=None,
+            pairs=0,
+            unpaired={},
+            only_baseline=len(first.metrics[name].items),
+            only_other=len(second.metrics[name].items),
+            named=(),
+            signatures=(first.metrics[name].signatures, second.metrics[name].signatures),
+            moved=(),
+        )
+        for name in names
     ]
-    return CompareResult(baseline, other, tuple(metrics), tuple(left_out), level, seed)
+    return CompareResult(
+        first.source, second.source, tuple(metrics), _left_out(first, second), level, seed, False
+    )
 
 
 def _joins(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> dict[str, Joined]:
@@ -148,11 +208,6 @@ def _joins(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) ->
     if not across_signatures:
         _check_signatures(first, second, shared)
     pairs = [(first.metrics[name], second.metrics[name]) for name in shared]
-    if not any(len(np.intersect1d(a.items, b.items)) for a, b in pairs):
-        raise InputError(
-            f"{first.source} and {second.source} share no item: conversations and turns must have "
-            "the same ids and indices in both"
-        )
     return {name: join(*pair) for name, pair in zip(shared, pairs, strict=True)}
 
 
@@ -173,26 +228,15 @@ def _check_signatures(first: ScoreTable, second: ScoreTable, shared: Sequence[st
         )
 
 
-def _tests(joins: Mapping[str, Joined], level: float, seed: int) -> dict[str, _Test]:
+def _tests(joins: Mapping[str, Joined], level: float, seed: int) -> dict[str, MetricTest]:
     """Return means and comparison of each metric, p-values corrected over the metrics."""
     tests = {
         name: _test(name, joined, level, seed) for name, joined in joins.items() if joined.units > 1
     }
-    corrected = holm([test.comparison.p_single for test in tests.values()])
-    return {
-        name: test._replace(
-            comparison=msgspec.structs.replace(
-                test.comparison,
-                p_value=p,
-                correction="holm",
-                verdict=verdict(test.comparison.difference.value, p, level),
-            )
-        )
-        for (name, test), p in zip(tests.items(), corrected, strict=True)
-    }
+    return corrected(tests, level)
 
 
-def _test(name: str, joined: Joined, level: float, seed: int) -> _Test:
+def _test(name: str, joined: Joined, level: float, seed: int) -> MetricTest:
     result = compare_systems(
         {BASELINE: joined.baseline, OTHER: joined.other},
         groups=joined.conversations,
@@ -201,13 +245,13 @@ def _test(name: str, joined: Joined, level: float, seed: int) -> _Test:
         level=level,
         seed=seed,
     )
-    return _Test(result.means[BASELINE], result.means[OTHER], result.comparisons[0], level)
+    return MetricTest(result.means[BASELINE], result.means[OTHER], result.comparisons[0], level)
 
 
 def _difference(
     name: str,
     joined: Joined,
-    test: _Test | None,
+    test: MetricTest | None,
     first: ScoreTable,
     second: ScoreTable,
     moved: tuple[MovedConversation, ...],
@@ -260,7 +304,7 @@ def _power(joined: Joined, worth: float, level: float) -> Power | None:
 
 
 def _says(
-    name: str, joined: Joined, test: _Test | None, power: Power | None, *, given: bool
+    name: str, joined: Joined, test: MetricTest | None, power: Power | None, *, given: bool
 ) -> str:
     if test is None:
         return (
@@ -276,6 +320,7 @@ def _says(
     if test.comparison.verdict not in DIFFERENT:
         return (
             f"{name}: not distinguishable at this n ({figures}){_more(power, given=given)}{rough}"
+            f"{why_not(test)}"
         )
     higher = "higher" if test.comparison.verdict == "first higher" else "lower"
     return f"{name}: {higher} than the baseline ({figures}){rough}"

@@ -16,7 +16,7 @@ import msgspec
 from grice.evaluation.evidence import spans, worded
 from grice.evaluation.faithful import without
 from grice.evaluation.variants import reworded
-from grice.knowledge.build import Below, Stamp
+from grice.knowledge.build import Author, Below
 from grice.knowledge.edit import add
 from grice.knowledge.file import KnowledgeFile
 from grice.knowledge.lookup import StoredKnowledge
@@ -102,7 +102,7 @@ def _added(knowledge: StoredKnowledge, triple: Triple) -> Iterator[StoredKnowled
     """Yield the knowledge with one triple more, which lies in a file that is gone afterwards."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "more.kb"
-        add(path, [triple], Stamp("what if", ""), below=Below("", knowledge.store))
+        add(path, [triple], Author("what if", ""), below=Below("", knowledge.store))
         file = KnowledgeFile(path)
         try:
             yield knowledge.over(Overlay(file, knowledge.store))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from grice.errors import InputError, RecordError, did_you_mean
+from grice.evaluation.ratings import numbers, ratings_of, understood
 from grice.formats import read
 from grice.records import Conversation
 
@@ -38,6 +39,8 @@ __all__ = [
 
 Level: TypeAlias = Literal["turn", "dialogue"]
 VARIABLE = "GRICE_DATA"
+OWN = "a file of your own"
+"""The source of a set that grice does not know."""
 
 
 class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,6 +68,11 @@ class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def paths(self) -> dict[str, str]:
         """Path of the ratings in the record, by aspect."""
         return {**{aspect: f"ratings.{aspect}" for aspect in self.aspects}, **self.ratings}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a file of the user's own."""
+        return self.source == OWN
 
     @property
     def all_aspects(self) -> tuple[str, ...]:
@@ -184,8 +192,8 @@ def load_rated(wanted: RatedSet | Path, folder: Path | None) -> Rated:
     """Return the items of a known set, or of a file of the user's own.
 
     Args:
-        wanted: The set, or a path. A file has its ratings in a field ``ratings`` (a number or a
-            list of numbers, or an object of them by aspect).
+        wanted: The set, or a path. A file has its ratings in one of the shapes that
+            :mod:`grice.evaluation.ratings` understands.
         folder: Where known sets are.
 
     Raises:
@@ -243,7 +251,11 @@ def _counts(entry: RatedSet, meta: Mapping[str, Json]) -> bool:
 
 def _item(entry: RatedSet, conversation: Conversation) -> Item:
     meta = conversation.meta
-    ratings = {aspect: _numbers(_at(meta, path)) for aspect, path in entry.paths.items()}
+    if entry.is_own:
+        given = ratings_of(meta)
+        ratings = {aspect: given.get(aspect, ()) for aspect in entry.paths}
+    else:
+        ratings = {aspect: numbers(_at(meta, path)) for aspect, path in entry.paths.items()}
     for aspect, parts in entry.means.items():
         ratings[aspect] = _mean_of([ratings[part] for part in parts])
     system = meta.get(entry.system)
@@ -271,15 +283,6 @@ def _at(meta: Mapping[str, Json], path: str) -> Json:
     return value
 
 
-def _numbers(value: Json) -> tuple[float | None, ...]:
-    """Return ratings as numbers; whatever is no number is N/A."""
-    values = value if isinstance(value, list) else [value]
-    return tuple(
-        float(rating) if isinstance(rating, int | float) and not isinstance(rating, bool) else None
-        for rating in values
-    )
-
-
 def _mean_of(parts: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
     """Return the mean over aspects of each judge; None where one of them is missing."""
 
@@ -293,35 +296,28 @@ def _mean_of(parts: Sequence[tuple[float | None, ...]]) -> tuple[float | None, .
 
 
 def _own(path: Path) -> Rated:
-    """Return the items of a user's own file, its aspects taken from its first rated record."""
-    ratings: dict[str, str] = {}
-    level: Level = "turn"
+    """Return the items of a user's own file, with all aspects that its records rate."""
+    fields: dict[str, None] = {}
+    aspects: dict[str, None] = {}
+    level: Level | None = None
     for record in read(path):
-        if isinstance(record, Conversation) and (ratings := _rating_paths(record.meta)):
-            level = "turn" if record.targets is not None and len(record.targets) == 1 else level
-            level = level if record.targets is not None else "dialogue"
-            break
-    if not ratings:
-        raise InputError(
-            f"{path}: no record has ratings; a field `ratings` is expected with a number, a list "
-            'of numbers (one per judge), or an object of them by aspect, as in {"overall": [4, 5]}'
-        )
+        if not isinstance(record, Conversation):
+            continue
+        fields.update(dict.fromkeys(record.meta))
+        ratings = ratings_of(record.meta)
+        if any(value is not None for given in ratings.values() for value in given):
+            aspects.update(dict.fromkeys(ratings))
+            level = level or ("dialogue" if record.targets is None else "turn")
+    if level is None:
+        raise InputError(f"{path}: no record has ratings; {understood(fields)}")
     entry = RatedSet(
         name=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
         file=str(path),
         level=level,
-        ratings=ratings,
-        default="overall" if "overall" in ratings else next(iter(ratings)),
+        ratings=dict.fromkeys(aspects, ""),
+        default="overall" if "overall" in aspects else next(iter(aspects)),
         group="group",
-        source="a file of your own",
+        source=OWN,
         licence="",
     )
     return _read(entry, [path])
-
-
-def _rating_paths(meta: Mapping[str, Json]) -> dict[str, str]:
-    given = meta.get("ratings", meta.get("rating"))
-    field = "ratings" if "ratings" in meta else "rating"
-    if isinstance(given, dict):
-        return {aspect: f"{field}.{aspect}" for aspect in given if "." not in aspect}
-    return {"overall": field} if any(value is not None for value in _numbers(given)) else {}

@@ -39,11 +39,11 @@ class Rate(msgspec.Struct, frozen=True):
 
     Attributes:
         name: The change and the move.
-        found: Share of the cases, with its interval.
+        share: Share of the cases, with its interval.
     """
 
     name: str
-    found: Estimate
+    share: Estimate
 
 
 class FaithfulResult(msgspec.Struct, frozen=True):

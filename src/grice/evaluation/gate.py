@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from grice.errors import InputError, did_you_mean, plural
+from grice.evaluation.gate_rules import EVERY, Rules, ShareBelow, rules
 from grice.evaluation.proportions import proportion
 from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
@@ -32,100 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["EVERY", "Check", "GateResult", "Rules", "ShareBelow", "gate", "gate_file", "rules"]
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
-
-EVERY = "every metric"
-"""Name under which shares of statuses over all metrics are checked."""
-
-
-class ShareBelow(msgspec.Struct, frozen=True):
-    """At most so large a share of the items may score below a value."""
-
-    metric: str
-    below: float
-    share: float
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """What a run has to hold.
-
-    Attributes:
-        minimum: Least mean by metric, held against the low end of its interval.
-        share_below: Largest shares, held against the high end of the interval of the share.
-        max_failed: Largest share of failed scores by metric, or of :data:`EVERY`.
-        max_abstained: Largest share of abstained scores likewise.
-        allow_uncertain: Let checks pass that a larger sample might decide either way.
-    """
-
-    minimum: dict[str, float] = {}
-    share_below: tuple[ShareBelow, ...] = ()
-    max_failed: dict[str, float] = {}
-    max_abstained: dict[str, float] = {}
-    allow_uncertain: bool = False
-
-    def metrics(self) -> set[str]:
-        """Return the metrics that the rules name.
-
-        Raises:
-            InputError: If there is no rule, or a threshold is no finite number or no share.
-        """
-        statuses = (*self.max_failed.items(), *self.max_abstained.items())
-        below = [(rule.metric, rule.below) for rule in self.share_below]
-        shares = [(rule.metric, rule.share) for rule in self.share_below]
-        for metric, value in (*self.minimum.items(), *below):
-            if not math.isfinite(value):
-                raise InputError(f"{metric}: a threshold is a finite number, found {value}")
-        for metric, value in (*statuses, *shares):
-            if not 0 <= value <= 1:
-                raise InputError(f"{metric}: a share lies between 0 and 1, found {value}")
-        named = {metric for metric, _ in (*self.minimum.items(), *statuses, *shares)}
-        if not named:
-            raise InputError(
-                "nothing to check: give a least mean (--min), a largest share below a value "
-                "(--max-share-below), or a largest share of failed or abstained scores "
-                "(--max-failed, --max-abstained)"
-            )
-        return named - {EVERY}
-
-
-def rules(
-    *,
-    minimum: Iterable[tuple[str, float]] = (),
-    share_below: Iterable[tuple[str, float, float]] = (),
-    max_failed: Iterable[tuple[str, float]] = (),
-    max_abstained: Iterable[tuple[str, float]] = (),
-    allow_uncertain: bool = False,
-) -> Rules:
-    """Return rules from thresholds as a command line names them.
-
-    Args:
-        minimum: Metric and least mean.
-        share_below: Metric, value, and the largest share of items below it.
-        max_failed: Metric, or nothing for all of them, and the largest share of failed scores.
-        max_abstained: The same of abstained scores.
-        allow_uncertain: Let checks pass that a larger sample might decide either way.
-
-    Raises:
-        InputError: If a metric has two thresholds of one kind.
-    """
-    return Rules(
-        _once("--min", minimum),
-        tuple(ShareBelow(*rule) for rule in share_below),
-        _once("--max-failed", max_failed),
-        _once("--max-abstained", max_abstained),
-        allow_uncertain,
-    )
-
-
-def _once(flag: str, thresholds: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Return thresholds by metric; of two for one metric none is dropped in silence."""
-    by_metric: dict[str, float] = {}
-    for metric, value in thresholds:
-        name = metric or EVERY
-        if name in by_metric:
-            pair = f"{by_metric[name]:g} and {value:g}"
-            raise InputError(f"{flag}: two thresholds for {name}, {pair}")
-        by_metric[name] = value
-    return by_metric
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -185,6 +92,7 @@ class _Tally:
         self.below = {threshold: array("q") for threshold in thresholds}
         self.statuses: dict[Status, int] = {"ok": 0, "abstained": 0, "failed": 0}
         self.conversations = 0
+        self.range = metric_range(metric) or (-math.inf, math.inf)
 
     def add(self, scores: Iterable[Scored]) -> None:
         values = []
@@ -192,6 +100,8 @@ class _Tally:
             self.statuses[score.status] += 1
             if score.status == "ok" and score.value is not None:
                 values.append(score.value)
+                if not self.range[0] <= score.value <= self.range[1]:  # of another scale
+                    self.range = (-math.inf, math.inf)
         self.mean.add(values)
         self.conversations += 1
         self.sizes.append(len(values))
@@ -203,14 +113,55 @@ class _Tally:
         return sum(self.statuses.values())
 
 
-def gate_file(file: str, rules: Rules) -> GateResult:
+def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResult:
     """Check a file that ``grice score`` wrote, in one pass.
+
+    Args:
+        file: The scores.
+        rules: What they have to hold.
+        baseline: The scores of an earlier run, which ``max_drop`` is held against: over the same
+            conversations item by item, else over those of each.
 
     Raises:
         InputError: If a rule names a metric that the file does not have, the file cannot be
-            read, or the lines of a conversation stand apart.
+            read, the lines of a conversation stand apart, or the baseline was computed otherwise.
     """
-    return _checked(read_score_groups(file), rules, file)
+    if (baseline is None) == bool(rules.max_drop):
+        raise InputError("--baseline and --max-drop belong together: give both, or neither")
+    result = _checked(read_score_groups(file), rules, file)
+    if baseline is None:
+        return result
+    return _result((*result.checks, *_of_drops(rules, baseline, file)), rules)
+
+
+def _of_drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
+    from grice.evaluation.compare import compare  # which loads numpy and scipy
+
+    metrics = {metric.metric: metric for metric in compare(baseline, file, moved=0).metrics}
+    every = rules.max_drop.get(EVERY)
+    drops = {} if every is None else dict.fromkeys(metrics, every)
+    for name, most in {**drops, **rules.max_drop}.items():
+        if name == EVERY:
+            continue
+        if name not in metrics:
+            raise InputError(f"{baseline}: no scores of metric {name!r}")
+        comparison = metrics[name].comparison
+        if comparison is None:
+            says = f"drop: no two conversations to compare, at most {most:g} wanted"
+            yield Check(name, "drop", None, None, None, most, 0, 0, "failed", says)
+            continue
+        gap = comparison.difference
+        figure = _Figure(gap.value, gap.low, gap.high, gap.n, gap.groups or gap.n)
+        yield _check(
+            name,
+            "drop",
+            figure,
+            most,
+            good=gap.value >= -most,
+            sure=gap.low is not None and gap.low >= -most,
+            says=f"{gap.value:+.3f}{_interval(gap, '+.3f')} against {baseline}, a drop of at most "
+            f"{most:g} wanted",
+        )
 
 
 def gate(scores: Iterable[Scored], rules: Rules) -> GateResult:
@@ -240,11 +191,16 @@ def _checked(groups: Iterable[Sequence[Scored]], rules: Rules, where: str) -> Ga
         if metric not in tallies:
             near = did_you_mean(metric, tallies)
             raise InputError(f"{where}: no scores of metric {metric!r}{near}")
+    rules.check_reachable({metric: tallies[metric].range for metric in named})
     checks = (
         *_of_means(rules, tallies),
         *_of_shares(rules, tallies),
         *_of_statuses(rules, tallies),
     )
+    return _result(checks, rules)
+
+
+def _result(checks: tuple[Check, ...], rules: Rules) -> GateResult:
     fine = {"passed", "uncertain"} if rules.allow_uncertain else {"passed"}
     passed = all(check.verdict in fine for check in checks)
     return GateResult(checks, passed, rules.allow_uncertain)

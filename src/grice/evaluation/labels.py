@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-import msgspec
 import numpy as np
 
 from grice.errors import InputError, RecordError, did_you_mean, plural
-from grice.evaluation.scores import read_rows
+from grice.evaluation.ratings import FIELDS, RATER, odd_text, ratings_of, understood
+from grice.evaluation.scores import read_rows, read_table_rows
 from grice.evaluation.table import TURN_BITS, Ids, MetricScores, ScoreTable, read_table
 from grice.stats.estimate import FEW
 from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from grice.records import Json
 
 __all__ = ["Aligned", "JoinedScores", "Unit", "align"]
 
@@ -25,16 +29,23 @@ NEAR = 1000
 """How many ids are looked through for one that is nearly the unknown one."""
 
 
+CONVERSATION, TURN = ("conversation", "conversation_id", "id"), ("turn", "turn_index")
+TABLES = (".csv", ".tsv")
+
 LABEL = "a rating with conversation, rating and, of a single reply, turn"
 """What a line of labels is, for messages."""
 
 
-class Label(msgspec.Struct, frozen=True):
-    """One line of a file of labels; an item may have several, one per judge."""
+class Label(NamedTuple):
+    """One line of a file of labels; an item may have several, one per judge.
+
+    Attributes:
+        ratings: Its numbers, one per judge; empty where there is none.
+    """
 
     conversation: str
-    rating: float | None
-    turn: int | None = None
+    turn: int | None
+    ratings: tuple[float, ...]
 
 
 class JoinedScores(NamedTuple):
@@ -89,8 +100,9 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     """Join a file of ratings with a file that ``grice score`` wrote.
 
     Args:
-        labels: JSON lines with ``conversation``, ``rating`` (null where there is none) and
-            ``turn`` (left out where whole conversations were rated).
+        labels: JSON lines, or a table with a header (``.csv``, ``.tsv``), with ``conversation``,
+            ``rating`` (null where there is none; see :mod:`grice.evaluation.ratings` for more
+            shapes) and ``turn`` (left out where whole conversations were rated).
         scores: The scores, of more items than were rated.
         metrics: Which metrics; by default all that score what was rated.
 
@@ -133,7 +145,7 @@ def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dic
     numbers: dict[int, int] = {}
     units: dict[Unit, int] = {}
     known = len(ids.numbers)
-    for number, label in read_rows(file, Label, LABEL):
+    for number, label in _labels(file):
         if label.turn is not None and label.turn < 0:
             raise RecordError("a turn is counted from 0", file=file, line=number, field="turn")
         units.setdefault("conversation" if label.turn is None else "turn", number)
@@ -158,10 +170,47 @@ def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dic
             )
         item = ids.item(label.conversation, label.turn)
         numbers.setdefault(item, number)
-        values = rated.setdefault(item, [])
-        if label.rating is not None:
-            values.append(label.rating)
+        rated.setdefault(item, []).extend(label.ratings)
     return next(iter(units)), rated, numbers
+
+
+def _labels(file: str) -> Iterator[tuple[int, Label]]:
+    """Yield the labels of JSON lines, or of a table with a header, with their lines."""
+    is_table = Path(file.removesuffix(".gz")).suffix.lower() in TABLES
+    for number, fields in read_table_rows(file) if is_table else read_rows(file, dict, LABEL):
+        yield number, _label(fields, file, number)
+
+
+def _label(fields: Mapping[str, Json], file: str, line: int) -> Label:
+    def refuse(problem: str, field: str) -> RecordError:
+        return RecordError(f"{problem}; {LABEL} is expected", file=file, line=line, field=field)
+
+    conversation = next((fields[name] for name in CONVERSATION if name in fields), None)
+    if isinstance(conversation, bool) or not isinstance(conversation, str | int):
+        raise refuse(f"missing or no text; found {', '.join(fields) or 'no field'}", "conversation")
+    turn = next((fields[name] for name in TURN if name in fields), None)
+    if isinstance(turn, str) and re.fullmatch(r"\s*-?\d+\s*", turn):
+        turn = int(turn)
+    if turn == "":
+        turn = None
+    if isinstance(turn, bool) or not isinstance(turn, int | None):
+        raise refuse(f"expected a whole number, found {turn!r}", "turn")
+    ratings = ratings_of(fields)
+    for name, value in fields.items():
+        is_rating = name.strip().casefold() in FIELDS or RATER.fullmatch(name.strip())
+        if is_rating and (odd := odd_text(value)) is not None:
+            raise refuse(f"expected a number, found {odd!r}", name)
+    if len(ratings) > 1:
+        raise refuse(f"one rating is expected, found {', '.join(ratings)}", "ratings")
+    if not ratings and not _has_rating(fields):
+        raise refuse(understood(fields), "rating")
+    [given] = ratings.values() or [()]
+    return Label(str(conversation), turn, tuple(value for value in given if value is not None))
+
+
+def _has_rating(fields: Mapping[str, Json]) -> bool:
+    """Return whether there is a field of ratings, though it is empty."""
+    return any(name.strip().casefold() in FIELDS for name in fields)
 
 
 def _numbers(scores: MetricScores, unit: Unit) -> Integers:

@@ -122,7 +122,7 @@ def meta_evaluate(
                     kendall=kendall,
                     trivial=trivial,
                 )
-                blocks.append(_with_absent(block))
+                blocks.append(block if rated.set.is_own else _with_absent(block))
                 report(blocks[-1])
         for name in (word for word in on if word in DAMAGED):
             paired = read_pairs(name, folder, most=most, seed=seed)

@@ -97,7 +97,7 @@ class Overlap(msgspec.Struct, frozen=True):
         texts: Distinct texts that are long enough.
         short: Distinct texts that are too short to tell anything.
         checked: Texts that the fingerprint can tell.
-        found: Texts among them that stand in the corpus.
+        matches: Texts among them that stand in the corpus.
         share: Their share with its interval; None if nothing could be checked.
         examples: The first of them.
         seen: Share of all texts that the fingerprint can tell.
@@ -106,7 +106,7 @@ class Overlap(msgspec.Struct, frozen=True):
     texts: int
     short: int
     checked: int
-    found: int
+    matches: int
     share: Estimate | None
     examples: tuple[str, ...]
     seen: float

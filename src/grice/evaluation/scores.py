@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import re
 import sys
@@ -26,6 +27,7 @@ __all__ = [
     "read_score_groups",
     "read_score_lines",
     "read_scores",
+    "read_table_rows",
 ]
 
 TURNS = (1 << 32) - 1
@@ -139,6 +141,38 @@ def read_rows(
             yield number, record
     if not some:
         raise InputError(f"{_name(file)}: there is no line in it")
+
+
+def read_table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield each row of a table with a header, commas or tabs between, with its line, from 1.
+
+    Raises:
+        RecordError: For a row that has more cells than the header, or is no UTF-8.
+        InputError: If the file cannot be read or holds no row.
+    """
+    with _opened(file) as lines:
+        texts = (_text(line, file, number) for number, line in enumerate(lines, 1))
+        tabs = file.removesuffix(".gz").lower().endswith(".tsv")
+        table = csv.DictReader(texts, delimiter="\t" if tabs else ",", restval="")
+        some = False
+        try:
+            for row in table:
+                if None in row:
+                    problem = f"{len(row[None])} cells more than the header has"
+                    raise RecordError(problem, file=_name(file), line=table.line_num)
+                some = True
+                yield table.line_num, row
+        except csv.Error as error:
+            raise RecordError(str(error), file=_name(file), line=table.line_num) from None
+    if not some:
+        raise InputError(f"{_name(file)}: there is no row in it")
+
+
+def _text(line: bytes, file: str, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(f"not UTF-8: {error.reason}", file=_name(file), line=number) from None
 
 
 @contextmanager

@@ -33,6 +33,7 @@ __all__ = [
     "models_named",
     "record_selection",
     "record_texts",
+    "trained_share",
     "worst_mark",
 ]
 
@@ -69,15 +70,34 @@ class TrainedOn(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def mark(self) -> Mark:
         """``!`` if it was trained on a text of the set, ``~`` if settings were chosen on one."""
-        if self.overlap is not None and self.overlap.found > 0:
+        if self.overlap is not None and self.overlap.matches > 0:
             return "!"
-        return "~" if self.chosen is not None and self.chosen.found > 0 else ""
+        return "~" if self.chosen is not None and self.chosen.matches > 0 else ""
 
 
 def worst_mark(models: Iterable[TrainedOn]) -> Mark:
     """Return the mark of a metric with these models: ``!`` before ``~`` before none."""
     marks = {model.mark for model in models}
     return "!" if "!" in marks else "~" if "~" in marks else ""
+
+
+def trained_share(models: Iterable[Model], texts: Iterable[str]) -> float:
+    """Return the largest share of some texts that one model was trained or chosen on, 0 to 1.
+
+    Too short texts tell nothing, and a model whose training texts are not recorded counts as 0.
+
+    Raises:
+        BundleError: If a fingerprint is missing, changed or no fingerprint.
+    """
+    different = list(dict.fromkeys(texts))
+    found = (
+        _overlap(bundle, path, different)
+        for bundle in (model.bundle for model in models)
+        if bundle is not None
+        for path in (bundle.training_texts(), bundle.selection_texts())
+    )
+    shares = (one.share for one in found if one is not None)
+    return max((share.value for share in shares if share is not None), default=0.0)
 
 
 class Guard:
@@ -109,9 +129,9 @@ class Guard:
         learned = _overlap(bundle, bundle.training_texts(), self._texts)
         chosen = _overlap(bundle, bundle.selection_texts(), self._texts)
         says = NOT_RECORDED if learned is None else _says(f"{name} was trained on", learned)
-        if chosen is not None and chosen.found:
+        if chosen is not None and chosen.matches:
             settings = _says(f"settings of {name} were chosen on", chosen)
-            says = f"{says}; {settings}" if learned is not None and learned.found else settings
+            says = f"{says}; {settings}" if learned is not None and learned.matches else settings
         return TrainedOn(name, learned, says, chosen)
 
 
@@ -127,7 +147,7 @@ def _overlap(bundle: Bundle, path: Path | None, texts: Sequence[str]) -> Overlap
 
 def _says(what: str, overlapping: Overlap) -> str:
     share = overlapping.share
-    if not overlapping.found or share is None:
+    if not overlapping.matches or share is None:
         return overlapping.says
     bounds = ""
     if share.low is not None and share.high is not None:

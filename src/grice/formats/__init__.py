@@ -11,17 +11,21 @@ from __future__ import annotations
 from grice.formats._document import document
 from grice.formats._find import find_conversation
 from grice.formats._format import Format, Line
+from grice.formats._objects import from_objects
 from grice.formats._reading import Reading, read, records_of
 from grice.formats._registry import Formats, find_formats
+from grice.formats._silence import SilenceError
 
 __all__ = [
     "Format",
     "Formats",
     "Line",
     "Reading",
+    "SilenceError",
     "document",
     "find_conversation",
     "find_formats",
+    "from_objects",
     "read",
     "records_of",
 ]

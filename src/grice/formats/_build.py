@@ -164,10 +164,14 @@ def turn(
         raise Bad(text[0], f"missing; found {fields}")
     if type(words) is not str:
         raise Bad(name, f"expected text, found {kind(words)}")
-    who = _speaker(item, speaker, otherwise)
     if not item:
+        return Turn(otherwise, words)
+    # Who has no name is known by a role: user, user, assistant are two speakers, not A, B, A.
+    role = _label(item, "role")
+    who = _speaker(item, speaker, role or otherwise)
+    if role is None and not item:
         return Turn(who, words)
-    role, time = _label(item, "role"), _label(item, "time")
+    time = _label(item, "time")
     others = references(item.pop("references", None), "references")
     return Turn(who, words, role, time, others, _meta(item))
 

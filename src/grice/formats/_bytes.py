@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from grice.errors import InputError, RecordError, os_reason
 from grice.formats._format import Line
+from grice.formats._silence import Silence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +60,10 @@ class _Readable(Protocol):
 class _Replayed(io.RawIOBase):
     """A stream that begins with bytes that were already taken from it."""
 
-    def __init__(self, prefix: bytes, stream: _Readable, error: Exception | None) -> None:
+    def __init__(
+        self, prefix: bytes, stream: _Readable, error: Exception | None, silence: Silence | None
+    ) -> None:
+        self._silence = silence
         self._prefix = memoryview(prefix)
         self._stream = stream
         # Raised in its place behind the prefix: a broken gzip stream may not say it twice.
@@ -76,16 +80,29 @@ class _Replayed(io.RawIOBase):
             return count
         if self._error is not None:
             raise self._error
+        if self._silence is not None:
+            self._silence.watch()
         data = self._stream.read1(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
 
-def _peek(stream: _Readable, size: int) -> tuple[bytes, io.BufferedReader]:
-    """Return up to ``size`` first bytes, and a stream that still begins with them."""
+def _peek(
+    stream: _Readable, size: int, *, silence: Silence | None = None, watched: bool = False
+) -> tuple[bytes, io.BufferedReader]:
+    """Return up to ``size`` first bytes, and a stream that still begins with them.
+
+    Args:
+        stream: Where they come from.
+        size: How many are wanted.
+        silence: Of a stream that may be slow: one whole line is enough once it is silent.
+        watched: Whether the stream that is returned watches for silence.
+    """
     prefix = bytearray()
     error: Exception | None = None
     while len(prefix) < size:
+        if silence is not None and b"\n" in prefix and silence.is_now():
+            break
         try:
             data = stream.read1(size - len(prefix))
         except _UNREADABLE as caught:
@@ -96,7 +113,9 @@ def _peek(stream: _Readable, size: int) -> tuple[bytes, io.BufferedReader]:
         prefix += data
     start = len(_BOM) if prefix.startswith(_BOM) else 0
     rest = bytes(prefix[start:])
-    return rest, io.BufferedReader(_Replayed(rest, stream, error), _BLOCK)
+    return rest, io.BufferedReader(
+        _Replayed(rest, stream, error, silence if watched else None), _BLOCK
+    )
 
 
 class Opened(NamedTuple):
@@ -107,6 +126,7 @@ class Opened(NamedTuple):
         prefix: Its first bytes, unpacked; still to be read from ``lines`` too.
         position: Tells how many of its bytes, as they lie on disk, were taken so far.
         closing: Closes the file; does not close standard input.
+        silence: Tells when standard input is silent; None of a file.
     """
 
     name: str
@@ -114,6 +134,7 @@ class Opened(NamedTuple):
     lines: Lines
     position: Callable[[], int]
     closing: ExitStack
+    silence: Silence | None
 
 
 def _raw(source: str, closing: ExitStack) -> _Readable:
@@ -138,10 +159,11 @@ def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened
     name = "<stdin>" if source == "-" else source
     try:
         raw = _raw(source, closing)
-        magic, stream = _peek(raw, len(_GZIP) + len(_BOM))
+        silence = _silence(raw) if source == "-" else None
+        magic, stream = _peek(raw, len(_GZIP) + len(_BOM), silence=silence, watched=True)
         if magic.startswith(_GZIP):
             stream = closing.enter_context(gzip.GzipFile(fileobj=stream))  # type: ignore[arg-type]
-        prefix, stream = _peek(stream, peek)
+        prefix, stream = _peek(stream, peek, silence=silence)
         _refuse(name, prefix, stream, holds)
     except (OSError, ValueError) as error:
         closing.close()
@@ -151,7 +173,14 @@ def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened
         raise
     lines = Lines(stream, name)
     plain = None if magic.startswith(_GZIP) else lines
-    return Opened(name, prefix, lines, _position(raw, source, plain), closing)
+    return Opened(name, prefix, lines, _position(raw, source, plain), closing, silence)
+
+
+def _silence(raw: _Readable) -> Silence | None:
+    try:
+        return Silence(cast("io.BufferedReader", raw).fileno())
+    except (OSError, AttributeError):  # not of the system, as in tests
+        return None
 
 
 def _position(raw: _Readable, source: str, plain: Lines | None) -> Callable[[], int]:

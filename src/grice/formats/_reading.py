@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from grice.formats._bytes import Opened
     from grice.formats._format import Format
+    from grice.formats._silence import Silence
 
 __all__ = ["Reading", "read", "records_of"]
 
@@ -48,6 +49,7 @@ class Reading(Iterator[Found]):
         *,
         position: Callable[[], int],
         close: Callable[[], None],
+        silence: Silence | None = None,
     ) -> None:
         self.source = source
         self.format = form
@@ -55,6 +57,15 @@ class Reading(Iterator[Found]):
         self._position = position
         self._found: Iterator[Found] = _unique(records)
         self._close = close
+        self._silence = silence
+
+    def when_silent(self, callback: Callable[[], None]) -> None:
+        """Set what is called where standard input gives nothing for half a second.
+
+        It is called while the next conversation is waited for. Of a file it never is.
+        """
+        if self._silence is not None:
+            self._silence.call(callback)
 
     def __next__(self) -> Found:
         try:
@@ -132,7 +143,14 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
             close=lambda: None,
         )
     opened, form, records = _file(given, form)
-    return Reading(given, form.name, records, position=opened.position, close=opened.closing.close)
+    return Reading(
+        given,
+        form.name,
+        records,
+        position=opened.position,
+        close=opened.closing.close,
+        silence=opened.silence,
+    )
 
 
 def records_of(readings: Sequence[Reading]) -> Iterator[Found]:

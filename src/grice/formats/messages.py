@@ -74,7 +74,7 @@ def _turn(message: object, _: str) -> Turn:
     return built
 
 
-def _build(record: dict[str, Any], default_id: str) -> Conversation:
+def build(record: dict[str, Any], default_id: str) -> Conversation:
     key = _messages(record)
     if key is None:
         fields = ", ".join(sorted(record)[:8]) or "no field"
@@ -97,5 +97,5 @@ is a turn with empty text; its `tool_calls` are kept in its meta.""",
 {"id": "c1", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it far?"}, {"role": "assistant", "content": [{"type": "text", "text": "Ten minutes."}]}], "model": "m"}
 """,  # noqa: E501 - an example stands as it would in a file
     sniff=partial(confidence, fits=_has_messages),
-    read=partial(records, build=_build),
+    read=partial(records, build=build),
 )

@@ -20,7 +20,7 @@ _ROLES = {
     "chatgpt": "assistant",
     "bing": "assistant",
     "bard": "assistant",
-    "function_call": "assistant",
+    "function_call": "tool",
     "observation": "tool",
 }
 
@@ -52,7 +52,7 @@ FORMAT = Format(
     summary="JSON lines with `conversations` of `from` and `value`, as ShareGPT data sets have",
     description="""\
 The speaker is `from` as it stands; the role is what it means (`human`: user; `gpt`, `chatgpt`,
-`bing`, `bard`, `function_call`: assistant; `observation`: tool; anything else as it stands).""",
+`bing`, `bard`: assistant; `function_call`, `observation`: tool; anything else as it stands).""",
     example="""\
 {"id": "s1", "conversations": [{"from": "human", "value": "Is it far?"}, {"from": "gpt", "value": "Ten minutes."}]}
 """,  # noqa: E501 - an example stands as it would in a file

@@ -42,7 +42,7 @@ def _targets(value: object, count: int) -> tuple[int, ...] | None:
     return tuple(value)
 
 
-def _build(record: dict[str, Any], default_id: str) -> Conversation:
+def build(record: dict[str, Any], default_id: str) -> Conversation:
     key = _key(record)
     if key is None:
         wrong = next((name for name in _TURNS if name in record), None)
@@ -61,13 +61,13 @@ FORMAT = Format(
     description="""\
 The list stands in `turns`, or in `dialogue`, `utterances` or `dialog`. A turn is an object with
 `text` (or `utterance`, `message`, `content`) and `speaker` (or `agent`, `name`, `from`; a number
-is taken as a name), or only the text. A missing speaker becomes A or B by turns; if every item is
-a text that opens with `Name: `, the names are the speakers. A turn may have `role`, `time` and
-`references`; the record may have `targets`, the indices of the turns to judge.""",
+is taken as a name), or only the text. A missing speaker is the `role`, else A or B by turns; if
+every item is a text that opens with `Name: `, the names are the speakers. A turn may have `role`,
+`time` and `references`; the record may have `targets`, the indices of the turns to judge.""",
     example="""\
 {"id": "d1", "turns": [{"speaker": "Ann", "text": "Is it far?"}, {"speaker": "Bob", "text": "Ten minutes."}], "split": "test"}
 {"dialogue": ["Hello!", "Hi, how are you?"]}
 """,  # noqa: E501 - an example stands as it would in a file
     sniff=partial(confidence, fits=_fits),
-    read=partial(records, build=_build),
+    read=partial(records, build=build),
 )

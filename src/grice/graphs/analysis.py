@@ -107,11 +107,11 @@ class Leak(msgspec.Struct, frozen=True):
     Attributes:
         rule: ``majority``, ``words`` (parity of negating words in both texts) or ``graph``
             (parity of negating relations in the graph).
-        found: Share of right stances with its interval.
+        share: Share of right stances with its interval.
     """
 
     rule: str
-    found: Estimate
+    share: Estimate
 
 
 def shape_of(graph: Graph, belief: str, argument: str) -> Shape:

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from grice.records import Triple
 
 __all__ = [
+    "Author",
     "Below",
     "Built",
-    "Stamp",
+    "author",
     "build",
     "index_words",
     "log_change",
     "parts_of",
-    "stamp",
 ]
 
 BATCH = 20_000
@@ -44,7 +44,7 @@ FAULTS = 5
 """Different faults of rows that are kept to be shown."""
 
 
-class Stamp(NamedTuple):
+class Author(NamedTuple):
     """Who changes something, and when."""
 
     who: str
@@ -81,7 +81,7 @@ class Built(NamedTuple):
     problems: tuple[str, ...]
 
 
-def stamp(who: str | None = None, at: str | None = None) -> Stamp:
+def author(who: str | None = None, at: str | None = None) -> Author:
     """Return who and when: as stated, or the user of this machine and now (UTC, to the second).
 
     ``SOURCE_DATE_EPOCH`` in the environment stands for now where it is set.
@@ -95,14 +95,14 @@ def stamp(who: str | None = None, at: str | None = None) -> Stamp:
             who = getpass.getuser()
         except (KeyError, OSError):
             who = "unknown"
-    return Stamp(who, at)
+    return Author(who, at)
 
 
 def build(
     path: Path,
     files: Sequence[TripleFile],
     schema: Schema,
-    by: Stamp,
+    by: Author,
     *,
     below: Below | None = None,
     replace: bool = False,
@@ -161,7 +161,7 @@ def _describe(
     state(connection, "base_content", "" if below is None else below.store.identity)
 
 
-def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Stamp) -> Built:
+def _fill(connection: sqlite3.Connection, files: Sequence[TripleFile], by: Author) -> Built:
     rows = written = broken = 0
     skipped: Counter[str] = Counter()
     faults: Counter[str] = Counter()

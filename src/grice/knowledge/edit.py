@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from grice.knowledge.build import Below, Stamp
+    from grice.knowledge.build import Author, Below
     from grice.knowledge.lookup import TripleStore
     from grice.knowledge.schema import Schema
 
 __all__ = ["add", "check_base", "drop_vectors", "edit", "remove"]
 
 
-def add(path: Path, triples: Iterable[Triple], by: Stamp, *, below: Below | None = None) -> int:
+def add(path: Path, triples: Iterable[Triple], by: Author, *, below: Below | None = None) -> int:
     """Add triples to a file of knowledge, all or none; return how many were not there.
 
     A file that does not exist is made, on top of ``below``.
@@ -46,7 +46,7 @@ def add(path: Path, triples: Iterable[Triple], by: Stamp, *, below: Below | None
         return len(_insert(connection, checked, by, "add"))
 
 
-def remove(path: Path, triple: Triple, by: Stamp, *, below: Below | None = None) -> None:
+def remove(path: Path, triple: Triple, by: Author, *, below: Below | None = None) -> None:
     """Take a triple out of a file of knowledge, or hide it in the knowledge below.
 
     Raises:
@@ -62,7 +62,7 @@ def remove(path: Path, triple: Triple, by: Stamp, *, below: Below | None = None)
         remark(connection, {"changes": [change]})
 
 
-def edit(path: Path, triple: Triple, tail: str, by: Stamp, *, below: Below | None = None) -> None:
+def edit(path: Path, triple: Triple, tail: str, by: Author, *, below: Below | None = None) -> None:
     """Replace the tail of a triple; what it was stays in the history.
 
     Raises:
@@ -82,7 +82,7 @@ def edit(path: Path, triple: Triple, tail: str, by: Stamp, *, below: Below | Non
 
 @contextmanager
 def _changing(
-    path: Path, triple: Triple, by: Stamp, below: Below | None
+    path: Path, triple: Triple, by: Author, below: Below | None
 ) -> Iterator[tuple[KnowledgeFile, sqlite3.Connection]]:
     """Yield what :func:`_writing` does; a file that is not there is made for a triple below it."""
     if not path.exists() and below is not None:
@@ -121,7 +121,7 @@ def _writing(path: Path) -> Iterator[tuple[KnowledgeFile, sqlite3.Connection]]:
 def _insert(
     connection: sqlite3.Connection,
     triples: Sequence[Triple],
-    by: Stamp,
+    by: Author,
     action: str,
     *,
     before: str = "",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from grice.knowledge.build import Below, Built, Stamp
+    from grice.knowledge.build import Author, Below, Built
     from grice.knowledge.file import Change
     from grice.knowledge.lookup import TripleStore
     from grice.records import Triple
@@ -85,7 +85,7 @@ class Facts(NamedTuple):
 def build_files(
     output: Path,
     paths: Sequence[str],
-    by: Stamp,
+    by: Author,
     *,
     format: str = "",  # noqa: A002 - the flag's name
     schema: str = "",

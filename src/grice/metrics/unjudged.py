@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from grice.text.language import other_language
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ def nothing_to_judge(response: Response) -> str | None:
         return "the reply is empty"
     if reason := unreadable(response.text):
         return f"the reply {reason}"
+    if language := other_language(response.text):
+        return f"the reply is in {language}, not in English"
     last = None
     for turn in reversed(response.history):  # mostly the first that is looked at can be read
         if (reason := unreadable(turn.text)) is None:

@@ -9,14 +9,16 @@ row depend on the rows beside it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import ctranslate2
 import msgspec
 
-from grice.runtime.batching import MAX_BATCH_TOKENS
+from grice.errors import InputError
+from grice.runtime.batching import MAX_BATCH_TOKENS, run_batches
+from grice.runtime.memo import remember
 from grice.runtime.passages import PassageTokenizer
-from grice.runtime.protocols import CausalLM
+from grice.runtime.protocols import CausalLM, Generated
 from grice.runtime.registry import Settings, model_kind
 from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
 
@@ -40,6 +42,13 @@ class CausalSettings(Settings, frozen=True):
     """Of a bundle of kind ``causal-lm``: how many tokens it reads at once."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
+
+
+class _Asked(NamedTuple):
+    width: int
+    shown: str
+    stop: str
+    max_tokens: int
 
 
 class EmbeddedCausalLM:
@@ -90,9 +99,73 @@ class EmbeddedCausalLM:
         """
         return mean_log_probabilities(self, prompts, texts)
 
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        count: int = 1,
+        shown: str = "",
+        stop: str = "\n",
+        max_tokens: int = 64,
+    ) -> list[tuple[Generated, ...]]:
+        """Return continuations; see :class:`~grice.runtime.protocols.CausalGenerator`.
+
+        Of a prompt the end is read, a quarter of a window, and of ``shown`` too: what then is left.
+        A prompt without a token is not continued.
+
+        Raises:
+            InputError: For less than one text, or longer ones than half a window.
+        """
+        if count < 1 or not 1 <= max_tokens <= self._max_tokens // 2:
+            raise InputError(
+                f"{count} texts of {max_tokens} tokens: at least one text is needed, of 1 to "
+                f"{self._max_tokens // 2} tokens"
+            )
+        asked = _Asked(count, shown, stop, max_tokens)
+        return remember(
+            self._memo,
+            f"{self.identity}/generate {count} {max_tokens}",
+            [(shown, prompt, stop) for prompt in prompts],
+            lambda items: self._continued([prompt for _, prompt, _ in items], asked),
+            msgspec.json.encode,
+            msgspec.json.Decoder(tuple[Generated, ...]).decode,
+        )
+
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
         return self._tokenizer.truncated(texts)
+
+    def _continued(self, prompts: Sequence[str], asked: _Asked) -> list[tuple[Generated, ...]]:
+        """Return continuations of each prompt, one prompt at a time."""
+        room = self._max_tokens // 4
+        left = self._max_tokens - room - asked.max_tokens
+        shown = self._tokenizer.last_tokens(asked.shown, left)
+        ends = self._tokenizer.ends(asked.stop)
+        written: list[tuple[Generated, ...]] = [()] * len(prompts)
+
+        def compute(batch: list[int]) -> None:
+            for i in batch:
+                tokens = self._tokenizer.last_tokens(prompts[i], room)
+                if not tokens:
+                    continue
+                (result,) = self._engine.generate_batch(
+                    [tokens],
+                    static_prompt=shown or None,
+                    include_prompt_in_result=False,
+                    beam_size=asked.width,
+                    num_hypotheses=asked.width,
+                    max_length=asked.max_tokens,
+                    end_token=ends,
+                    return_end_token=True,  # it may hold more than what ends a text
+                    return_scores=True,
+                )
+                written[i] = tuple(
+                    Generated(self._tokenizer.text(ids).partition(asked.stop)[0].strip(), score)
+                    for ids, score in zip(result.sequences_ids, result.scores, strict=True)
+                )
+
+        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
+        return written
 
     def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
         def read(windows: list[Sequence[str]]) -> list[list[float]]:

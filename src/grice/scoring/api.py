@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice.errors import InputError, RecordError
 from grice.metrics.registry import Registry, find_metrics
-from grice.records import Conversation, Score, Turn
+from grice.records import Conversation, Turn
 from grice.runtime.models import Models, default_workers
 from grice.runtime.protocols import Encoder
 from grice.scoring.loaded import load_metric
 from grice.scoring.presets import SMALL, named_preset
+from grice.scoring.results import Scores
 from grice.scoring.run import WINDOW_RECORDS, Scorer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from types import TracebackType
+    from typing import Any
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
     from grice.runtime.protocols import Vector
 
-    Talk: TypeAlias = Conversation | Sequence[str]
+    Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
 __all__ = ["Grader", "load", "load_from", "score"]
 
@@ -37,6 +40,7 @@ class Grader:
     def __init__(self, scorer: Scorer, models: Models) -> None:
         self.scorer = scorer
         self._models = models
+        self._closed = False
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -48,19 +52,22 @@ class Grader:
         """The models of each metric and the encoders they stand on, by name."""
         return {loaded.metric.name: loaded.bundles for loaded in self.scorer.metrics}
 
-    def score(self, talk: Talk | Iterable[Conversation]) -> list[Score]:
+    def score(self, talk: Talk | Iterable[Talk]) -> Scores:
         """Return the scores of a conversation, or of several.
 
         Args:
-            talk: A conversation, several, or one as a list of strings said by two speakers in
-                turn, of which the last is judged.
+            talk: A conversation or several: a :class:`grice.Conversation`; a list of messages with
+                ``role`` and ``content``; or a list of strings said by two speakers in turn, of
+                which the last is judged.
 
         Raises:
-            RecordError: For a record that could not be read, where ``grice.read`` gave one.
-            InputError: For anything else that is no conversation.
+            RecordError: For a message that cannot be used, or a record that could not be read,
+                where ``grice.read`` gave one.
+            InputError: For anything else that is no conversation, or if the grader is closed.
         """
+        self._check_open()
         conversations = _conversations(talk)
-        scores: list[Score] = []
+        scores = Scores()
         for start in range(0, len(conversations), WINDOW_RECORDS):
             for group in self.scorer.score(conversations[start : start + WINDOW_RECORDS]):
                 scores += group
@@ -68,11 +75,22 @@ class Grader:
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return the shipped encoder's vectors of texts; what was read before costs nothing."""
+        self._check_open()
         return self._models.open("bundle:encoder", Encoder).encode(texts)
 
     def close(self) -> None:
-        """Release what the models hold."""
+        """Release what the models hold; nothing is scored after it."""
+        self._closed = True
         self._models.close()
+
+    def __repr__(self) -> str:
+        """Return its metrics, and whether it is closed."""
+        state = ", closed" if self._closed else ""
+        return f"<grice.Grader of {', '.join(self.signatures)}{state}>"
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError("this grader is closed; score inside of `with grice.load(…)`")
 
     def __enter__(self) -> Grader:
         return self
@@ -101,7 +119,8 @@ def load(
     Args:
         names: Names of metrics; without any, those that ``grice score`` runs.
         options: Options and model references by metric name.
-        speakers: Judge only turns of these speakers or roles.
+        speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
+            the assistant is judged where roles say who that is, else everybody.
         mode: ``fast`` (int8) or ``exact`` (float32, slower); see ``docs/modes.md``.
         workers: Batches computed at the same time; by default one per core.
         cache: Folder that keeps what models answered; by default nothing is kept.
@@ -160,40 +179,65 @@ def load_from(
     return Grader(Scorer(loaded, frozenset(speakers), chosen.name), models)
 
 
-def score(talk: Talk | Iterable[Conversation], *names: str) -> list[Score]:
+def score(talk: Talk | Iterable[Talk], *names: str) -> Scores:
     """Return the scores of a conversation, or of several; see :func:`load` for options.
+
+    Args:
+        talk: A :class:`grice.Conversation`, a list of messages with ``role`` and ``content``, or a
+            list of strings said by two speakers in turn, of which the last is judged; or several.
+        names: Names of metrics; without any, those that ``grice score`` runs.
 
     >>> import grice
     >>> [score] = grice.score(["Where are you from?", "I grew up in Lisbon."], "log_length")
     >>> round(score.value, 2)
     1.61
+    >>> question = {"role": "user", "content": "Is it far?"}
+    >>> answer = {"role": "assistant", "content": "Ten minutes."}
+    >>> grice.score([question, answer], "log_length")
+    1 score
+    conversation  turn  metric      value  status  reason
+    talk          1     log_length  0.693  ok
     """
     with load(*names) as grader:
         return grader.score(talk)
 
 
-def _conversations(talk: Talk | Iterable[Conversation]) -> list[Conversation]:
+def _conversations(talk: Talk | Iterable[Talk]) -> list[Conversation]:
     if isinstance(talk, Conversation):
         return [talk]
     if isinstance(talk, str):
         raise InputError(
             "a single string is no conversation: give its turns as a list of strings, the reply "
-            "last, or a grice.Conversation"
+            "last, a list of messages, or a grice.Conversation"
         )
     items = list(_items(talk))
-    if items and all(isinstance(item, str) for item in items):
-        turns = tuple(Turn("AB"[i % 2], str(item)) for i, item in enumerate(items))
-        return [Conversation("talk", turns, targets=(len(turns) - 1,))]
-    conversations = [item for item in items if isinstance(item, Conversation)]
-    if len(conversations) != len(items):
-        odd = next(item for item in items if not isinstance(item, Conversation))
-        if isinstance(odd, RecordError):  # as reading a file gives them among conversations
-            raise odd
-        raise InputError(
-            f"conversations are grice.Conversation records or one list of strings; found "
-            f"{type(odd).__name__}"
-        )
-    return conversations
+    if items and (_are(items, str) or _are(items, Mapping)):
+        return [_conversation(items, "talk")]
+    return [_conversation(item, f"talk {number}") for number, item in enumerate(items, 1)]
+
+
+def _conversation(item: object, name: str) -> Conversation:
+    """Return the conversation that something stands for."""
+    if isinstance(item, Conversation):
+        return item
+    if isinstance(item, RecordError):  # as reading a file gives them among conversations
+        raise item
+    if isinstance(item, (list, tuple)) and item:
+        if _are(item, str):
+            turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(item))
+            return Conversation(name, turns, targets=(len(turns) - 1,))
+        if _are(item, Mapping):
+            from grice.formats import from_objects
+
+            return from_objects(item, name)
+    raise InputError(
+        "a conversation is a grice.Conversation, a list of strings, or a list of messages with "
+        f"role and content; found {type(item).__name__}"
+    )
+
+
+def _are(items: Sequence[object], kind: type) -> bool:
+    return all(isinstance(item, kind) for item in items)
 
 
 def _items(talk: Iterable[object]) -> Iterator[object]:

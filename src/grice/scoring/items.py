@@ -25,12 +25,26 @@ if TYPE_CHECKING:
 
     from grice.records import Evidence, Judgement, Span, Turn
 
-__all__ = ["Utterances", "in_place", "in_text", "responses", "utterances"]
+__all__ = [
+    "EVERYBODY",
+    "Utterances",
+    "assistant_alone",
+    "in_place",
+    "in_text",
+    "is_tool_traffic",
+    "responses",
+    "utterances",
+]
 
 TURN = re.compile(r"\bturn (\d+)\b")
 
 INSTRUCTIONS = frozenset({"system", "developer", "tool", "function"})
 """Roles of a chat log that steer a model and are not part of the conversation."""
+ASSISTANTS = frozenset({"assistant", "model", "bot", "chatbot", "agent", "ai"})
+"""Roles whose turns are judged where roles are known."""
+EVERYBODY = "all"
+"""What to write as a speaker to judge every turn, whatever the roles."""
+CALLS = ("tool_calls", "function_call")
 
 
 def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
@@ -38,17 +52,20 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
 
     Args:
         conversation: Its ``targets`` are judged, or every turn if it names none.
-        speakers: Judge only turns of these speakers or roles; empty means all.
+        speakers: Judge only turns of these speakers or roles. Empty means the assistant where
+            roles say who that is, else everybody; :data:`EVERYBODY` means everybody.
     """
     wanted = None if conversation.targets is None else frozenset(conversation.targets)
+    roles = ASSISTANTS if assistant_alone(conversation, speakers) else frozenset[str]()
+    names = () if EVERYBODY in speakers else speakers
     turns = tuple(map(_plain, conversation.turns))
     spoken: list[int] = []
     items = []
     for index, turn in enumerate(turns):
-        if turn.role in INSTRUCTIONS:
+        if _unspoken(turn):
             continue
         is_target = wanted is None or index in wanted
-        if is_target and (not speakers or turn.speaker in speakers or turn.role in speakers):
+        if is_target and _is_by(turn, names) and (not roles or _role(turn) in roles):
             items.append(
                 Response(
                     conversation.id,
@@ -62,6 +79,44 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
             )
         spoken.append(index)
     return items
+
+
+def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) -> bool:
+    """Return whether only an assistant's turns are judged, since nothing else is asked for."""
+    if speakers or conversation.targets is not None:
+        return False
+    return any(_role(turn) in ASSISTANTS for turn in conversation.turns)
+
+
+def is_tool_traffic(turn: Turn) -> bool:
+    """Return whether a turn calls a tool without a word, or is what a tool answered."""
+    if _role(turn) in ("tool", "function"):
+        return True
+    if turn.text.strip() or not turn.meta:
+        return False
+    parts = turn.meta.get("content")
+    kinds = (
+        [str(part.get("type")) for part in parts if isinstance(part, dict)]
+        if isinstance(parts, list)
+        else []
+    )
+    return any(turn.meta.get(name) for name in CALLS) or any("tool" in kind for kind in kinds)
+
+
+def _unspoken(turn: Turn) -> bool:
+    return _role(turn) in INSTRUCTIONS or is_tool_traffic(turn)
+
+
+def _role(turn: Turn) -> str:
+    return (turn.role or "").strip().casefold()
+
+
+def _is_by(turn: Turn, names: Collection[str]) -> bool:
+    """Return whether a turn is by one of these speakers or roles; without any, it is."""
+    if not names or turn.speaker in names or turn.role in names:
+        return True
+    role = _role(turn)
+    return bool(role) and any(role == name.strip().casefold() for name in names)
 
 
 def _plain(turn: Turn) -> Turn:
@@ -78,7 +133,7 @@ READ_BACK = 64
 
 
 class Utterances(NamedTuple):
-    """A conversation without the turns that only instruct a model.
+    """A conversation without the turns that only instruct a model, or call a tool.
 
     Attributes:
         conversation: What metrics judge.
@@ -91,7 +146,7 @@ class Utterances(NamedTuple):
 
 def utterances(conversation: Conversation) -> Utterances:
     """Return what was said in a conversation, without tags, and where it stands there."""
-    left = tuple(i for i, turn in enumerate(conversation.turns) if turn.role not in INSTRUCTIONS)
+    left = tuple(i for i, turn in enumerate(conversation.turns) if not _unspoken(turn))
     turns = tuple(_plain(conversation.turns[i]) for i in left)
     if turns == conversation.turns:
         return Utterances(conversation, left)

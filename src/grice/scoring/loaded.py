@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice.errors import MetricError, ModelError, did_you_mean, plural
 from grice.records import Judgement, Score
+from grice.scoring.flags import EMPTY, flagged
 from grice.scoring.isolation import Failure, answers
 from grice.scoring.items import in_place, in_text, responses, utterances
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from grice.metrics.declaration import Metric, OptionValue
-    from grice.records import Conversation
+    from grice.records import Conversation, Response
     from grice.runtime.bundle import Bundle
     from grice.runtime.models import Models
 
@@ -87,11 +88,31 @@ class LoadedMetric:
                 for conversation, item, judgement in zip(conversations, spoken, judged, strict=True)
             ]
         items = [responses(conversation, speakers) for conversation in conversations]
-        judgements = iter(self.judge([item for group in items for item in group]))
+        judgements = iter(self.judge([item for group in items for item in group if _speaks(item)]))
         return [
-            [self._score(conversation, item.turn, next(judgements)) for item in group]
+            [
+                self._score(
+                    conversation,
+                    item.turn,
+                    flagged(
+                        next(judgements) if _speaks(item) else self._of_empty(),
+                        conversation.turns[item.turn].text,
+                    ),
+                )
+                for item in group
+            ]
             for conversation, group in zip(conversations, items, strict=True)
         ]
+
+    def _of_empty(self) -> Judgement:
+        """Return the judgement of a reply without a word: the metric is not asked.
+
+        A bot that says nothing answers badly. Were it an abstention, a bot that falls silent where
+        it does not know would look the better for it.
+        """
+        if math.isinf(self.metric.low):
+            return Judgement(self.metric.neutral, "abstained", "the reply is empty", (EMPTY,))
+        return Judgement(self.metric.low, "ok", "the reply is empty", (EMPTY,))
 
     def _checked(self, judgement: Judgement) -> Judgement:
         value, metric = judgement.value, self.metric
@@ -172,6 +193,10 @@ def _current(metric: Metric, options: Mapping[str, object]) -> dict[str, object]
             raise MetricError(f"{metric.name}: option {name!r} is given twice")
         current[name] = value
     return current
+
+
+def _speaks(response: Response) -> bool:
+    return bool(response.text.strip())
 
 
 def _failed(failure: Failure) -> Judgement:

@@ -15,7 +15,7 @@ A preset is a TOML file:
 ``small`` is what ships; it sets nothing. The package has others, and a file ``NAME.toml`` in the
 folder ``presets`` of the user's settings is one, too. An option that is given by itself counts more
 than a preset. Every value stands in the signature of its metric, so that scores of two presets are
-told apart wherever they differ.
+distinguished wherever they differ.
 """
 
 from __future__ import annotations

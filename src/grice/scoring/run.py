@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -16,19 +17,22 @@ from grice.scoring.sink import State
 from grice.scoring.summary import Summary, SummaryBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.sink import Sink
 
 __all__ = ["Listener", "Scorer", "run"]
 
+logger = logging.getLogger("grice")
+logger.addHandler(logging.NullHandler())  # whoever wants to read it says where
+
 WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
 """A window ends at whichever comes first: it bounds memory and what a kill can cost."""
-FIRST_TURNS = 16
-"""Turns of the first window. Each may be twice as long as the one before, so that whoever waits
-learns within seconds how long a run will take."""
+FIRST_TURNS, GROWTH = 16, 2
+"""The first windows are smaller: whoever watches sees the first scores at once, and learns within
+seconds how long a run will take."""
 
 
 class Listener(Protocol):
@@ -36,6 +40,14 @@ class Listener(Protocol):
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Take one conversation with all its scores, in input order."""
+        ...
+
+
+class Stream(Protocol):
+    """Where records come from, which may be silent for a while."""
+
+    def when_silent(self, callback: Callable[[], None]) -> None:
+        """Set what is called in each silence."""
         ...
 
 
@@ -85,62 +97,95 @@ def run(
     scorer: Scorer,
     sink: Sink,
     listeners: Sequence[Listener] = (),
+    streams: Sequence[Stream] = (),
 ) -> Summary:
     """Score a stream of records into a sink and return the summary.
 
     Conversations that an interrupted run has finished are not scored again: their scores are
     read back, so that summary and listeners see all of them.
 
+    Args:
+        records: Conversations, and an error in place of each that cannot be read.
+        scorer: The loaded metrics.
+        sink: Takes the scores.
+        listeners: See every conversation with its scores.
+        streams: Where the records come from; what came before a silence is scored in it.
+
     Raises:
         InputError: If the input is no longer the one that the interrupted run has read.
         OutputError: If the sink cannot be written.
     """
-    summary = SummaryBuilder(scorer.metrics, scorer.preset)
+    summary = SummaryBuilder(scorer.metrics, scorer.preset, scorer.speakers)
+    windows = _Windows(scorer, sink, summary, listeners)
+    for stream in streams:
+        stream.when_silent(windows.close)
     try:
-        for window, scores in _score_windows(records, scorer, sink):
-            _tell(window, scores, summary, listeners)
+        for record in records:
+            windows.add(record)
+        windows.close()
+        windows.check_all_there()
         sink.finish()
     finally:
         sink.close()
     return summary.summary()
 
 
-def _score_windows(
-    records: Iterable[Conversation | RecordError], scorer: Scorer, sink: Sink
-) -> Iterator[tuple[list[Conversation | RecordError], list[list[Score]]]]:
-    digest = hashlib.blake2b(digest_size=16)
-    state = State(sink.done.run)
-    earlier = sink.replay()
-    for window in _windows(records, sink.done.records):
+class _Windows:
+    """Scores records a window at a time."""
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        sink: Sink,
+        summary: SummaryBuilder,
+        listeners: Sequence[Listener],
+    ) -> None:
+        self._scorer = scorer
+        self._sink = sink
+        self._summary = summary
+        self._listeners = listeners
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._state = State(sink.done.run)
+        self._earlier = sink.replay()
+        self._window: list[Conversation | RecordError] = []
+        self._turns = 0
+        self._most_turns = FIRST_TURNS
+
+    def add(self, record: Conversation | RecordError) -> None:
+        """Take a record; the window is closed where it is full."""
+        self._window.append(record)
+        self._turns += len(record.turns) if isinstance(record, Conversation) else 0
+        records = self._state.records + len(self._window)
+        full = self._turns >= self._most_turns or len(self._window) >= WINDOW_RECORDS
+        if full or records == self._sink.done.records:  # where an earlier run closed one
+            self._most_turns = min(WINDOW_TURNS, GROWTH * self._most_turns)
+            self.close()
+
+    def close(self) -> None:
+        """Score what came since the last window, if anything did."""
+        window, self._window, self._turns = self._window, [], 0
+        if not window:
+            return
         conversations = [record for record in window if isinstance(record, Conversation)]
         for record in window:
-            digest.update(_content(record))
-        state = State(state.run, digest.hexdigest(), state.records + len(window))
-        if state.records <= sink.done.records:
-            _check_unchanged(state, sink.done)
-            scores = [list(islice(earlier, scorer.count(item))) for item in conversations]
+            self._digest.update(_content(record))
+        records = self._state.records + len(window)
+        self._state = State(self._state.run, self._digest.hexdigest(), records)
+        if records <= self._sink.done.records:
+            _check_unchanged(self._state, self._sink.done)
+            scores = [
+                list(islice(self._earlier, self._scorer.count(item))) for item in conversations
+            ]
         else:
-            scores = scorer.score(conversations)
-            sink.append([score for group in scores for score in group], state)
-        yield window, scores
-    if state.records < sink.done.records:
-        raise _changed()
+            scores = self._scorer.score(conversations)
+            logger.info("scored %d conversations", len(conversations))
+            self._sink.append([score for group in scores for score in group], self._state)
+        _tell(window, scores, self._summary, self._listeners)
 
-
-def _windows(
-    records: Iterable[Conversation | RecordError], done: int
-) -> Iterator[list[Conversation | RecordError]]:
-    """Yield records in windows, one of which ends where an interrupted run did."""
-    window: list[Conversation | RecordError] = []
-    turns, most = 0, FIRST_TURNS
-    for count, record in enumerate(records, 1):
-        window.append(record)
-        turns += len(record.turns) if isinstance(record, Conversation) else 0
-        if turns >= most or len(window) >= WINDOW_RECORDS or count == done:
-            yield window
-            window, turns, most = [], 0, min(2 * most, WINDOW_TURNS)
-    if window:
-        yield window
+    def check_all_there(self) -> None:
+        """Refuse an input that ends before the end of what an earlier run has read."""
+        if self._state.records < self._sink.done.records:
+            raise _changed()
 
 
 def _tell(
@@ -152,6 +197,7 @@ def _tell(
     groups = iter(scores)
     for record in window:
         if isinstance(record, RecordError):
+            logger.warning("skipped: %s", record)
             summary.skip(record)
             continue
         group = next(groups)

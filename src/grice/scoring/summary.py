@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.records import Conversation, Score, Status
+from grice.scoring.flags import FLAGS
+from grice.scoring.items import assistant_alone, is_tool_traffic
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from grice.errors import RecordError
     from grice.scoring.loaded import LoadedMetric
@@ -72,6 +74,10 @@ class Summary(msgspec.Struct, frozen=True):
         problems: The first of them, as one line each.
         models: The preset that chose models and weights.
         sample: The part of the input that was drawn; None if all of it was scored.
+        assistant_alone: Conversations of which only the assistant's turns were judged, since their
+            roles say who that is and nobody was asked for.
+        tool_turns: Calls of tools and their answers, which are no replies.
+        flags: Judged replies by what was noticed reading them: see ``grice.scoring.flags``.
     """
 
     conversations: int
@@ -81,6 +87,9 @@ class Summary(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
     models: str = SMALL
     sample: Sampled | None = None
+    assistant_alone: int = 0
+    tool_turns: int = 0
+    flags: dict[str, int] = {}
 
     @property
     def failed(self) -> int:
@@ -96,8 +105,14 @@ class Summary(msgspec.Struct, frozen=True):
 class SummaryBuilder:
     """Collects scores and gives a :class:`Summary` at any time."""
 
-    def __init__(self, metrics: Sequence[LoadedMetric], preset: str = SMALL) -> None:
+    def __init__(
+        self,
+        metrics: Sequence[LoadedMetric],
+        preset: str = SMALL,
+        speakers: Collection[str] = (),
+    ) -> None:
         self._metrics = metrics
+        self._speakers = speakers
         self._preset = preset
         self._means = {
             loaded.metric.name: ClusteredMean((loaded.metric.low, loaded.metric.high))
@@ -112,6 +127,9 @@ class SummaryBuilder:
         self._failures: dict[str, str] = {}
         self._conversations = 0
         self._turns = 0
+        self._assistant_alone = 0
+        self._tool_turns = 0
+        self._flags: Counter[str] = Counter()
         self._skipped = 0
         self._problems: list[str] = []
 
@@ -119,6 +137,9 @@ class SummaryBuilder:
         """Add one conversation with all its scores."""
         self._conversations += 1
         self._turns += len(conversation.turns)
+        self._assistant_alone += assistant_alone(conversation, self._speakers)
+        self._tool_turns += sum(map(is_tool_traffic, conversation.turns))
+        self._flags.update(_flags(scores))
         values: dict[str, list[float]] = {name: [] for name in self._means}
         for score in scores:
             self._counts[score.metric][score.status] += 1
@@ -145,6 +166,9 @@ class SummaryBuilder:
             self._skipped,
             tuple(self._problems),
             self._preset,
+            assistant_alone=self._assistant_alone,
+            tool_turns=self._tool_turns,
+            flags=dict(self._flags),
         )
 
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:
@@ -179,6 +203,12 @@ class SummaryBuilder:
         # The count breaks ties: of equal scores the earlier one stays.
         entry = (-value, -self._counts[score.metric].total(), low)
         (heapq.heappush if len(heap) < LOWEST else heapq.heappushpop)(heap, entry)
+
+
+def _flags(scores: Sequence[Score]) -> Iterator[str]:
+    """Yield the flags of each judged reply once, whatever the number of metrics."""
+    marked = {(score.turn, flag) for score in scores for flag in score.flags if flag in FLAGS}
+    return (flag for turn, flag in marked if turn is not None)
 
 
 def _failure(score: Score) -> str:

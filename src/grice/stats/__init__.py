@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     )
     from grice.stats.estimate import Estimate
     from grice.stats.inference import PoweredMean, prediction_powered_mean
-    from grice.stats.pairs import PairwiseAccuracy, pairwise_accuracy
     from grice.stats.reliability import ceiling, intraclass, reliability_of_mean
     from grice.stats.system_means import SystemLevel, system_level
     from grice.stats.systems import (
@@ -62,7 +61,6 @@ _NAMES = {
     "zou_interval",
     "estimate": "Estimate",
     "inference": "PoweredMean prediction_powered_mean",
-    "pairs": "PairwiseAccuracy pairwise_accuracy",
     "reliability": "ceiling intraclass reliability_of_mean",
     "system_means": "SystemLevel system_level",
     "systems": "Power SystemComparison cliffs_delta compare_systems items_needed mean",
@@ -78,7 +76,6 @@ __all__ = [
     "Estimate",
     "HumanScale",
     "Interval",
-    "PairwiseAccuracy",
     "Power",
     "PoweredMean",
     "SystemComparison",
@@ -100,7 +97,6 @@ __all__ = [
     "krippendorff_alpha",
     "leave_one_annotator_out",
     "mean",
-    "pairwise_accuracy",
     "pairwise_agreement",
     "partial_correlation",
     "prediction_powered_mean",

@@ -28,7 +28,7 @@ __all__ = [
     "verdict",
 ]
 
-Verdict: TypeAlias = Literal["first higher", "second higher", "not told apart at this n"]
+Verdict: TypeAlias = Literal["first higher", "second higher", "no significant difference"]
 """There is no verdict "equal": a test that does not reject does not show equality."""
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
@@ -74,13 +74,15 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
             return f"{self.first} is higher than {self.second}: {outcome}, {items}"
         if self.verdict == "second higher":
             return f"{self.second} is higher than {self.first}: {outcome}, {items}"
-        return f"{self.first} and {self.second} are not told apart at {items}: {outcome}"
+        return (
+            f"no significant difference between {self.first} and {self.second}: {outcome}, {items}"
+        )
 
 
 def verdict(difference: float, p_value: float, level: float) -> Verdict:
     """Return who is higher if the p-value is at most one less ``level``."""
     if p_value > 1 - level or difference == 0:
-        return "not told apart at this n"
+        return "no significant difference"
     return "first higher" if difference > 0 else "second higher"
 
 

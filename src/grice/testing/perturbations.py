@@ -60,12 +60,12 @@ def check_prefers_intact(
         score: Your metric or judge: a conversation to a number, higher is better.
         conversations: Ordinary conversations.
         kind: A perturbation or mixture.
-        at_least: The share of pairs that must be told apart, equal scores counting half.
+        at_least: The share of pairs that must be ranked right, equal scores counting half.
         seed: Another seed, other twins.
         material: AMR graphs for the kinds that need them.
 
     Raises:
-        AssertionError: If fewer are told apart, or nothing could be broken; the message holds
+        AssertionError: If fewer are ranked right, or nothing could be broken; the message holds
             the pair that was missed by most, with what was broken in it.
         InputError: If there is no such kind.
     """

@@ -1,6 +1,7 @@
-"""Text without the tags of web pages, and the way back to the text as it came.
+"""Text without tags of web pages and without a model's thinking, and the way back to all of it.
 
-A tag parts words as a space does. Metrics are given the text without tags (see
+A tag parts words as a space does; so does what stands between ``<think>`` and ``</think>``, which
+nobody was told. Metrics are given the text without tags (see
 :mod:`grice.scoring.items`), so that markup changes no score; evidence points into the text with
 them.
 """
@@ -13,9 +14,16 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["PlainText", "plain_text"]
+__all__ = ["PlainText", "plain_text", "thinks_aloud"]
 
-TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+TAG = re.compile(
+    # A template may have kept the opening mark, or the model may not have come to the closing one.
+    r"\A(?:(?!</?think(?:ing)?>).)*</think(?:ing)?>"
+    r"|<(think|thinking|reasoning)>.*?(?:</\1>|\Z)"
+    r"|</?[a-z][^<>]{0,200}>",
+    re.DOTALL | re.IGNORECASE,
+)
+THINKING = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
 LONGEST = 100_000
 """Characters of a turn that are read. No model reads a tenth of it, and a metric that counts words
 in a turn of megabytes would take minutes and gigabytes."""
@@ -45,13 +53,22 @@ class PlainText(NamedTuple):
         return offset + self.shifts[bisect_left(self.blanks, offset)]
 
 
+def thinks_aloud(text: str) -> bool:
+    """Return whether a model's thinking stands in a text, between ``<think>`` and ``</think>``."""
+    return "<" in text and THINKING.search(text[:LONGEST]) is not None
+
+
 def plain_text(text: str) -> PlainText:
-    """Return a text without its tags; anything else between angle brackets is kept.
+    """Return a text without its tags and without thinking.
+
+    Anything else between angle brackets is kept.
 
     Of a text of more than :data:`LONGEST` characters the beginning is returned.
 
     >>> plain_text("<b>2 < 3</b>").text
     ' 2 < 3 '
+    >>> plain_text("<think>Be kind.</think>Hello!").text
+    ' Hello!'
     """
     return _without_tags(text[:LONGEST])
 

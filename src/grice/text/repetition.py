@@ -71,7 +71,9 @@ def novelty(reply: str, earlier: Iterable[str]) -> Novelty:
     """
     text = strip_repetition(reply, earlier)
     words = len(reply.split())
-    return Novelty(text, len(text.split()) / words) if text.strip() else Novelty(reply, 0.0)
+    # Marks that are left out may part what they joined: never more words than there were.
+    novel_fraction = min(1.0, len(text.split()) / max(1, words))
+    return Novelty(text, novel_fraction) if text.strip() else Novelty(reply, 0.0)
 
 
 @lru_cache(maxsize=4096)  # a turn stands before many replies

@@ -53,14 +53,14 @@ class Counted(NamedTuple):
 
     Attributes:
         name: What is counted.
-        found: The figure.
+        value: The figure.
         printed: The paper's; None if it has none.
         same: Whether they agree, as printed; None without a printed one.
         why: If they do not, why.
     """
 
     name: str
-    found: Value
+    value: Value
     printed: Value | None
     same: bool | None
     why: str

@@ -87,7 +87,7 @@ def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iter
         yield Row(
             row="small networks by perturbation",
             measure="spearman",
-            found=None,
+            estimate=None,
             kind="ours",
             why=f"not measured: {error}; grice_research.recipes.coherence.ablation makes it",
         )
@@ -110,7 +110,7 @@ def learned(context: BenchContext, name: str, aspects: Sequence[Aspect]) -> Iter
                         why=why,
                         beside=printed,
                         published=cell.value,
-                        found=measured("spearman", values, rated, aspect.name),
+                        estimate=measured("spearman", values, rated, aspect.name),
                         signature=f"recipes/coherence/ablation.py|on:{name}",
                     )
 
@@ -132,7 +132,7 @@ def _over_all(
         yield Row(
             row=f"{column} {aspect.called}",
             measure=measure,
-            found=measured(measure, values, rated, aspect.name),
+            estimate=measured(measure, values, rated, aspect.name),
             kind=_kind(column),
             published=None if column in BASELINES else printed,
             beside="DEAM" if compared else "",
@@ -170,7 +170,7 @@ def _above(
         yield Row(
             row=f"{METRIC} less {other} {aspect.called}",
             measure="difference of spearman",
-            found=comparison.difference,
+            estimate=comparison.difference,
             kind="ours",
             why=f"{comparison.test}, p {comparison.p_value:.3f}",
             signature=_signature(context, METRIC, name),
@@ -198,7 +198,7 @@ def _within(
             yield Row(
                 row=f"{column} {aspect.called}",
                 measure="spearman",
-                found=estimate,
+                estimate=estimate,
                 kind=_kind(column),
                 on=f"{system} alone",
                 signature=_signature(context, column, name),

@@ -112,7 +112,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
         yield Row(
             row=f"{task}: {name}",
             measure=what,
-            found=None,
+            estimate=None,
             kind="baseline",
             published=value,
             why="recorded with the protocol, five folds; not computed here",
@@ -242,7 +242,7 @@ def _rows(
             kind=kind,
             published=printed,
             beside=beside,
-            found=_over_folds(values),
+            estimate=_over_folds(values),
             lower=what == "nm",
             why="; ".join(filter(None, notes)),
             signature=f"{fingerprint}|on:cider|{task}|{what}",
@@ -267,7 +267,7 @@ def _research(
                 yield Row(
                     row=f"{task}, research",
                     measure=what,
-                    found=None,
+                    estimate=None,
                     kind="ours",
                     why=f"not measured: {error}; the recipe triplets makes it",
                 )
@@ -305,7 +305,7 @@ def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Row]:
     }
     for (name, _, what), rule in rules.items():
         values = [rule(folds[number]) for number in FOLDS]
-        yield Row(row=name, measure=what, kind="baseline", found=_over_folds(values))
+        yield Row(row=name, measure=what, kind="baseline", estimate=_over_folds(values))
 
 
 def _never(fold: _Fold) -> EntailmentScores:

@@ -64,7 +64,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
             yield Row(
                 row=f"{name} (table 4{suffix})",
                 measure="auc_pooled",
-                found=None,
+                estimate=None,
                 kind="printed",
                 published=value,
                 why="its scores were not released",
@@ -87,7 +87,7 @@ def _areas(
         yield Row(
             row=f"{row}{suffix}",
             measure=measure,
-            found=area(title, [scores[i] for i in places], chosen),
+            estimate=area(title, [scores[i] for i in places], chosen),
             kind="baseline" if name in BASELINES else "ours",
             published=printed,
             beside=PRINTED[name] if printed is not None else "",

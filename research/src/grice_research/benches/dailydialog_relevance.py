@@ -129,7 +129,7 @@ def _behind(
         yield Row(
             row=f"{way} all",
             measure=f"{measure} less that of research",
-            found=compared.difference,
+            estimate=compared.difference,
             kind="ours",
             why=f"{compared.verdict}; permutation p {compared.p_value:.4f}",
         )
@@ -167,7 +167,7 @@ def _other_sets(
             yield Row(
                 row=f"{way}{kind} {on}",
                 measure="spearman",
-                found=estimate,
+                estimate=estimate,
                 kind="ours",
                 published=best,
                 beside=f"{system}, the best published",
@@ -180,7 +180,7 @@ def _other_sets(
             yield Row(
                 row=f"{way}{kind}, other rated sets",
                 measure=outcome,
-                found=_count(each.count(verdict), len(each)),
+                estimate=_count(each.count(verdict), len(each)),
                 kind="ours",
                 why="sets of single replies at hand for which a figure of a metric is published",
             )

@@ -121,7 +121,7 @@ def _counts(chats: list[Chat]) -> Iterator[Row]:
         yield Row(
             row=f"corrected: rated {rating}",
             measure="conversations",
-            found=_bare(right, len(chats)),
+            estimate=_bare(right, len(chats)),
             kind="ours",
             why="a human-bot conversation gets the rating that the human gave, not the bot",
         )
@@ -130,7 +130,7 @@ def _counts(chats: list[Chat]) -> Iterator[Row]:
             yield Row(
                 row=f"table 3.4: {part}, label {label}",
                 measure="pairs",
-                found=None,
+                estimate=None,
                 kind="printed",
                 published=float(SPLIT[part][label]),
                 why=(
@@ -144,7 +144,7 @@ def _count(row: str, measure: str, count: int, printed: int) -> Row:
     return Row(
         row=row,
         measure=measure,
-        found=_bare(count, count),
+        estimate=_bare(count, count),
         kind="printed",
         published=float(printed),
         rounding=0.0,
@@ -179,7 +179,7 @@ def _transfer(context: BenchContext, chats: list[Chat], reading: Labels) -> Iter
         yield Row(
             row=name,
             measure="balanced_accuracy",
-            found=balanced_accuracy(values, data.labels, groups=data.chats),
+            estimate=balanced_accuracy(values, data.labels, groups=data.chats),
             kind=kind,  # type: ignore[arg-type]
             published=PRINTED.get(reading) if kind == "ours" else None,
             beside="MLP BERT (mean), one split" if reading in PRINTED and kind == "ours" else "",
@@ -192,7 +192,7 @@ def _transfer(context: BenchContext, chats: list[Chat], reading: Labels) -> Iter
         yield Row(
             row=f"engagement {reading}, {how} of a conversation's pairs",
             measure="spearman",
-            found=correlation(values, ratings, kind="spearman"),
+            estimate=correlation(values, ratings, kind="spearman"),
             kind="ours",
             why="against the rating of the conversation; fitted without it",
             signature=fingerprint,
@@ -212,7 +212,7 @@ def _study(context: BenchContext) -> Iterator[Row]:
     yield Row(
         row="engagement study pairs",
         measure="balanced_accuracy",
-        found=balanced_accuracy(values, labels, groups=groups),
+        estimate=balanced_accuracy(values, labels, groups=groups),
         kind="ours",
         published=STUDIED,
         beside="MLP BERT (mean), trained on the published labels",
@@ -222,7 +222,7 @@ def _study(context: BenchContext) -> Iterator[Row]:
     yield Row(
         row="longer than the median study pairs",
         measure="balanced_accuracy",
-        found=balanced_accuracy(lengths, labels, threshold=middle, groups=groups),
+        estimate=balanced_accuracy(lengths, labels, threshold=middle, groups=groups),
         kind="baseline",
     )
 

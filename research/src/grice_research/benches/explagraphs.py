@@ -98,7 +98,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
             yield Row(
                 row=system.name,
                 measure=name,
-                found=_mean(values[measured], answered),
+                estimate=_mean(values[measured], answered),
                 kind=system.kind,
                 published=beside,
                 beside="" if beside is None else "RE-T5",
@@ -110,7 +110,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     yield from _stances(samples, judges, fingerprint)
     yield from _emptiness(scored, fingerprint)
     why = "only concepts were released, no graphs"
-    yield Row(row=NODES_ONLY, measure="stca", found=None, kind="printed", why=why)
+    yield Row(row=NODES_ONLY, measure="stca", estimate=None, kind="printed", why=why)
 
 
 def _systems(
@@ -172,7 +172,7 @@ def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Row]:
     yield Row(
         row="polarity of the gold graph",
         measure="sa",
-        found=_mean(right, samples),
+        estimate=_mean(right, samples),
         kind="baseline",
         why="how far the form of a graph gives its stance away",
     )
@@ -207,7 +207,7 @@ def _stances(
             row=name,
             measure="sa",
             kind="ours",
-            found=_mean(values, samples),
+            estimate=_mean(values, samples),
             why=why,
             signature=f"{fingerprint}|on:explagraphs_dev|sa",
         )
@@ -232,7 +232,7 @@ def _emptiness(
             row=f"{first} minus {second}",
             measure="informativeness",
             kind="ours",
-            found=_mean(above, samples),
+            estimate=_mean(above, samples),
             why=f"{OWN_JUDGE}; {APART}",
             signature=signature,
         )
@@ -252,7 +252,7 @@ def _emptiness(
         row=RELEASED[0],
         measure="informativeness_p5",
         kind="printed",
-        found=level,
+        estimate=level,
         why=OWN_JUDGE,
         signature=signature,
     )

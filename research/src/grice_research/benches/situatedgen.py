@@ -126,10 +126,10 @@ def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
     Honest are the references and the embedded baseline; trivial are halved keywords and references
     with their contexts exchanged. A figure is the proportion of such pairs that are in this order.
     """
-    measured = [row for row in figures if row.found is not None]
+    measured = [row for row in figures if row.estimate is not None]
     for measure_name in dict.fromkeys(row.measure for row in measured):
         rows = [row for row in measured if row.measure == measure_name]
-        values = {row.row: cast("Estimate", row.found) for row in rows}
+        values = {row.row: cast("Estimate", row.estimate) for row in rows}
         pairs = [
             values[honest.row].value > values[baseline.row].value
             for honest in rows
@@ -151,7 +151,7 @@ def _ranking(figures: Sequence[Row]) -> Iterator[Row]:
         yield Row(
             row="ranking",
             measure="ranked_rightly",
-            found=estimate,
+            estimate=estimate,
             kind="ours",
             on=measure_name,
             why=why,
@@ -178,7 +178,7 @@ def _system(
     yield Row(
         row=name,
         measure="spice",
-        found=None,
+        estimate=None,
         kind=kind,
         why="not computed: its Java program does not ship",
     )
@@ -191,7 +191,7 @@ def _system(
             yield Row(
                 row=name,
                 measure=measure_name,
-                found=shown,
+                estimate=shown,
                 kind=kind,
                 on=on,
                 published=printed,
@@ -219,7 +219,7 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> 
         yield Row(
             row="plausibility",
             measure="swap_detection",
-            found=estimate,
+            estimate=estimate,
             kind="ours",
             on=on,
             why="0.5 is chance",
@@ -254,7 +254,7 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
         yield Row(
             row="pipeline",
             measure="statements_equal",
-            found=mean(values),
+            estimate=mean(values),
             kind="ours",
             on=on,
             why="up to case and punctuation",
@@ -269,7 +269,7 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
         yield Row(
             row="pipeline",
             measure="statements_rouge_l",
-            found=mean(values),
+            estimate=mean(values),
             kind="ours",
             on=on,
             signature=fingerprint,
@@ -314,7 +314,7 @@ def _mined(
     yield Row(
         row="pipeline",
         measure="keywords_f1",
-        found=ratio(right, both),
+        estimate=ratio(right, both),
         kind="ours",
         why=why,
         signature=fingerprint,
@@ -330,7 +330,7 @@ def _mined(
     yield Row(
         row="pipeline",
         measure="pairs_recall",
-        found=mean(hits),
+        estimate=mean(hits),
         kind="ours",
         why=why,
         signature=fingerprint,
@@ -339,7 +339,7 @@ def _mined(
     yield Row(
         row="pipeline",
         measure="pairs_in_one_split",
-        found=mean(together),
+        estimate=mean(together),
         kind="ours",
         why="released pairs that our own split does not cut",
         signature=fingerprint,
@@ -356,7 +356,7 @@ def _mined(
         yield Row(
             row="pipeline",
             measure="contrast_kept",
-            found=share,
+            estimate=share,
             kind="ours",
             on=f"released {name}",
             why="pairs the context-dependence test keeps; people cleaned test alone",
@@ -388,7 +388,7 @@ def _context_rows(on: str, read: Sequence[Read], fingerprint: str) -> Iterator[R
         yield Row(
             row="pipeline",
             measure=name,
-            found=estimate,
+            estimate=estimate,
             kind="ours",
             on=on,
             why="against the released entities",

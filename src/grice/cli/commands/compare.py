@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json
+from grice.cli.options import add_json, add_report
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
@@ -44,7 +43,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of swaps")
     add_json(parser, "print JSON")
-    parser.add_argument("--html", type=Path, metavar="OUT.html", help="write a page to look at")
+    add_report(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -60,22 +59,25 @@ def run(arguments: argparse.Namespace) -> int:
         texts=arguments.texts,
         seed=arguments.seed,
     )
-    if arguments.html is not None:
+    if arguments.report is not None:
         from grice.files import write_text
         from grice.report.difference import difference_page
 
-        write_text(arguments.html, difference_page(result))
+        write_text(arguments.report, difference_page(result))
     emit(result, _view(result), as_json=arguments.json)
     return 0
 
 
 def _view(result: CompareResult) -> View:
     yield Lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
+    if not result.paired:
+        yield Lines(["they share no conversation: means over the conversations of each, unpaired"])
     columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
     yield Table(columns, map(_row, result.metrics))
     for metric in result.metrics:
         yield Lines([metric.says])
-        yield Lines(_left_out(metric), style="yellow", indent=2)
+        if result.paired:
+            yield Lines(_left_out(metric), style="yellow", indent=2)
     yield Lines((f"not compared: {line}" for line in result.left_out), style="yellow")
     for metric in result.metrics:
         if metric.moved:

@@ -20,7 +20,7 @@ HELP = "estimate the mean rating of all conversations from ratings of a few"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
-    parser.add_argument("labels", metavar="LABELS.jsonl", help="ratings of a random sample")
+    parser.add_argument("labels", metavar="LABELS", help="ratings of a random sample")
     parser.add_argument("scores", metavar="OUT.jsonl", help="what grice score wrote, of all")
     add_metrics(parser)
     parser.add_argument(

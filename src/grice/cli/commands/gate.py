@@ -48,6 +48,18 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             help=f"at most SHARE of the scores {status}, of all metrics or of one",
         )
     parser.add_argument(
+        "--baseline", metavar="OLD.jsonl", help="the scores of an earlier run, for --max-drop"
+    )
+    parser.add_argument(
+        "--max-drop",
+        action="append",
+        default=[],
+        type=_share,
+        metavar="[METRIC=]DROP",
+        help="the mean is at most DROP below that of the baseline, by the low end of the "
+        "interval of the difference; of all metrics or of one",
+    )
+    parser.add_argument(
         "--allow-uncertain",
         action="store_true",
         help="let a check pass that is good, but not surely so at this n",
@@ -68,9 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
         share_below=arguments.max_share_below,
         max_failed=arguments.max_failed,
         max_abstained=arguments.max_abstained,
+        max_drop=arguments.max_drop,
         allow_uncertain=arguments.allow_uncertain,
     )
-    result = gate_file(arguments.scores, wanted)
+    result = gate_file(arguments.scores, wanted, arguments.baseline)
     if arguments.junit is not None:
         write_text(arguments.junit, junit(result, arguments.scores))
     if arguments.markdown is not None:

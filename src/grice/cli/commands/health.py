@@ -12,6 +12,7 @@ from grice.cli.options import (
     add_metric_options,
     add_seed,
     add_speaker,
+    check_options,
     load_grader,
     positive,
 )
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli._reading import conversations
     from grice.evaluation.health import health
 
+    check_options(arguments)
     records = conversations(arguments.files, arguments.format)
     with load_grader(arguments, arguments.speaker) as grader:
         result = health(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_json, add_metric_options, loader, names, positive
+from grice.cli.options import add_json, add_metric_options, add_report, loader, names, positive
 from grice.cli.output import show
 from grice.tables import Lines, Table
 
@@ -64,8 +64,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of that draw (default 0)")
     add_json(parser, "print the tables as JSON")
-    for form in ("CSV", "LaTeX", "HTML"):
+    for form in ("CSV", "LaTeX"):
         parser.add_argument(f"--{form.lower()}", type=Path, metavar="FILE", help=f"write {form}")
+    add_report(parser, "write a page with the tables")
     add_metric_options(parser, words)
 
 
@@ -103,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(as_json(results) + "\n")
     command = shlex.join(["grice", *sys.argv[1:]])
     write_results(
-        results, csv=arguments.csv, latex=arguments.latex, html=arguments.html, command=command
+        results, csv=arguments.csv, latex=arguments.latex, html=arguments.report, command=command
     )
     return PARTIAL if results.failed else DONE
 

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(
     sound: Sequence[Conversation], kinds: Sequence[Perturbation], seed: int, material: Material
 ) -> Iterator[str]:
-    from grice.cli.terminal import warn
+    from grice.cli.terminal import note
     from grice.perturb.run import perturb_all
     from grice.records import to_json
 
@@ -80,7 +80,7 @@ def _lines(
             yield f"{to_json(perturbed)}\n"
         whole = len(sound) - written
         left = f"; nothing to break in {whole:,}: left out" if whole else ""
-        warn(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
+        note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
 
 
 def _list() -> int:

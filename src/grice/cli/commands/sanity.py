@@ -11,6 +11,7 @@ from grice.cli.options import (
     add_metric_options,
     add_seed,
     add_speaker,
+    check_options,
     load_grader,
     positive,
 )
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli._reading import conversations
     from grice.evaluation.sanity import sanity
 
+    check_options(arguments)
     records = conversations(arguments.files, arguments.format)
     with load_grader(arguments, arguments.speaker) as grader:
         result = sanity(records, grader.scorer, most=arguments.most, seed=arguments.seed)

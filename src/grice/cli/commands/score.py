@@ -6,28 +6,33 @@ import argparse
 import shlex
 import sys
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.options import (
     add_format,
     add_metric_options,
+    add_report,
     add_seed,
     add_speaker,
+    check_options,
     load_grader,
     positive,
 )
+from grice.cli.settings import check_settings
 from grice.errors import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.evaluation.review import Reviewer
     from grice.formats import Reading
     from grice.scoring.run import Listener, Scorer
     from grice.scoring.summary import Summary
 
 HELP = "score every reply of files of conversations"
+FIRST = 3
+"""Replies that are named as those to look at first."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -41,16 +46,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT.jsonl", help="write the scores here, one JSON object a line"
     )
-    parser.add_argument(
-        "--report", type=Path, metavar="OUT.html", help="write a page to look at them"
-    )
+    add_report(parser)
     parser.add_argument(
         "--json",
         action="store_true",
         help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
     )
     add_format(parser)
-    add_speaker(parser, "judge only turns of this speaker or role; may be repeated")
+    add_speaker(parser)
     parser.add_argument(
         "--bad-records",
         choices=("skip", "fail"),
@@ -72,21 +75,25 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     add_seed(parser, "--sample")
     add_metric_options(parser, words)
+    check_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli._status` for the exit status."""
     from grice.batch import judged_nobody
     from grice.cli.terminal import warn
+    from grice.evaluation.review import Reviewer
     from grice.formats import read
 
+    check_options(arguments)
     with ExitStack() as stack:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
         ]
         scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
-        summary = _score(arguments, readings, scorer)
-    _show(arguments, readings, summary)
+        reviewer = Reviewer(FIRST)
+        summary = _score(arguments, readings, scorer, reviewer)
+    _show(arguments, readings, summary, reviewer)
     if judged_nobody(summary, scorer):
         speakers = " or ".join(arguments.speaker)
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
@@ -94,13 +101,18 @@ def run(arguments: argparse.Namespace) -> int:
     return _status(summary)
 
 
-def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: Scorer) -> Summary:
+def _score(
+    arguments: argparse.Namespace,
+    readings: Sequence[Reading],
+    scorer: Scorer,
+    reviewer: Reviewer,
+) -> Summary:
     from grice.batch import keeps_unfinished, score_readings
     from grice.cli.terminal import warn
 
     shown = arguments.json or not sys.stdout.isatty()
     output = arguments.output or ("-" if shown else None)
-    with _listeners(readings, scorer, arguments.sample) as listeners:
+    with _listeners(readings, scorer, arguments.sample, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(
                 readings,
@@ -113,7 +125,7 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
                 command=shlex.join(["grice", *sys.argv[1:]]),
                 sample=arguments.sample,
                 seed=arguments.seed,
-                listeners=listeners,
+                listeners=[*listeners, reviewer],
             )
         except KeyboardInterrupt:
             if keeps_unfinished(output):
@@ -123,11 +135,14 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
 
 @contextmanager
 def _listeners(
-    readings: Sequence[Reading], scorer: Scorer, sample: int | None
+    readings: Sequence[Reading], scorer: Scorer, sample: int | None, *, quiet: bool
 ) -> Iterator[list[Listener]]:
     """Say how long a long run will take, and draw a progress bar on a terminal."""
     from grice.cli._forecast import Announcer, Course
 
+    if quiet:
+        yield []
+        return
     course = Course(readings, sample)
     announcer = Announcer(course, scorer.metrics)
     if not sys.stderr.isatty():
@@ -153,17 +168,25 @@ def _status(summary: Summary) -> int:
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
 
-def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
+def _show(
+    arguments: argparse.Namespace,
+    readings: Sequence[Reading],
+    summary: Summary,
+    reviewer: Reviewer,
+) -> None:
+    from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
-    from grice.cli.terminal import print_summary, warn
+    from grice.cli.terminal import note, print_summary, warn
 
     for reading in readings:
-        warn(f"{reading.source}: read as {reading.format}")
+        note(f"{reading.source}: read as {reading.format}")
+    for line in notes(summary):
+        note(line)
     to_file = arguments.output not in (None, "-", "/dev/stdout")
     if to_file and arguments.json:
         print_json_lines([summary])
     elif to_file or (sys.stdout.isatty() and not arguments.json):
-        print_summary(summary)
+        print_summary(summary, reviewer.review())
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)

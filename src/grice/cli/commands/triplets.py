@@ -7,12 +7,18 @@ brat's stand-off files. A file of conversations with one of these names is ``./s
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli import _triplets_annotated
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_format, add_output, add_preset, chosen_preset, positive
+from grice.cli.options import (
+    add_format,
+    add_output,
+    add_preset,
+    add_report,
+    chosen_preset,
+    positive,
+)
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -58,9 +64,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--explicit", action="store_true", help="only links that a connective in one sentence says"
     )
-    parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="a self-contained page with arcs, too"
-    )
+    add_report(parser, "write a self-contained page with arcs, too")
     add_output(parser, "FILE.jsonl")
     parser.add_argument("--model", metavar="MODEL", help=f"heads to use (default {MODEL})")
     add_preset(parser)
@@ -103,14 +107,14 @@ def run(arguments: argparse.Namespace) -> int:
                 sys.stdout.write(line)
             else:
                 lines.append(line.encode())
-        if arguments.html is not None:
+        if arguments.report is not None:
             shown.append(item)
     if silent:
         warn(f"no link that is sure enough in {plural(silent, 'conversation')}")
     if arguments.output is not None:
         write_lines(arguments.output, lines)
-    if arguments.html is not None:
-        write_text(arguments.html, links_page(shown))
+    if arguments.report is not None:
+        write_text(arguments.report, links_page(shown))
     return PARTIAL if broken else DONE
 
 

@@ -135,7 +135,7 @@ def _faithful_view(result: FaithfulResult) -> View:
     replies = plural(result.replies, "reply", "replies")
     yield Lines([f"{result.metric}: {replies} with evidence"], style="bold")
     rows = [
-        (rate.name, number(rate.found.value), bounds(rate.found), f"{rate.found.n:,}")
+        (rate.name, number(rate.share.value), bounds(rate.share), f"{rate.share.n:,}")
         for rate in result.rates
     ]
     yield Table(("change of a reply", "share", "95 %", "n"), rows)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from grice.metrics.declaration import Example, metric
 from grice.metrics.sense.protocol import FlawModel
 from grice.metrics.unjudged import nothing_to_judge
-from grice.numeric import sigmoid
 from grice.records import FeatureEvidence, Judgement
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ def sense(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgem
         To tell which of two good replies is better, or whether a claim is true. Contradictions
         that hang on one detail often go unnoticed.
     """
+    from grice.numeric import sigmoid
+
     reasons = [nothing_to_judge(response) for response in responses]
     judged = [
         response for response, reason in zip(responses, reasons, strict=True) if reason is None

@@ -112,9 +112,9 @@ def bench(_: GenerativeKnowledge, data: Path) -> list[Measured]:
     context = BenchContext(data, lambda _: (None, {}), (), models=lambda: models)
     figures = []
     for row in atomic2020.measure(context):
-        if row.found is None or not row.row.startswith("generated"):
+        if row.estimate is None or not row.row.startswith("generated"):
             continue
-        found = row.found
+        found = row.estimate
         figures.append(
             Measured(
                 "ATOMIC-2020 test queries with COMET-BART output",

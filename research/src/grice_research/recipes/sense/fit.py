@@ -5,6 +5,7 @@
 
 States are read once and kept in the recipe's work folder, so that a stopped run goes on. Three
 networks of different seeds are averaged. Settings were chosen on the items kept back (every tenth).
+With ``--chatbots`` they learn from votes on replies of chatbots too; what ships has not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from grice.runtime.models import Models
 from grice.runtime.protocols import PassageEncoder
 from grice_research.places import PRODUCT_DATA, work_folder
 from grice_research.recipes.options import parser_of
+from grice_research.recipes.sense.mixture import training_items
 from grice_research.recipes.sense.pairs import FLAWS, written_items
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ HIDDEN = 64
 SEEDS = (0, 1, 2)
 STEPS, BATCH, RATE, DECAY = 1200, 512, 2e-3, 0.3
 DROPOUT = (0.2, 0.3)
+CHATBOTS = ("breakdowns", "messages")
+"""The sources of votes on replies of chatbots."""
 LABEL_WEIGHT = 0.3
 """Of the absolute labels beside the comparisons: they set the scale and the zero of the odds."""
 
@@ -71,7 +75,7 @@ def comparisons(items: Sequence[Item], *, validation: bool) -> Comparisons:
             for good, bad in item.comparisons:
                 rows += [
                     (first + good, first + bad, FLAWS.index(flaw), 1 / len(item.comparisons))
-                    for flaw in (FLAWS[0], item.flaw)
+                    for flaw in dict.fromkeys((FLAWS[0], item.flaw))
                 ]
         first += len(item.readings)
     better, worse, head, weight = zip(*rows, strict=True)
@@ -151,7 +155,7 @@ def quality_of(kinds: dict[str, list[float]], command: str) -> list[dict[str, ob
     return figures
 
 
-def make(states: Array, items: Sequence[Item], base: str, out: Path) -> None:
+def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots: bool) -> None:
     """Fit the heads on states of all readings, in order, and write the bundle."""
     learned = comparisons(items, validation=False)
     rows = torch.unique(torch.cat([learned.better, learned.worse])).numpy()
@@ -166,6 +170,10 @@ def make(states: Array, items: Sequence[Item], base: str, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     network.save(out / "head.npz")
     command = f"python -m grice_research.recipes.sense.fit --base {base} --name {out.name}"
+    data = ["5800 items written for grice (recipes/sense/pairs), Apache-2.0"]
+    if chatbots:
+        command += " --chatbots"
+        data += ["DBDC3, the seven tenths that train: MIT", "ConvAI 2017 without amt50: Apache-2.0"]
     quality = quality_of(kinds, command)
     for figure in quality:
         print(json.dumps(figure))
@@ -179,7 +187,7 @@ def make(states: Array, items: Sequence[Item], base: str, out: Path) -> None:
         "outputs": "log odds of any flaw and of each kind",
     }
     training = {
-        "data": [f"{len(items)} items written for grice (recipes/sense/pairs), Apache-2.0"],
+        "data": data,
         "selection": ["every tenth of them"],
         "excluded": "the items were written without sight of any evaluated set",
         "command": command,
@@ -193,16 +201,21 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--base", default="model:medium-states")
     parser.add_argument("--name", default="sense-medium")
+    parser.add_argument("--chatbots", action="store_true", help="learn from DBDC3 and ConvAI 2017")
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     items = list(written_items())
+    if given.chatbots:
+        learned = training_items(given.data, CHATBOTS)
+        items += [item for name in CHATBOTS for item in learned[name]]
     models = Models(mode="fast", workers=given.threads, cache=work_folder("sense"))
     reader = models.open(given.base, PassageEncoder)
     responses = [response_of(reading) for item in items for reading in item.readings]
     states = reply_states(reader, responses)
     models.close()
-    make(states, items, given.base, PRODUCT_DATA / "bundles" / given.name)
+    out = PRODUCT_DATA / "bundles" / given.name
+    make(states, items, given.base, out, chatbots=given.chatbots)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from zlib import crc32
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FLAWS", "Item", "Reading", "written_items"]
+__all__ = ["FLAWS", "KINDS", "Item", "Reading", "written_items"]
 
 FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
 """What the heads tell; a flaw of a kind is learned by the first and by that of its kind."""
@@ -36,7 +36,18 @@ KINDS = {
     "offtopic": "unanswered",
     "repetition": "repetition",
     "dull": "dull",
+    "snli": "contradiction",
+    "revised": "contradiction",
+    "broken": "contradiction",
+    "negated": "contradiction",
+    "defeasible": "nonsense",
+    "comve": "nonsense",
+    "ecare": "nonsense",
+    "codah": "nonsense",
+    "breakdowns": "any",
+    "messages": "any",
 }
+"""Of the items written, then of those of :mod:`grice_research.recipes.sense.sources`."""
 PAIRS = Path(__file__).parent / "pairs"
 
 

@@ -1,0 +1,257 @@
+"""Published sets as readings that are compared: what people wrote or judged, in conversations.
+
+Sentences that contradict, follow or do not become turns of one speaker or of two; statements and
+endings of which one makes sense become replies; replies of chatbots are compared within their
+conversation, by what people voted. Only sets that may train what ships are read. A source names
+each item it yields, as ``kind``.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+from itertools import groupby, pairwise, product
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from grice_research.benches.breakdowns import is_validation
+from grice_research.recipes.sense.pairs import Item, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["SOURCES", "lines_of"]
+
+FILLERS = (
+    "Oh, I see.", "Right.", "Really?", "Tell me more.", "Okay, go on.", "And then?", "Interesting!",
+    "Is that so?", "Sounds good.", "What else?", "Hm, nice.", "Sure.",
+)  # fmt: skip
+"""What a partner says between two turns of a speaker that belong together."""
+WORDS = 40
+"""Most words of a turn of a chatbot's conversation that is read."""
+TURNS = 4
+"""Turns of a chatbot's conversation before the first reply of a window."""
+
+
+def nli(data: Path) -> Iterator[Item]:
+    """Yield premises with what contradicts them and what does not; revised ones both ways."""
+    yield from _by_premise("snli", _snli(data))
+    rows = [row for row in lines_of(data / "nli_contradiction/cf_snli.jsonl.gz")
+            if row["split"] != "test"]  # fmt: skip
+    for _, group in groupby(rows, key=lambda row: row["group"]):
+        yield from _revised(list(group))
+    broken = lines_of(data / "nli_contradiction/breaking_nli.jsonl.gz")
+    yield from _by_premise("broken", ((r["premise"], r["hypothesis"], r["label"]) for r in broken))
+    negated = _table(data / "negated_nli/negated_nli.tsv.gz")
+    yield from _by_hypothesis((r["premise"], r["hypothesis"], r["label"]) for r in negated)
+
+
+def defeasible(data: Path) -> Iterator[Item]:
+    """Yield what makes a conclusion likelier, and what less, before the same conclusion."""
+    rows = [
+        ((row["premise"], row["hypothesis"]), row)
+        for row in _table(data / "defeasible_nli/snli.tsv.gz")
+        if row["update"]
+    ]
+    for (premise, hypothesis), group in groupby(rows, key=lambda row: row[0]):
+        updates = [(row["type"], row["update"]) for _, row in group]
+        goods = [text for kind, text in updates if kind == "S"]
+        bads = [text for kind, text in updates if kind == "W"]
+        for good, bad in zip(goods, bads, strict=False):
+            histories = [_before(f"{premise} {update}", premise) for update in (good, bad)]
+            readings = tuple(Reading(history, hypothesis) for history in histories)
+            yield _item("defeasible", readings, ((0, 1),))
+
+
+def comve(data: Path) -> Iterator[Item]:
+    """Yield statements that make sense beside those that do not."""
+    for row in _table(data / "comve/comve.tsv.gz"):
+        if row["split"] in ("train", "trial"):
+            history = (_chosen(FILLERS, row["sensible"]),)
+            readings = (Reading(history, row["sensible"]), Reading(history, row["nonsensical"]))
+            yield _item("comve", readings, ((0, 1),))
+
+
+def ecare(data: Path) -> Iterator[Item]:
+    """Yield an event with its cause or effect and another that is none."""
+    ask = {"cause": ("Why?", "How come?"), "effect": ("And then?", "So what happened?")}
+    for row in _table(data / "ecare/ecare.tsv.gz"):
+        if row["split"] == "train":
+            history = (row["premise"], _chosen(ask[row["asks_for"]], row["premise"]))
+            right = int(row["label"])
+            ends = (row[f"alt{right}"], row[f"alt{1 - right}"])
+            yield _item("ecare", tuple(Reading(history, end) for end in ends), ((0, 1),))
+
+
+def codah(data: Path) -> Iterator[Item]:
+    """Yield a beginning with its right ending and three that people wrote to be wrong."""
+    for row in _table(data / "codah/codah.tsv.gz"):
+        right = int(row["label"])
+        places = [right, *(i for i in range(4) if i != right)]
+        whole = re.match(r"(.*[.!?])\s+(\S.*)", row["prompt"])
+        said, begun = whole.groups() if whole else ("", row["prompt"])
+        history = (said, _chosen(FILLERS, said)) if said else (_chosen(FILLERS, begun),)
+        readings = tuple(Reading(history, f"{begun} {row[f'end{i}']}") for i in places)
+        yield _item("codah", readings, ((0, 1), (0, 2), (0, 3)))
+
+
+def breakdowns(data: Path) -> Iterator[Item]:
+    """Yield replies of chatbots that few call a breakdown beside those that many do."""
+    for talk in lines_of(data / "dbdc3/dbdc3_dev.jsonl.gz"):
+        if is_validation(talk["id"]):
+            continue
+        votes = {
+            label["turn"]: (label["X"] + label["T"] / 2) / sum(label[vote] for vote in "OTX")
+            for label in talk["labels"]
+        }
+        yield from _windows("breakdowns", talk["turns"], votes, apart=0.3)
+
+
+def messages(data: Path) -> Iterator[Item]:
+    """Yield messages of chatbots that their partner called good beside those called bad."""
+    both = {_plain(talk["turns"]) for talk in lines_of(data / "dbdc3/dbdc3_dev.jsonl.gz")}
+    for talk in lines_of(data / "convai2017/convai2017.jsonl.gz"):
+        if talk["meta"]["amt50"] or _stands_in(_plain(talk["turns"]), both):
+            continue
+        votes = {
+            place: 2.0 - value
+            for place, value in enumerate(talk["meta"]["utt_eval"])
+            if value and talk["meta"]["users"].get(talk["turns"][place]["speaker"]) == "Bot"
+        }
+        yield from _windows("messages", talk["turns"], votes, apart=0.5)
+
+
+SOURCES: dict[str, Callable[[Path], Iterator[Item]]] = {
+    "nli": nli,
+    "defeasible": defeasible,
+    "comve": comve,
+    "ecare": ecare,
+    "codah": codah,
+    "breakdowns": breakdowns,
+    "messages": messages,
+}
+"""By name; each yields items from the folder of data sets."""
+
+
+def _snli(data: Path) -> Iterator[tuple[str, str, str]]:
+    for row in _table(data / "snli_devtest/snli_devtest.tsv.gz"):
+        if row["split"] == "dev":
+            texts = (re.sub(r" (?=[.,!?'])", "", row[name]) for name in ("premise", "hypothesis"))
+            yield (*texts, row["label"])
+
+
+def _by_premise(kind: str, rows: Iterable[tuple[str, str, str]]) -> Iterator[Item]:
+    """Yield for each premise what contradicts it beside what does not, at most two of each."""
+    for premise, group in groupby(sorted(set(rows)), key=lambda row: row[0]):
+        history = _before(premise, premise)
+        labelled = [(Reading(history, hypothesis), label) for _, hypothesis, label in group]
+        yield from _contradicting(kind, labelled)
+
+
+def _by_hypothesis(rows: Iterable[tuple[str, str, str]]) -> Iterator[Item]:
+    """Yield for each sentence premises that it contradicts beside premises that it does not."""
+    ordered = sorted({(hypothesis, premise, label) for premise, hypothesis, label in rows})
+    for hypothesis, group in groupby(ordered, key=lambda row: row[0]):
+        labelled = [
+            (Reading(_before(premise, hypothesis), hypothesis), label)
+            for _, premise, label in group
+        ]
+        yield from _contradicting("negated", labelled)
+
+
+def _contradicting(kind: str, labelled: Sequence[tuple[Reading, str]]) -> Iterator[Item]:
+    bads = [reading for reading, label in labelled if label == "contradiction"][:2]
+    goods = [reading for reading, label in labelled if _is_good(reading, label)][:2]
+    pairs = tuple(product(range(len(goods)), range(len(goods), len(goods) + len(bads))))
+    if pairs:
+        yield _item(kind, (*goods, *bads), pairs)
+
+
+def _is_good(reading: Reading, label: str) -> bool:
+    """Return whether a sentence may follow: what a speaker's own turn entails repeats it."""
+    return label == "neutral" or (label == "entailment" and len(reading.history) == 1)
+
+
+def _revised(group: Sequence[dict[str, Any]]) -> Iterator[Item]:
+    """Yield the readings of one original and its revisions that share a premise or a sentence."""
+    choose = group[0]["premise"]
+    readings = tuple(Reading(_before(row["premise"], choose), row["hypothesis"]) for row in group)
+    labels = [row["label"] for row in group]
+    pairs = tuple(
+        (i, j)
+        for i, j in product(range(len(group)), repeat=2)
+        if _is_good(readings[i], labels[i])
+        and labels[j] == "contradiction"
+        and (readings[i].history == readings[j].history or readings[i].reply == readings[j].reply)
+    )
+    if pairs:
+        yield _item("revised", readings, pairs)
+
+
+def _before(premise: str, choose: str) -> tuple[str, ...]:
+    """Return a history that says the premise: the speaker's own turn, or the partner's."""
+    if crc32(choose.encode()) % 2:
+        return (premise,)
+    return (premise, _chosen(FILLERS, choose))
+
+
+def _windows(
+    kind: str, turns: Sequence[dict[str, str]], votes: dict[int, float], apart: float
+) -> Iterator[Item]:
+    """Yield comparisons of replies of a conversation in alternation that were voted on."""
+    texts = [" ".join(turn["text"].split()[:WORDS]) for turn in turns]
+    start = 0
+    while start < len(turns):
+        window = range(max(0, start - TURNS), min(len(turns), start + 2 * TURNS))
+        judged = [
+            place
+            for place in window
+            if place >= start and place in votes and _alternates(turns, window[0], place)
+        ]
+        readings = tuple(Reading(tuple(texts[window[0] : i]), texts[i]) for i in judged)
+        pairs = tuple(
+            (i, j)
+            for i, j in product(range(len(judged)), repeat=2)
+            if votes[judged[j]] - votes[judged[i]] >= apart
+        )
+        if pairs:
+            yield _item(kind, readings, pairs)
+        start += 2 * TURNS
+
+
+def _alternates(turns: Sequence[dict[str, str]], first: int, last: int) -> bool:
+    speakers = [turn["speaker"] for turn in turns[first : last + 1]]
+    return all(a != b for a, b in pairwise(speakers))
+
+
+def _plain(turns: Sequence[dict[str, str]]) -> frozenset[str]:
+    texts = (re.sub(r"[^a-z0-9]", "", turn["text"].lower()) for turn in turns)
+    return frozenset(text for text in texts if len(text) >= 20)
+
+
+def _stands_in(texts: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
+    """Return whether half of the longer texts of a conversation stand in another."""
+    return bool(texts) and any(len(texts & other) * 2 >= len(texts) for other in others)
+
+
+def _item(kind: str, readings: tuple[Reading, ...], pairs: tuple[tuple[int, int], ...]) -> Item:
+    first = "\n".join((*readings[0].history, ""))
+    return Item(kind, readings, pairs, crc32(first.encode()) % 10 == 0)
+
+
+def _chosen(texts: Sequence[str], by: str) -> str:
+    return texts[crc32(by.encode()[::-1]) % len(texts)]
+
+
+def lines_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a file of JSON lines, packed by gzip."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _table(path: Path) -> Iterator[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)

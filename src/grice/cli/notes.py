@@ -1,0 +1,38 @@
+"""What a reader of a summary must know of what was judged and what was not, in lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from grice.scoring.summary import Summary
+
+__all__ = ["notes"]
+
+FLAGGED = {
+    "empty": ("is empty and has the lowest score", "are empty and have the lowest score"),
+    "thinking_skipped": (
+        "thinks aloud; what stands between <think> and </think> is not judged",
+        "think aloud; what stands between <think> and </think> is not judged",
+    ),
+    "json": ("is a JSON object, judged as it stands", "are JSON objects, judged as they stand"),
+}
+"""What is said of one reply with a flag, and of several."""
+
+
+def notes(summary: Summary) -> Iterator[str]:
+    """Yield a line for everything that was judged in another way than a reader would think."""
+    if alone := summary.assistant_alone:
+        where = "" if alone == summary.conversations else f" in {plural(alone, 'conversation')}"
+        yield f"only the assistant's turns are judged{where}; --speaker all judges everybody"
+    if tools := summary.tool_turns:
+        yield plural(
+            tools, "tool call or result is not judged", "tool calls and results are not judged"
+        )
+    for flag, (one, several) in FLAGGED.items():
+        if count := summary.flags.get(flag, 0):
+            yield plural(count, f"reply {one}", f"replies {several}")

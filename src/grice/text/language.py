@@ -1,0 +1,94 @@
+"""Which other language in Latin letters a text is in, by the commonest words of each.
+
+A detector that names a language for any text would name one for `Ok lol` and `Gracias!`, too. This
+one only answers where several words say so and English ones do not: what cannot be told is English.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from operator import itemgetter
+
+from grice.text.tokens import UNICODE_LETTERS
+
+__all__ = ["other_language"]
+
+READ = 400
+"""Characters that are read: the language of a text shows in its beginning."""
+FEWEST = 3
+PROPORTION = 0.2
+"""So many of the different words of a text, at least, are among the commonest of its language."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ENGLISH = _words(
+    "a about all am an and any are as at be been but by can could did do does for from get go "
+    "got had has have he her hi him his how i i'm if in is it it's its just know like me my no "
+    "not now of oh ok on one or our out she so some that that's the their them then there they "
+    "this to too up us was we were what when where which who why will with would yeah yes you "
+    "your"
+)
+COMMONEST = {
+    "Danish or Norwegian": _words(
+        "og det er jeg ikke en et på som har af til den vi kan hvad var mig dig"
+    ),
+    "Dutch": _words(
+        "het een ik niet van dat je met voor zijn op aan maar ook wat heeft naar hebben kunt "
+        "wij deze uw"
+    ),
+    "Finnish": _words("ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin"),
+    "French": _words(
+        "le la les un une des est et je tu il elle nous vous ne pas que qui dans pour avec sur "
+        "ce cette mais votre mon suis sont avez peux du au"
+    ),
+    "German": _words(
+        "der das und ist nicht ich sie mit auch auf ein eine einen dem den wir ihr aber wie "
+        "haben kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen"
+    ),
+    "Hungarian": _words("az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet"),
+    "Indonesian or Malay": _words(
+        "yang dan di itu dengan untuk tidak dari dalam akan pada saya anda bisa ada apa kamu"
+    ),
+    "Italian": _words(
+        "il lo gli una di che è e non mi ti si per con sono ho ha della del nel questo anche "
+        "più ma come posso puoi"
+    ),
+    "Polish": _words("nie się jest w na z że jak co to jestem do ale czy mam dla może proszę"),
+    "Portuguese": _words(
+        "o os um uma de que não é e eu você com para por mais mas como do da em seu sua está posso"
+    ),
+    "Spanish": _words(
+        "el la los las un una de que no es y yo tú en con para por su lo se mi pero como más "
+        "está puedo usted qué del al"
+    ),
+    "Swedish": _words(
+        "och det är jag inte en ett på som har av till den vi kan vad var mig dig men för"
+    ),
+    "Turkish": _words("ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi"),
+}
+"""The commonest words of each language; those that are English, too, do not count."""
+LANGUAGES: dict[str, list[str]] = {}
+"""The languages of each of these words."""
+for _language, _commonest in COMMONEST.items():
+    for _word in _commonest - ENGLISH:
+        LANGUAGES.setdefault(_word, []).append(_language)
+
+
+@lru_cache(maxsize=4096)  # every metric asks it of every reply
+def other_language(text: str) -> str | None:
+    """Return the language of a text that is surely not English; None if it may be.
+
+    >>> other_language("Ich weiß nicht, ob das eine gute Idee ist.")
+    'German'
+    >>> other_language("Gracias!"), other_language("I know la vie en rose, le film.")
+    (None, None)
+    """
+    words = set(UNICODE_LETTERS.findall(text[:READ].lower()))
+    hits = Counter(language for word in words for language in LANGUAGES.get(word, ()))
+    language, most = max(hits.items(), key=itemgetter(1), default=("", 0))
+    english = len(words & ENGLISH)
+    return language if most >= max(FEWEST, PROPORTION * len(words), 2 * english + 1) else None

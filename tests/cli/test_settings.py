@@ -1,0 +1,96 @@
+"""Options from a file, and what a quiet command prints."""
+
+import json
+
+import pytest
+
+from grice.cli import main
+
+
+@pytest.fixture
+def talks(tmp_path, monkeypatch):
+    (tmp_path / "talks.jsonl").write_text('{"turns": ["Is it far?", "Ten minutes."]}\n')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def metrics_of(out):
+    return {json.loads(line)["metric"] for line in out.splitlines()}
+
+
+def test_a_file_sets_options_of_score_and_the_command_line_counts_more(talks, capsys):
+    (talks / "grice.toml").write_text('metrics = ["log_length", "turn_count"]\nspeaker = ["A"]\n')
+    assert main(["score", "talks.jsonl"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["metric"], line["turn"]) for line in lines] == [
+        ("log_length", 0), ("turn_count", None)
+    ]  # fmt: skip
+    for words in (["-m", "distinct_words"], ["-mdistinct_words"], ["--metrics=distinct_words"]):
+        assert main(["score", "talks.jsonl", *words]) == 0
+        assert metrics_of(capsys.readouterr().out) == {"distinct_words"}
+    assert main(["score", "talks.jsonl", "--speaker", "B", "-m", "log_length"]) == 0
+    assert json.loads(capsys.readouterr().out)["turn"] == 1, "speakers are not added up"
+
+
+def test_the_nearest_file_counts_and_paths_are_relative_to_it(talks, capsys, monkeypatch):
+    (talks / "pyproject.toml").write_text(
+        '[tool.grice]\nmetrics = ["log_length"]\noutput = "out.jsonl"\nresume = false\n'
+    )
+    inner = talks / "inner"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
+    monkeypatch.chdir(inner)
+    assert main(["score", "../talks.jsonl"]) == 0
+    assert metrics_of((talks / "out.jsonl").read_text()) == {"log_length"}
+    capsys.readouterr()
+    assert main(["config", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["file"] == str(talks / "pyproject.toml")
+    assert shown["options"]["resume"] == [False]
+
+
+def test_config_shows_the_file_and_what_it_sets(talks, capsys):
+    assert main(["config"]) == 0
+    assert "neither grice.toml nor [tool.grice]" in capsys.readouterr().out
+    (talks / "grice.toml").write_text("relevance_history = 2\nworkers = 1\n")
+    assert main(["config"]) == 0
+    shown = capsys.readouterr().out
+    assert str(talks / "grice.toml").split("/")[-1] in shown
+    assert "relevance-history" in shown
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('metric = "log_length"', "no option 'metric' of grice score; did you mean 'metrics'?"),
+        ("relevance-histroy = 2", "did you mean 'relevance-history'?"),
+        ("metrics = {a = 1}", "metrics: a text, a number, true, false or a list"),
+        ("metrics = [", "no TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_with_the_way_out(talks, capsys, content, problem):
+    (talks / "grice.toml").write_text(content + "\n")
+    for command in (["config"], ["score", "talks.jsonl"]):
+        assert main(command) == 2
+        shown = capsys.readouterr().err
+        assert "grice.toml" in shown
+        assert problem in shown
+
+
+def test_a_value_that_no_option_takes_is_refused_as_on_the_command_line(talks, capsys):
+    (talks / "grice.toml").write_text('mode = "slow"\n')
+    with pytest.raises(SystemExit) as end:
+        main(["score", "talks.jsonl", "-m", "log_length"])
+    assert end.value.code == 2
+    assert "--mode" in capsys.readouterr().err
+
+
+def test_a_quiet_command_prints_results_and_errors_alone(talks, capsys):
+    assert main(["score", "talks.jsonl", "-m", "log_length", "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert metrics_of(shown.out) == {"log_length"}
+    assert shown.err == ""
+    assert main(["score", "missing.jsonl", "-q"]) == 2
+    assert "missing.jsonl" in capsys.readouterr().err
+    assert main(["score", "talks.jsonl", "-m", "log_length"]) == 0
+    assert "read as" in capsys.readouterr().err, "quiet is of one command"

@@ -1,0 +1,128 @@
+"""Scores of a stream come while the stream goes on."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+
+from grice.records import Conversation, Turn
+from grice.scoring.api import load
+from grice.scoring.run import FIRST_TURNS, run
+from grice.scoring.sink import NoSink, State
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="select waits for sockets there")
+
+TALK = '{"id": "%s", "turns": ["Is it far?", "Ten minutes."]}\n'
+WORDS = [sys.executable, "-m", "grice", "score", "-", "-m", "log_length"]
+
+
+@pytest.fixture
+def stream(tmp_path):
+    """Return a command that scores standard input, and ends with the test."""
+    started = []
+
+    def start(*more):
+        process = subprocess.Popen(
+            [*WORDS, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, cwd=tmp_path, bufsize=1,
+            env={**os.environ, "GRICE_CACHE": str(tmp_path / "cache")},
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            with suppress(OSError):
+                pipe.close()
+
+
+def line_of(process, seconds=60):
+    """Return the next line of a process; an empty one where none comes in time."""
+    lines = []
+    reader = threading.Thread(target=lambda: lines.append(process.stdout.readline()), daemon=True)
+    reader.start()
+    reader.join(seconds)
+    return lines[0] if lines else ""
+
+
+def test_each_conversation_is_answered_while_the_stream_is_open(stream):
+    process = stream()
+    for name in ("a", "b"):
+        process.stdin.write(TALK % name)
+        process.stdin.flush()
+        answered = [json.loads(line_of(process)) for _ in range(2)]
+        assert [(score["conversation"], score["turn"]) for score in answered] == [
+            (name, 0),
+            (name, 1),
+        ]
+        assert process.poll() is None
+    process.stdin.close()
+    assert process.wait(60) == 0
+    assert process.stdout.read() == ""
+
+
+def test_a_file_has_the_first_lines_while_the_stream_is_open(stream, tmp_path):
+    process = stream("-o", "out.jsonl")
+    process.stdin.write(TALK % "a")
+    process.stdin.flush()
+    partial, end = tmp_path / "out.jsonl.partial", time.monotonic() + 60
+    while not (partial.exists() and partial.stat().st_size) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert partial.read_text().count("\n") == 2
+    process.stdin.close()
+    assert process.wait(60) == 0
+    assert (tmp_path / "out.jsonl").read_text().count("\n") == 2
+
+
+def test_whoever_reads_no_further_ends_the_command_quietly(stream):
+    process = stream()
+    process.stdin.write(TALK % "a")
+    process.stdin.flush()
+    assert line_of(process)
+    process.stdout.close()
+    process.stdin.write(TALK % "b")
+    process.stdin.flush()
+    assert process.wait(60) == 0, "in the silence, with the stream still open"
+    assert "read as" not in process.stderr.read()
+
+
+class Kept(NoSink):
+    """Remembers where windows ended."""
+
+    def __init__(self, done=None):
+        super().__init__("run")
+        self.done = done or self.done
+        self.ends = []
+        self.last = State("run")
+
+    def append(self, scores, state):
+        del scores
+        self.ends.append(state.records)
+        self.last = state
+
+
+def talks(count):
+    return [Conversation(str(i), (Turn("A", "Hi"), Turn("B", "Hello"))) for i in range(count)]
+
+
+def test_the_first_windows_are_small_and_one_ends_where_an_earlier_run_stopped():
+    with load("log_length") as grader:
+        kept = Kept()
+        run(talks(200), grader.scorer, kept)
+        assert kept.ends[0] == FIRST_TURNS // 2
+        assert kept.ends[-1] == 200
+        stopped = Kept()
+        run(talks(7), grader.scorer, stopped)
+        again = Kept(stopped.last)
+        again.replay = lambda: iter(grader.score(talks(7)))
+        summary = run(talks(200), grader.scorer, again)
+    assert min(again.ends) > 7, "what was done before is not written again"
+    assert summary.metrics[0].counts == {"ok": 400}
