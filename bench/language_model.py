@@ -5,10 +5,10 @@ r"""What one reading of a conversation saves a language model, in one run.
            [--write docs/language-models.md] [MODEL]
 
 Conversations of so many turns are made of those of ``examples``, one after the other. Every reply
-is scored after its whole history: by a reading each, and by one reading for all. The metric
-likelihood reads each reply without a history, too: one at a time, and all in batches of one length.
-Processor time of one thread, with the largest difference of the mean log probability of a reply;
-then the time on the clock of so many workers for all that the metric reads.
+is scored after its whole history: by a reading each, and by one reading for all. Then replies are
+read without a history: one at a time, and all in batches of one length. Processor time of one
+thread, with the largest difference of the mean log probability of a reply; then the time on the
+clock of so many workers for both.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def main() -> None:
         f"alone: {count / singly.processor:.1f} one at a time, {count / batched.processor:.1f} in "
         f"batches of one length; ratio {singly.processor / batched.processor:.2f}; largest "
         f"difference {apart(singly, batched):.2g}\n"
-        f"both, as the metric likelihood reads: {count / both.processor:.1f} a second of a core, "
+        f"both: {count / both.processor:.1f} a second of a core, "
         f"{count / both.clock:.1f} by the clock of {given.workers} workers on {free:.1f} cores"
     )
     print(text)
