@@ -1,13 +1,14 @@
-"""What one reading of a conversation saves a language model, in one run.
+r"""What one reading of a conversation saves a language model, in one run.
 
     grice models get medium
-    python bench/language_model.py [--mode fast] [--turns 20] [--talks 6] [--workers 2] [MODEL]
+    python bench/language_model.py [--mode fast] [--turns 20] [--talks 6] [--workers 2] \
+           [--write docs/language-models.md] [MODEL]
 
 Conversations of so many turns are made of those of ``examples``, one after the other. Every reply
-is scored after its whole history: by a reading each, and by one reading for all. The metric
-likelihood reads each reply without a history, too: one at a time, and all in batches of one length.
-Processor time of one thread, with the largest difference of the mean log probability of a reply;
-then the time on the clock of so many workers for all that the metric reads.
+is scored after its whole history: by a reading each, and by one reading for all. Then replies are
+read without a history: one at a time, and all in batches of one length. Processor time of one
+thread, with the largest difference of the mean log probability of a reply; then the time on the
+clock of so many workers for both.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.protocols import Passage
 
+MARKS = "<!-- written by bench/language_model.py -->", "<!-- end of what it writes -->"
 EXAMPLES = Path(__file__).parents[1] / "examples" / "chatbots.jsonl"
 
 
@@ -64,6 +66,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--talks", type=int, default=6)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--write", type=Path, help="a page with the marks of these figures")
     given = parser.parse_args()
     talks = conversations(given.turns, given.talks)
 
@@ -95,20 +98,25 @@ def main() -> None:
     singly, batched = read([[one] for one in alone]), read([alone])
     count = len(each.means)
     saved = each.processor / once.processor
-    print(
+    both = read([whole, alone], given.workers)
+    free = both.processor / both.clock  # what other work on the machine left to this one
+    text = (
         f"{count} replies, {given.mode}\n"
         f"after the history: {count / each.processor:.1f} a second of a core by a reading each, "
         f"{count / once.processor:.1f} by one reading; ratio {saved:.1f}; "
         f"largest difference {apart(each, once):.2g}\n"
         f"alone: {count / singly.processor:.1f} one at a time, {count / batched.processor:.1f} in "
         f"batches of one length; ratio {singly.processor / batched.processor:.2f}; largest "
-        f"difference {apart(singly, batched):.2g}"
+        f"difference {apart(singly, batched):.2g}\n"
+        f"both: {count / both.processor:.1f} a second of a core, "
+        f"{count / both.clock:.1f} by the clock of {given.workers} workers on {free:.1f} cores"
     )
-    both = read([whole, alone], given.workers)
-    print(
-        f"both, as the metric likelihood reads: {count / both.clock:.1f} a second by the clock, "
-        f"{count / both.processor:.1f} of processor time, {given.workers} workers"
-    )
+    print(text)
+    if given.write:
+        before, rest = given.write.read_text("utf-8").split(MARKS[0])
+        after = rest.split(MARKS[1])[1]
+        listed = "\n".join(f"- {line}" for line in text.splitlines())
+        given.write.write_text(f"{before}{MARKS[0]}\n\n{listed}\n\n{MARKS[1]}{after}", "utf-8")
 
 
 def apart(first: Read, second: Read) -> float:

@@ -7,6 +7,7 @@ runs. Computed is in float32; on a GPU if there is one.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from grice.runtime.tokenization import open_tokenizer
 from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
@@ -53,13 +55,15 @@ class _Network:
         self.torch: Any = torch
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.engine = f"transformers-{transformers.__version__}/torch-{torch.__version__}"
-        opened, report = getattr(transformers, auto).from_pretrained(
-            bundle.folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            output_loading_info=True,
-        )
+        auto_class: Any = getattr(transformers, auto)
+        with _no_bars(transformers):
+            opened, report = auto_class.from_pretrained(
+                bundle.folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
         # They would be drawn at random.
         if missing := sorted(report["missing_keys"]):
             raise BundleError(f"{bundle.folder}: weight {missing[0]} is missing")
@@ -72,6 +76,19 @@ class _Network:
         arrays = {k: torch.tensor([v], device=self.device) for k, v in given.items()}
         with torch.inference_mode():
             return self._model(**arrays).logits[0]
+
+
+@contextmanager
+def _no_bars(transformers: ModuleType) -> Iterator[None]:
+    """Keep the library from drawing a bar for weights that are there in a moment."""
+    bars = transformers.utils.logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
 
 
 class TransformersCausalLM:
