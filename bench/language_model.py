@@ -1,11 +1,13 @@
 """What one reading of a conversation saves a language model, in one run.
 
     grice models get medium
-    python bench/language_model.py [--mode fast] [--turns 20] [--talks 6] [MODEL]
+    python bench/language_model.py [--mode fast] [--turns 20] [--talks 6] [--workers 2] [MODEL]
 
 Conversations of so many turns are made of those of ``examples``, one after the other. Every reply
-is scored after its whole history: by a reading each, and by one reading for all. Processor time of
-one thread; the largest difference of the mean log probability of a reply stands beside.
+is scored after its whole history: by a reading each, and by one reading for all. The metric
+likelihood reads each reply without a history, too: one at a time, and all in batches of one length.
+Processor time of one thread, with the largest difference of the mean log probability of a reply;
+then the time on the clock of so many workers for all that the metric reads.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Passage
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "chatbots.jsonl"
+
+
+class Read(NamedTuple):
+    """The mean log probability of each reply, and the seconds that took."""
+
+    means: list[float]
+    processor: float
+    clock: float
 
 
 def conversations(turns: int, count: int) -> list[list[str]]:
@@ -53,35 +63,57 @@ def main() -> None:
     parser.add_argument("--mode", choices=("exact", "fast"), default="fast")
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--talks", type=int, default=6)
+    parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     talks = conversations(given.turns, given.talks)
 
-    def means(passages: list[Passage]) -> list[float]:
+    def read(calls: list[list[Passage]], workers: int = 1) -> Read:
         # A model of its own each time: what one has read, it does not read again.
-        models = Models(mode=given.mode, workers=1, cache=None)
+        models = Models(mode=given.mode, workers=workers, cache=None)
         model = cast("CausalLM", models.open(given.model, CausalLM))
         model.token_scores([[Segment("A:"), Segment(" hello", scored=True)]])
-        start = time.process_time()
-        scores = model.token_scores(passages)
-        seconds.append(time.process_time() - start)
+        processor, clock = time.process_time(), time.perf_counter()
+        scores = [found for passages in calls for found in model.token_scores(passages)]
+        taken = time.process_time() - processor, time.perf_counter() - clock
         models.close()
-        return [
+        means = [
             float(np.mean([token.log_probability for token in tokens]))
             for segments in scores
             for tokens in segments
         ]
+        return Read(means, *taken)
 
-    seconds: list[float] = []
     places = range(1, given.turns)
-    each = means([passage(talk[: i + 1], {i}) for talk in talks for i in places])
-    once = means([passage(talk, set(places)) for talk in talks])
-    slow, quick = seconds
-    apart = float(np.abs(np.array(each) - np.array(once)).max())
+    each = read([[passage(talk[: i + 1], {i}) for talk in talks for i in places]])
+    whole = [passage(talk, set(places)) for talk in talks]
+    once = read([whole])
+    alone: list[Passage] = [
+        [Segment("A:"), Segment(f" {talk[i].strip()}", scored=True)]
+        for talk in talks
+        for i in places
+    ]
+    singly, batched = read([[one] for one in alone]), read([alone])
+    count = len(each.means)
+    saved = each.processor / once.processor
     print(
-        f"{len(each)} replies, {given.mode}: {len(each) / slow:.1f} a second by a reading each, "
-        f"{len(each) / quick:.1f} by one reading; ratio {slow / quick:.1f}; "
-        f"largest difference {apart:.2g}"
+        f"{count} replies, {given.mode}\n"
+        f"after the history: {count / each.processor:.1f} a second of a core by a reading each, "
+        f"{count / once.processor:.1f} by one reading; ratio {saved:.1f}; "
+        f"largest difference {apart(each, once):.2g}\n"
+        f"alone: {count / singly.processor:.1f} one at a time, {count / batched.processor:.1f} in "
+        f"batches of one length; ratio {singly.processor / batched.processor:.2f}; largest "
+        f"difference {apart(singly, batched):.2g}"
     )
+    both = read([whole, alone], given.workers)
+    print(
+        f"both, as the metric likelihood reads: {count / both.clock:.1f} a second by the clock, "
+        f"{count / both.processor:.1f} of processor time, {given.workers} workers"
+    )
+
+
+def apart(first: Read, second: Read) -> float:
+    """Return the largest difference of two readings of the same replies."""
+    return float(np.abs(np.array(first.means) - np.array(second.means)).max())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import console
 import msgspec
@@ -18,10 +19,18 @@ from grice.metrics.declaration import Metric
 from grice.metrics.limits import FILE, Recorded
 from grice.metrics.page import metric_page, model_cards
 from grice.metrics.registry import find_metrics
+from grice_research.language_models.page import with_table
 from grice_research.limits import limits_of
 from grice_research.runs import read_runs
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice_research.figures import Figure
+    from grice_research.runs import Run
+
 HERE = Path(__file__).parent
+PLACES = HERE / "language-models.md"
 LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
 
 
@@ -29,12 +38,23 @@ def pages() -> dict[Path, str]:
     """Return the content of every generated page by its path."""
     registry = find_metrics()
     built_in = (name for name, origin in registry.origins.items() if origin == "grice")
-    known = limits_of(read_runs(HERE / "results"))
+    runs = read_runs(HERE / "results")
+    known = limits_of(runs)
     metrics = {
         HERE / "metrics" / f"{name}.md": _with_cards(registry.named(name), known)
         for name in built_in
     }
-    return {**metrics, HERE / "formats.md": document(), LIMITS: _lines(known)}
+    return {
+        **metrics,
+        HERE / "formats.md": document(),
+        PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
+        LIMITS: _lines(known),
+    }
+
+
+def _figures(runs: Sequence[Run], bench: str) -> Sequence[Figure]:
+    """Return the figures of the recorded run of a bench."""
+    return next(run.figures for run in runs if run.bench == bench)
 
 
 def _with_cards(metric: Metric, known: Recorded) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
-from grice.metrics.registry import find_metrics
+from grice.evaluation.review_stack import STACKS
 from grice.records import Score, TurnEvidence
 from grice_research.benches import breakdowns
-from grice_research.benches._turns import DETECTORS, FETCHED
+from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.rows import find_task
 
 
@@ -61,6 +61,9 @@ class Context:
     def grader(self, name):
         return Grader(name), {name: f"{name}:1|mode:fast"}
 
+    def trained_share(self, metric, talks):
+        return 0.25
+
     def models(self):
         return self
 
@@ -92,9 +95,17 @@ def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
 
 def test_every_detector_stands_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
-    metrics = (*find_metrics().defaults(), *DETECTORS, *FETCHED)
+    metrics = (*shipped_metrics(), *FETCHED)
     assert pairs == {(m, b) for m in metrics for b in breakdowns.TRIVIAL}
     assert find_task("breakdowns").title == breakdowns.TITLE
+
+
+def test_the_orders_of_review_stand_beside_the_metrics(rows):
+    for name in STACKS:
+        seen = one(rows, name, "lift of the first 10 %")
+        assert seen.estimate.value > one(rows, "position", "lift of the first 10 %").estimate.value
+        assert (seen.kind, seen.metric) == ("ours", "")
+        assert seen.signature.startswith(f"{name}@")
 
 
 def test_only_the_validation_part_is_read(tmp_path):

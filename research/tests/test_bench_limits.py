@@ -12,10 +12,9 @@ import pytest
 import made_sets
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
-from grice.metrics.registry import find_metrics
 from grice.records import Score, TurnEvidence
 from grice_research.benches import abc_eval, trivial_baselines
-from grice_research.benches._turns import DETECTORS, FETCHED
+from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.limits import limits_of
@@ -24,8 +23,7 @@ from grice_research.roc import roc_areas
 from grice_research.rows import find_task
 from grice_research.runs import Run
 
-DEFAULT = [one for one in find_metrics().metrics.values() if one.default]
-MEASURED = {*find_metrics().defaults(), *DETECTORS, *FETCHED}
+MEASURED = {*shipped_metrics(), *FETCHED}
 
 
 def write(folder, talks=12):
@@ -88,6 +86,9 @@ class SmallContext:
 
     def grader(self, name):
         return Grader(name), {name: f"{name}:1|mode:exact"}
+
+    def trained_share(self, metric, talks):
+        return 0.25
 
     def models(self):
         return self
@@ -213,7 +214,7 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
     def loaded(names):
         return Lengths(names), {name: f"{name}:1" for name in names}
 
-    context = BenchContext(tmp_path, loaded, [m.name for m in DEFAULT])
+    context = BenchContext(tmp_path, loaded, shipped_metrics())
     rows = list(trivial_baselines.measure(context))
     on = "fed_turn:overall"
     assert {row.on for row in rows} == {on}

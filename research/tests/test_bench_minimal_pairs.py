@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from grice.errors import ModelError
-from grice.metrics.registry import find_metrics
 from grice.records import Score
 from grice_research.benches import minimal_pairs
-from grice_research.benches._turns import DETECTORS, FETCHED
+from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
 from grice_research.rows import find_task
 
@@ -112,4 +111,4 @@ def test_the_pairs_hold_no_cue_of_length_and_every_kind_as_often():
 
 def test_every_default_metric_is_measured(rows):
     measured = {row.row for row in rows if row.measure == "share right" and row.kind == "ours"}
-    assert measured == {*find_metrics().defaults(), *DETECTORS, *FETCHED}
+    assert measured == {*shipped_metrics(), *FETCHED}

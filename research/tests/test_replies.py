@@ -202,10 +202,10 @@ def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_p
     found = list(grice_research.replies.by_language_models(context, replies()))
     large, small = (f"file:{folder / name}" for name in ("large", "small"))
     assert found == [
-        ("commonsense, fit by large", {"relevance": large}),
+        ("commonsense, fit by large", {"relevance": large, "relevance_weight": 0.5}),
         ("commonsense, fit by large, share 0.8", {"relevance": large, "relevance_weight": 0.8}),
         ("fit by large alone", {"relevance": large, "relevance_weight": 1.0}),
-        ("commonsense, fit by small", {"relevance": small}),
+        ("commonsense, fit by small", {"relevance": small, "relevance_weight": 0.5}),
         ("commonsense, fit by small, share 0.8", {"relevance": small, "relevance_weight": 0.8}),
         ("fit by small alone", {"relevance": small, "relevance_weight": 1.0}),
     ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from grice.batch import score_files
     from grice.errors import GriceError
+    from grice.evaluation.review import review
     from grice.formats import read
     from grice.records import (
         Conversation,
@@ -43,6 +44,7 @@ _HOMES = {
     "Turn": "grice.records",
     "load": "grice.scoring",
     "read": "grice.formats",
+    "review": "grice.evaluation.review",
     "score": "grice.scoring",
     "score_files": "grice.batch",
 }
@@ -59,6 +61,7 @@ __all__ = [
     "Turn",
     "load",
     "read",
+    "review",
     "score",
     "score_files",
 ]

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from grice.errors import InputError, RecordError
 from grice.files import check_not_input, destination, streaming
 from grice.formats import SilenceError, read, records_of
@@ -14,6 +16,7 @@ from grice.scoring.api import load
 from grice.scoring.presets import SMALL
 from grice.scoring.run import run
 from grice.scoring.sink import NoSink, ScoreFile, ScoreStream
+from grice.scoring.summary import Sampled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -47,6 +50,8 @@ def score_files(
     cache: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
     models: str = SMALL,
+    sample: int | None = None,
+    seed: int = 0,
     listeners: Sequence[Listener] = (),
 ) -> Summary:
     r"""Score files of conversations, as ``grice score`` does, and return the summary.
@@ -75,6 +80,9 @@ def score_files(
         cache: Folder that keeps what models answered; by default nothing is kept.
         plugins: Python files that declare further metrics.
         models: Preset of models and weights, as in :func:`grice.load`.
+        sample: Score so many conversations, drawn at random; by default all. The summary says
+            which part of the input that was.
+        seed: Another one draws other conversations.
         listeners: Told of every scored conversation, in input order.
 
     Raises:
@@ -120,6 +128,8 @@ def score_files(
             resume=resume,
             report=report,
             command=f"grice.score_files({[str(source) for source in sources]})",
+            sample=sample,
+            seed=seed,
             listeners=listeners,
         )
 
@@ -134,6 +144,8 @@ def score_readings(
     resume: bool = True,
     report: str | Path | None = None,
     command: str = "",
+    sample: int | None = None,
+    seed: int = 0,
     listeners: Sequence[Listener] = (),
 ) -> Summary:
     """Score files that are open with metrics that are loaded; see :func:`score_files`.
@@ -147,10 +159,15 @@ def score_readings(
         resume: As in :func:`score_files`.
         report: As in :func:`score_files`.
         command: What the report names as the way to repeat the run.
+        sample: As in :func:`score_files`.
+        seed: As in :func:`score_files`.
         listeners: As in :func:`score_files`.
     """
     if bad_records not in ("skip", "fail"):
         raise InputError(f"bad records {bad_records!r}: write skip or fail")
+    if sample is not None and sample < 1:
+        raise InputError(f"a sample of {sample}: at least one conversation is needed")
+    drawn = None if sample is None else (sample, seed)
     with ExitStack() as stack:
         page = None
         if report is not None:
@@ -160,13 +177,15 @@ def score_readings(
             panels = [panel_of(loaded) for loaded in scorer.metrics]
             writer = ReportWriter(Path(report), title=title, metrics=panels, command=command)
             page = stack.enter_context(writer)
-        sink = _open_sink(output, _identity(readings, scorer, format), stack, resume=resume)
-        records = _records(readings, bad_records)
+        identity = _identity(readings, scorer, format, drawn)
+        sink = _open_sink(output, identity, stack, resume=resume)
+        records, part = _drawn(_records(readings, bad_records), drawn)
         seen_by = [*([] if page is None else [page]), *listeners]
         try:
             summary = run(records, scorer, sink, seen_by, readings)
         except SilenceError as error:
             raise error.cause from None
+        summary = msgspec.structs.replace(summary, sample=part)
         if page is not None:
             page.close(summary)
     return summary
@@ -200,7 +219,38 @@ def _records(
         yield record
 
 
-def _identity(readings: Sequence[Reading], scorer: Scorer, asked_format: str | None) -> str:
+def _drawn(
+    records: Iterator[Conversation | RecordError], drawn: tuple[int, int] | None
+) -> tuple[Iterator[Conversation | RecordError], Sampled | None]:
+    """Return records that are scored, in input order, and which part of the input they are."""
+    if drawn is None:
+        return records, None
+    from grice.evaluation.sample import drawn as draw
+
+    most, seed = drawn
+    broken: list[RecordError] = []
+    seen = 0
+
+    def conversations() -> Iterator[Conversation]:
+        nonlocal seen
+        for record in records:
+            if isinstance(record, RecordError):
+                broken.append(record)
+            else:
+                seen += 1
+                yield record
+
+    placed = sorted(draw(conversations(), most, seed), key=lambda found: found[0])
+    chosen = [conversation for _, conversation in placed]
+    return iter([*broken, *chosen]), Sampled(len(chosen), seen, seed)
+
+
+def _identity(
+    readings: Sequence[Reading],
+    scorer: Scorer,
+    asked_format: str | None,
+    drawn: tuple[int, int] | None,
+) -> str:
     """Return whatever decides the lines of the output; a run goes on only if it agrees."""
     return " ".join(
         [
@@ -209,6 +259,7 @@ def _identity(readings: Sequence[Reading], scorer: Scorer, asked_format: str | N
             *(f"file={reading.source}" for reading in readings),
             f"format={asked_format}",
             *([] if scorer.preset == SMALL else [f"models={scorer.preset}"]),
+            *([] if drawn is None else [f"sample={drawn[0]} seed={drawn[1]}"]),
         ]
     )
 

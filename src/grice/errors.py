@@ -31,6 +31,7 @@ __all__ = [
     "RecordError",
     "did_you_mean",
     "os_reason",
+    "out_of_memory",
     "plural",
     "shortened",
 ]
@@ -141,3 +142,10 @@ def os_reason(error: Exception) -> str:
             "file, such as with: iconv -f LATIN1 -t UTF-8"
         )
     return getattr(error, "strerror", None) or str(error)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that there was no memory left, here or on a GPU."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
+    )

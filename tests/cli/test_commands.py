@@ -64,10 +64,8 @@ def test_examples_are_scored_with_a_report(tmp_path, capsys):
     assert max(len(line) for line in shown.splitlines()) <= 80
     scores = scores_in(out.read_text("utf-8"))
     assert Counter(score["metric"] for score in scores) == {
-        "coherence": 10,
-        "commonsense": 122,
-        "engagement": 122,
         "relevance": 122,
+        "repetition": 122,
     }
     assert {score["meta"]["file"] for score in scores} == set(files)
     assert "<html" in report.read_text("utf-8")[:500]
@@ -296,7 +294,7 @@ def test_explain_shows_the_evidence(capsys):
     assert main(["explain", "I broke my leg.", "How did it happen?", "I fell off my bike."]) == 0
     shown = capsys.readouterr().out
     assert "relevance" in shown
-    assert "commonsense" in shown
+    assert "repetition" in shown
     assert "#0 I broke my leg." in shown
 
 
@@ -431,6 +429,15 @@ def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
     assert main([places.get(word, word) for word in words]) == 2
     assert "name another output" in capsys.readouterr().err
     assert chat.read_bytes() == before
+
+
+def test_the_same_command_again_writes_over_its_own_output(chat, tmp_path):
+    output = tmp_path / "out.jsonl"
+    command = ["score", str(chat), "-m", "log_length", "-o", str(output)]
+    assert main(command) == 0
+    first = output.read_bytes()
+    assert main(command) == 0
+    assert output.read_bytes() == first
 
 
 def test_a_file_called_none_is_no_output(chat, monkeypatch):

@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.runtime.bundle import shipped_bundles
 from grice.scoring import doctor
 
-DEFAULTS = ["coherence", "commonsense", "engagement", "relevance"]
+DEFAULTS = ["relevance", "repetition"]
 PLUGIN = """
 from grice import Judgement
 from grice.metrics import Example, metric
@@ -132,3 +132,15 @@ def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, mo
 def test_an_unknown_metric_is_refused(capsys):
     assert main(["doctor", "-m", "relevanse"]) == 2
     assert "did you mean 'relevance'?" in capsys.readouterr().err
+
+
+def test_what_cannot_be_had_again_is_said_with_the_reason(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
+    monkeypatch.delenv("GRICE_DATA", raising=False)
+    _, found = diagnosis(capsys, "-m", "log_length")
+    said = found["not_reproducible"]
+    assert any(
+        line.startswith("the preset medium: medium, medium-states not here") for line in said
+    )
+    assert any("GRICE_DATA names no folder" in line for line in said)
+    assert not any("log_length" in line for line in said)

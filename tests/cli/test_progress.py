@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 
@@ -10,8 +11,10 @@ import pytest
 from rich.progress import Task
 
 from grice.cli import main
+from grice.cli._forecast import Announcer, Course
 from grice.cli._progress import Progress, Rate, TimeLeft
 from grice.formats import read
+from grice.records import Score
 
 
 class Terminal(io.StringIO):
@@ -49,7 +52,7 @@ def test_a_terminal_sees_how_far_a_run_has_come(chat, terminal, tmp_path):
     assert main(["score", str(chat), "-m", "log_length", "-o", str(out)]) == 0
     shown = plain(stream.getvalue())
     assert "0 turns" in shown
-    assert "80 turns" in shown
+    assert "80 replies" in shown
     assert "100%" in shown
 
 
@@ -61,26 +64,27 @@ def test_a_pipe_sees_no_bar(chat, capsys, tmp_path):
 def test_the_bar_follows_what_was_read_of_all_inputs(chat, terminal):
     terminal()
     with read(str(chat)) as first, read(str(chat)) as second:
-        with Progress([first, second]) as progress:
+        with Progress(Course([first, second])) as progress:
             for reading in (first, second):
                 for record in reading:
                     progress.add(record, [])
         task = progress._bar.tasks[0]
         assert (task.completed, task.total) == (2 * chat.stat().st_size,) * 2
-        assert task.fields["turns"] == 160
+        assert (task.fields["count"], task.fields["unit"]) == (160, "turns")
 
 
-def task(seconds, completed, total, turns=0):
+def task(seconds, completed, total, count=0):
     clock = iter([0.0, seconds, seconds, seconds, seconds])
     made = Task(0, "scoring", total, completed, _get_time=lambda: next(clock),
-                fields={"turns": turns})  # fmt: skip
+                fields={"count": count, "unit": "replies"})  # fmt: skip
     made.start_time = next(clock)
     return made
 
 
 def test_the_rate_is_that_since_the_start():
-    assert Rate().render(task(2.0, 1, 10, turns=5000)).plain == "2,500 turns/s"
-    assert Rate().render(task(0.1, 1, 10, turns=5000)).plain == ""
+    assert Rate().render(task(2.0, 1, 10, count=5000)).plain == "2,500 replies/s"
+    assert Rate().render(task(2.0, 1, 10, count=5)).plain == "2.5 replies/s"
+    assert Rate().render(task(0.1, 1, 10, count=5000)).plain == ""
 
 
 @pytest.mark.parametrize(
@@ -90,3 +94,42 @@ def test_the_rate_is_that_since_the_start():
 )  # fmt: skip
 def test_the_time_left_is_at_the_rate_so_far(seconds, completed, total, left):
     assert TimeLeft().render(task(seconds, completed, total)).plain == left
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.5, ""), (10.0, "about 6 min on this machine (0.1 replies/s)\n"),
+     (900.0, "about 9.75 h on this machine (0.00111 replies/s)\n")],
+)  # fmt: skip
+def test_a_run_that_takes_long_says_so_once(tmp_path, capsys, seconds, said):
+    path, clock = tmp_path / "chats.jsonl", Clock()
+    path.write_text('{"turns": ["Is it late?", "Yes, it is."]}\n' * 40)
+    with read(str(path)) as reading:
+        announcer = Announcer(Course([reading]), [], clock)
+        for conversation in reading:
+            clock.now += seconds
+            score = Score("a", 1, "m", 0.5, "ok", None, (), (), "m:1")
+            announcer.add(conversation, [score])
+    assert capsys.readouterr().err.removeprefix("grice: ") == said
+
+
+def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
+    out = tmp_path / "out.jsonl"
+    command = ["score", str(chat), "-m", "log_length", "-o", str(out), "--json", "--sample", "7"]
+    assert main(command) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["conversations"] == 7
+    assert summary["sample"] == {"conversations": 7, "of": 40, "seed": 0}
+    first = out.read_text()
+    assert main(command) == 0
+    assert out.read_text() == first
+    assert main([*command, "--seed", "1"]) == 0
+    assert out.read_text() != first

@@ -115,7 +115,7 @@ def test_recording_texts_changes_neither_digest_nor_anything_else(own_relevance)
     assert after.card.files == before.card.files
     assert after.card.quality == before.card.quality
     assert after.training_texts() == own_relevance / "texts.fp"
-    assert (own_relevance / "card.toml").read_text().count("texts_sha256") == 1
+    assert (own_relevance / "card.toml").read_text().count("\ntexts_sha256") == 1
 
 
 def test_a_changed_fingerprint_is_refused_by_name(rated_turns, own_relevance, tmp_path, capsys):

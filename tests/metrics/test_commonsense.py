@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 
 from grice.errors import InputError
@@ -92,6 +93,19 @@ class Fit:
     def classify(self, pairs):
         self.pairs += pairs
         return [self.value for _ in pairs]
+
+
+class Flaws:
+    """Finds nonsense, by log odds, where the reply says so."""
+
+    identity = "flaws"
+    flaws = ("any", "contradiction", "nonsense")
+
+    def log_odds(self, responses):
+        return np.array([[9, 9, 2 if "moon" in one.text else -2] for one in responses], np.float32)
+
+    def truncated(self, texts):
+        return [False for _ in texts]
 
 
 def judge(
@@ -257,6 +271,19 @@ def test_what_was_said_before_does_not_fit_again():
     fits = [one.evidence[-1].value for one in (whole, half, none)]
     assert fits == pytest.approx([0.8, 0.4, 0.0])
     assert [pair.right for pair in asked.pairs] == [text, "I feel awful now.", text]
+
+
+def test_the_sense_of_a_language_model_can_have_the_share():
+    said = [
+        response("I missed the bus, I feel awful.", "Why are you late?"),
+        response("I missed the moon, I feel awful.", "Why are you late?"),
+        response("?!", "Why are you late?"),
+    ]
+    good, bad, nothing = judge(said, relevance=Flaws(), relevance_weight=0.5)
+    assert good.evidence[-1].name == bad.evidence[-1].name == "sense"
+    assert good.evidence[-1].value == pytest.approx(1 / (1 + math.exp(-2)))
+    assert bad.evidence[-1].value == pytest.approx(1 / (1 + math.exp(2)))
+    assert nothing.status == "abstained"
 
 
 def test_without_a_share_the_fit_is_not_asked():

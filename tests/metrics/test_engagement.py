@@ -85,19 +85,20 @@ def test_a_reply_that_only_repeats_is_not_engaging():
     assert judgement.reason == "it says nothing that was not said before"
 
 
-def test_what_ships_reads_the_length_alone_and_the_page_says_so():
+def test_the_page_begins_with_what_is_left_given_length():
     card = open_bundle("engagement").card
-    assert card.settings["reads"] == "length alone"
-    assert card.summary.endswith("It reads length alone.")
+    assert card.quality[0].measure == "Spearman given length"
     ((_, page),) = model_cards(engagement)
     assert card.summary in page
     assert "log characters, Spearman 0.730" in page  # what length alone gives, beside each figure
-    histories = "Hi there, how are you?", "What do you think of the war in Spain?"
-    replies = "I like big red dogs", "We saw old wet cats", "Why are you so sad"
+
+
+def test_replies_of_equal_length_differ_by_what_they_say():
+    before = "What do you do at weekends?"
+    replies = "I climb high snowy mountains", "I do not know it"
     with grice.load("engagement") as grader:
-        values = [
+        lively, dull = (
             next(score.value for score in grader.score([before, reply]) if score.turn == 1)
-            for before in histories
             for reply in replies
-        ]
-    assert max(values) - min(values) < 0.002  # five short words, whatever they say
+        )
+    assert lively > dull + 0.05

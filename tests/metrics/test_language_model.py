@@ -4,78 +4,20 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
-from ctranslate2.specs import transformer_spec
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
 
 from grice.errors import BundleError, InputError
-from grice.runtime.bundle import file_sha256
 from grice.runtime.models import Models
-from grice.runtime.protocols import CausalLM, Pair, PairClassifier, Segment, TextScorer
-
-WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
-SIZE = 16
-SHAPES = {
-    "self_attention/linear_0": (3 * SIZE, SIZE),
-    "ffn/linear_0": (2 * SIZE, SIZE),
-    "ffn/linear_1": (SIZE, 2 * SIZE),
-}
-SETTINGS = "weight_after = 1.0\nweight_gain = 2.0\nweight_shift = 0.5\n"
-
-
-def shape_of(name):
-    if "layer_norm" in name:
-        return (SIZE,)
-    if "embeddings" in name or "projection" in name:
-        return (len(WORDS), SIZE)
-    if "encodings" in name:
-        return (64, SIZE)
-    return next((shape for part, shape in SHAPES.items() if part in name), (SIZE, SIZE))
-
-
-def child(part, step):
-    if hasattr(part, step):
-        return getattr(part, step)
-    name, _, number = step.rpartition("_")
-    return getattr(part, name)[int(number)]
-
-
-def write(folder, max_tokens=40):
-    spec = transformer_spec.TransformerDecoderModelSpec.from_config(2, 2)
-    rng = np.random.default_rng(7)
-    for name, value in spec.variables(ordered=True):
-        if value is None:
-            *path, last = name.split("/")
-            part = spec
-            for step in path:
-                part = child(part, step)
-            setattr(part, last, rng.normal(size=shape_of(name)).astype(np.float32))
-    spec.register_vocabulary(WORDS)
-    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
-    spec.validate()
-    folder.mkdir()
-    spec.save(str(folder))
-    tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(WORDS)}, "<unk>"))
-    tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
-    (folder / "card.toml").write_text(
-        'name = "tiny"\nkind = "causal-lm"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
-        f"[settings]\nmax_tokens = {max_tokens}\n[files]\n{sums}\n"
-    )
-    return folder
-
-
-def write_head(folder, base, settings=SETTINGS):
-    folder.mkdir()
-    (folder / "card.toml").write_text(
-        'name = "tiny-head"\nkind = "language-model"\nversion = "1"\nsummary = "-"\n'
-        f'licence = "-"\n[settings]\nbase = "file:{base}"\n{settings}[files]\n'
-    )
-    return folder
+from grice.runtime.protocols import (
+    CausalGenerator,
+    CausalLM,
+    Generator,
+    Pair,
+    PairClassifier,
+    Segment,
+    TextScorer,
+)
+from tiny_decoder import SETTINGS, write, write_head
 
 
 @pytest.fixture(scope="module")
@@ -236,3 +178,45 @@ def test_a_model_that_reads_too_little_is_refused(tmp_path, models):
     folder = write(tmp_path / "model", max_tokens=4)
     with pytest.raises(BundleError, match="found 4"):
         models.open(f"file:{folder}")
+
+
+def test_it_writes_the_likeliest_continuation(model):
+    assert isinstance(model, CausalGenerator)
+    assert isinstance(model, Generator)
+    (texts,) = model.generate(["i eat"], count=3, max_tokens=4, stop="~")
+    scores = [text.log_probability for text in texts]
+    assert len({text.text for text in texts}) == 3
+    assert scores == sorted(scores, reverse=True)
+    (greedy,) = model.generate(["i eat"], max_tokens=4, stop="~")
+    assert len(greedy[0].text.split()) <= 4
+
+
+def test_what_is_written_does_not_depend_on_other_prompts(model, folder):
+    prompts = ["i eat", "A: happy", "", "bread sleep"]
+    together = model.generate(prompts, shown="i sleep", max_tokens=6, stop="~")
+    with Models(mode="exact", workers=2, cache=None) as others:
+        other = others.open(f"file:{folder}")
+        backwards = other.generate(prompts[::-1], shown="i sleep", max_tokens=6, stop="~")
+    assert together == backwards[::-1]
+    assert [len(texts) for texts in together] == [1, 1, 0, 1]
+
+
+def test_what_is_shown_stands_before_the_prompt(model):
+    (shown,) = model.generate(["bread"], shown="i eat happy", max_tokens=5, stop="~")
+    (whole,) = model.generate(["i eat happy bread"], max_tokens=5, stop="~")
+    assert shown[0].text == whole[0].text
+    assert shown[0].log_probability == pytest.approx(whole[0].log_probability, abs=1e-4)
+
+
+def test_a_text_ends_before_what_stops_it(model):
+    (whole,) = model.generate(["i eat"], max_tokens=6, stop="~")
+    last = whole[0].text.split()[-1]
+    (cut,) = model.generate(["i eat"], max_tokens=6, stop=last)
+    assert last not in cut[0].text
+    assert whole[0].text.startswith(cut[0].text)
+
+
+@pytest.mark.parametrize("asked", [{"count": 0}, {"max_tokens": 0}, {"max_tokens": 30}])
+def test_texts_that_cannot_be_written_are_refused(model, asked):
+    with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
+        model.generate(["i eat"], **asked)

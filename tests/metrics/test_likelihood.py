@@ -132,7 +132,7 @@ def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
         text = TALK.turns[score.turn].text
         after, gain, *words = score.evidence
         assert after.value < 0
-        assert gain.name == "gain over no history"
+        assert gain.name == "gain over own turns alone"
         for word in words:
             assert word.value < 0
             assert text[word.span.start : word.span.end] in word.name

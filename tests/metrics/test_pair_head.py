@@ -83,6 +83,18 @@ def test_fitting_replies_beat_unfitting_ones(head):
     assert fails < 0.5 < fits
 
 
+def test_the_cosine_with_the_last_turn_adds_its_weight_to_the_log_odds(encoder):
+    bundle = open_bundle("relevance")
+    pair = Pair(("Hi, how was your weekend?", "We went camping at the lake."), "Was the lake cold?")
+    without, with_cosine = (
+        PairHead(bundle, PairSettings(decay=0.6, weight_cosine=weight), encoder).classify([pair])[0]
+        for weight in (0.0, 3.0)
+    )
+    last, reply = encoder.encode([pair.left[-1], pair.right])
+    gained = np.log(with_cosine / (1 - with_cosine)) - np.log(without / (1 - without))
+    assert gained == pytest.approx(3.0 * float(last @ reply), abs=1e-4)
+
+
 def test_a_result_does_not_depend_on_its_neighbours(head, pairs):
     whole = head.classify(pairs)
     rng = random.Random(2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,3 +124,22 @@ def test_too_few_judgements_fail():
     scores = judged(forgetful, ["a", "x", "b"])
     assert [score.status for score in scores] == ["ok", "failed", "ok"]
     assert scores[1].reason == "0 judgements for 1 item"
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CUDA failed: out of memory")])
+def test_a_batch_that_does_not_fit_is_asked_in_halves_and_that_is_said_once(error):
+    calls = []
+
+    def ask(items):
+        calls.append(len(items))
+        if len(items) > 300:
+            raise error
+        return [item**2 for item in items]
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("default")
+        assert answers(ask, range(1024)) == [item**2 for item in range(1024)]
+    assert calls == [1024, 512, 256, 256, 512, 256, 256]
+    assert [str(one.message) for one in said] == [
+        "memory ran out; what did not fit is scored in halves"
+    ]

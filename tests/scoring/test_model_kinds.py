@@ -26,12 +26,13 @@ METRICS = find_metrics().metrics
 OPTIONS = [(name, option) for name, one in METRICS.items() for option in one.models]
 
 RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
+KNOWLEDGE = {"knowledge", "knowledge-file", "knowledge-union", "generative-knowledge"}
 ACCEPTED = {
     "likelihood model": {"causal-lm"},
     "sense model": {"flaw-heads"},
     "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
-    "plausibility": {"triple-head"},
-    "knowledge": {"knowledge", "knowledge-file", "knowledge-union", "generative-knowledge"},
+    "plausibility": {"triple-head"} | KNOWLEDGE,
+    "knowledge": KNOWLEDGE,
     "encoder": {"encoder"},
     "embedder": {"encoder", "word-encoder"},
     "relevance": RELEVANCE,
@@ -71,7 +72,13 @@ def own_knowledge(path):
     return path
 
 
-FETCHED = {"flaw-heads"}
+FETCHED = {
+    "flaw-heads",
+    "language-model-dialogues",
+    "language-model-graphs",
+    "language-model-knowledge",
+    "likelihood-extractor",
+}
 """Kinds that stand on a model that does not ship."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.table import score_table
-from grice.evaluation.trained import Guard, models_named
+from grice.evaluation.trained import Guard, models_named, trained_share
 from grice.stats.correlations import correlation_value
 from grice_research.measures import MEASURES, measured, paired_difference
 from grice_research.people import PEOPLE, of_people
@@ -15,11 +15,12 @@ from grice_research.released import released
 from grice_research.triples import AREAS, SCORERS, area, models_of, read_triples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from grice.evaluation.datasets import Rated, RatedSet
     from grice.evaluation.table import Scores
+    from grice.records import Conversation
     from grice.runtime.models import Models
     from grice.stats.estimate import Estimate
 
@@ -169,6 +170,11 @@ class BenchContext:
             self._guards[name] = Guard(self.rated(name))
         remarks = self._guards[name].look(models_named(self.grader(metric)[1][metric]))
         return "; ".join(remark.says for remark in remarks if remark.mark == "!")
+
+    def trained_share(self, metric: str, talks: Iterable[Conversation]) -> float:
+        """Return the largest share of the texts of conversations that a model was trained on."""
+        texts = (turn.text for talk in talks for turn in talk.turns)
+        return trained_share(models_named(self.grader(metric)[1][metric]), texts)
 
     def by_release(self, source: str, on: str, measure: str) -> tuple[Estimate, str]:
         """Return the figure of released scores, or of the ratings, and how it came about.

@@ -70,6 +70,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             with the bounds of its 95 % interval.
         metric: The metric that the value is of; see :class:`~grice_research.rows.Row`.
         baseline: The trivial baseline that it is compared with.
+        trained: Share of the texts of the set that a model of the metric was trained or chosen on.
         date: Day of the measurement, if it is older than the run it is recorded with.
     """
 
@@ -95,6 +96,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     difference: tuple[float, float, float] | None = None
     metric: str = ""
     baseline: str = ""
+    trained: float = 0.0
     date: str = ""
 
     def public(self) -> BenchRow:
@@ -161,6 +163,7 @@ def _of_task(bench: Bench, row: Row) -> Figure:
         difference=None if row.difference is None else _bounds(row.difference),
         metric=row.metric,
         baseline=row.baseline,
+        trained=round(row.trained, 4),
     )
     if row.estimate is None:
         out_of_reach = row.kind == "printed" and row.published is not None

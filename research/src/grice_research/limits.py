@@ -72,4 +72,5 @@ def _comparison(
         alike=None if alike is None or alike.value is None else round(alike.value, 4),
         note=gap.why,
         command=command,
+        trained=own.trained,
     )

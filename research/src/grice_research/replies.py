@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
+from grice.errors import GriceError, InputError
 from grice.metrics.commonsense import combined, commonsense
 from grice.metrics.commonsense.scorers import (
     Sources,
@@ -17,6 +17,7 @@ from grice.metrics.commonsense.scorers import (
     mean_score,
     nearest_known,
 )
+from grice.metrics.sense import sense
 from grice.records import Triple, TripleEvidence
 from grice.runtime.protocols import Pair
 from grice.scoring.items import responses
@@ -53,11 +54,14 @@ __all__ = [
     "read_replies",
     "systems",
     "trivial_columns",
+    "with_whole",
 ]
 
 ASPECT = "events"
 CHOSEN_SHARE = 0.8
 """Of the fit by a language model; ``grice_research.recipes.plausibility.share`` chose it."""
+MIXED = 0.5
+"""Weight of the reply as a whole beside its triples, as it was until it left the score."""
 PERSON = "Human"
 
 
@@ -136,8 +140,8 @@ def judged(context: BenchContext, replies: Replies, row: str, **options: object)
 def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Column]:
     """Yield the metric ``commonsense`` with language models as judges of fit, and these alone.
 
-    None ships: each folder that the recipe ``language_model`` has made is one. Beside the
-    share that ships stands the one that DECO's training part chose for them.
+    None ships: each folder that the recipe ``language_model`` has made is one. Beside one half
+    stands the share that DECO's training part chose for them.
     """
     try:
         cards = sorted(context.weights("language_model").glob("*/card.toml"))
@@ -145,7 +149,8 @@ def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Colu
         return
     for card in cards:
         name, reference = card.parent.name, f"file:{card.parent}"
-        yield judged(context, replies, f"commonsense, fit by {name}", relevance=reference)
+        row = f"commonsense, fit by {name}"
+        yield judged(context, replies, row, relevance=reference, relevance_weight=MIXED)
         yield judged(
             context,
             replies,
@@ -156,6 +161,22 @@ def by_language_models(context: BenchContext, replies: Replies) -> Iterator[Colu
         yield judged(
             context, replies, f"fit by {name} alone", relevance=reference, relevance_weight=1.0
         )
+
+
+def with_whole(context: BenchContext, replies: Replies) -> Iterator[Column]:
+    """Yield the metric ``commonsense`` mixed with what is said of the reply as a whole.
+
+    By context relevance, as it was until it left the score; and by the sense of a language model,
+    if it was fetched.
+    """
+    row = "commonsense, with context relevance"
+    yield judged(context, replies, row, relevance_weight=MIXED)
+    row, reference = "commonsense, with sense (medium)", sense.models["model"]
+    try:
+        mixed = judged(context, replies, row, relevance=reference, relevance_weight=MIXED)
+    except GriceError:  # the language model is not there
+        return
+    yield mixed
 
 
 def baseline(context: BenchContext, replies: Replies, name: str, metric: str) -> Column:

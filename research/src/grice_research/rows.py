@@ -54,6 +54,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         metric: The metric of this package whose limits the row shows, with its default settings.
         baseline: The trivial baseline that the metric is compared with on the same items: the
             measure begins with :data:`DIFFERENCE` (metric less baseline) or :data:`LIKENESS`.
+        trained: Share of the texts of the set that a model of the metric was trained or chosen on.
     """
 
     row: str
@@ -71,6 +72,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     difference: Estimate | None = None
     metric: str = ""
     baseline: str = ""
+    trained: float = 0.0
 
 
 def computation_of(kind: Kind, stated: Computation | None) -> Computation:

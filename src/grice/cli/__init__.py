@@ -22,7 +22,7 @@ from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
 from grice.cli._streams import QUIET, complain, drop, open_streams
 from grice.cli.settings import with_settings
-from grice.errors import LONGEST, GriceError, did_you_mean, shortened
+from grice.errors import LONGEST, GriceError, did_you_mean, out_of_memory, shortened
 from grice.files import check_not_input
 
 if TYPE_CHECKING:
@@ -117,6 +117,13 @@ def _fault(error: Exception) -> int:
         complain(f"the output cannot be written: {error.strerror}")
         return UNUSABLE
     message = shortened(visible(str(error)), LONGEST)
+    if out_of_memory(error):
+        complain(
+            f"memory ran out{': ' if message else ''}{message}\n"
+            "  take a smaller model (--models small), fewer --workers, or a machine with more; "
+            "what was scored is kept"
+        )
+        return UNUSABLE
     complain(
         f"a fault of grice itself: {type(error).__name__}: {message}\n"
         "  run again with --debug for the trace and report it"

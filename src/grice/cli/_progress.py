@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-    from grice.formats import Reading
+    from grice.cli._forecast import Course
     from grice.records import Conversation, Score
 
 __all__ = ["Progress"]
 
 
 class Rate(ProgressColumn):
-    """Turns per second."""
+    """Replies per second; turns where no reply is judged by itself."""
 
     def render(self, task: Task) -> Text:
         """Return the rate so far."""
         seconds = task.elapsed or 0
-        rate = task.fields["turns"] / seconds if seconds > 0.5 else 0
-        return Text(f"{rate:,.0f} turns/s" if rate else "", style="cyan")
+        rate = task.fields["count"] / seconds if seconds > 0.5 else 0
+        written = f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+        return Text(f"{written} {task.fields['unit']}/s" if rate else "", style="cyan")
 
 
 class TimeLeft(ProgressColumn):
@@ -42,19 +43,20 @@ class TimeLeft(ProgressColumn):
         """Return minutes and seconds."""
         if not task.total or not task.completed or task.elapsed is None:
             return Text("")
-        seconds = round(task.elapsed * (task.total - task.completed) / task.completed)
+        left = max(0, task.total - task.completed)
+        seconds = round(task.elapsed * left / task.completed)
         return Text(f"{seconds // 60}:{seconds % 60:02d} left", style="cyan")
 
 
 class Progress:
-    """Listens to a run and draws how far it has come, by the bytes read of the inputs."""
+    """Listens to a run and draws how far it has come."""
 
-    def __init__(self, readings: Sequence[Reading]) -> None:
-        self._readings = readings
+    def __init__(self, course: Course) -> None:
+        self._course = course
         self._console = console(stderr=True)
-        self._turns = 0
+        self._turns = self._replies = 0
         self._bar = Bar(
-            TextColumn("{task.fields[turns]:,} turns"),
+            TextColumn("{task.fields[count]:,} {task.fields[unit]}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             Rate(),
@@ -63,9 +65,7 @@ class Progress:
             disable=not self._console.is_terminal,
             transient=True,
         )
-        sizes = [reading.size for reading in readings]
-        total = None if None in sizes else sum(size or 0 for size in sizes)
-        self._task = self._bar.add_task("scoring", total=total, turns=0)
+        self._task = self._bar.add_task("scoring", total=course.total, count=0, unit="turns")
 
     def __enter__(self) -> Progress:
         self._bar.start()
@@ -79,8 +79,9 @@ class Progress:
     ) -> None:
         self._bar.stop()
 
-    def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:  # noqa: ARG002
+    def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Count one scored conversation."""
         self._turns += len(conversation.turns)
-        read = sum(reading.position for reading in self._readings)
-        self._bar.update(self._task, completed=read, turns=self._turns)
+        self._replies += len({score.turn for score in scores if score.turn is not None})
+        count, unit = (self._replies, "replies") if self._replies else (self._turns, "turns")
+        self._bar.update(self._task, completed=self._course.completed, count=count, unit=unit)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from grice.evaluation.review import Review
     from grice.records import Evidence, Score
-    from grice.scoring.summary import LowScore, MetricSummary, Summary
+    from grice.scoring.summary import MetricSummary, Summary
 
 __all__ = [
     "console",
@@ -66,11 +67,13 @@ def note(message: str) -> None:
         warn(message)
 
 
-def print_summary(summary: Summary) -> None:
-    """Print a run: one line per metric, then the lowest replies with the reason."""
+def print_summary(summary: Summary, found: Review | None = None) -> None:
+    """Print a run: a line per metric, the lowest replies, and those to look at first."""
     out = console()
     conversations = plural(summary.conversations, "conversation")
-    out.print(f"{conversations}, {plural(summary.turns, 'turn')}", style="bold")
+    drawn = summary.sample
+    of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
+    out.print(f"{conversations}, {plural(summary.turns, 'turn')}{of}", style="bold")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric")
     for title in ("mean", "95 % interval", "ok", "abstained", "failed"):
@@ -81,6 +84,8 @@ def print_summary(summary: Summary) -> None:
     out.print(table)
     for metric in summary.metrics:
         _print_lowest(out, metric)
+    if found is not None and found.items:
+        _print_first(out, found)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
         out.print(f"\n{skipped} could not be read", style="bold red")
@@ -95,19 +100,30 @@ def _print_lowest(out: Console, metric: MetricSummary) -> None:
         return
     out.print(f"\nlowest {metric.metric}", style="bold")
     for low in metric.lowest:
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=6, justify="right")
-        grid.add_column(ratio=1)
-        grid.add_row(number(low.value), _place(low))
-        if low.reason:
-            grid.add_row("", Text(one_line(low.reason), style="italic"))
-        out.print(grid)
+        _print_turn(out, low.value, _place(low.conversation, low.turn, low.text), low.reason)
 
 
-def _place(low: LowScore) -> Text:
-    where = low.conversation if low.turn is None else f"{low.conversation} #{low.turn}"
+def _print_first(out: Console, found: Review) -> None:
+    out.print("\nto look at first, by the probability that a person would mark it", style="bold")
+    for item in found.items:
+        why = f"{item.flaw}, by {item.metric}" + (f": {item.reason}" if item.reason else "")
+        _print_turn(out, item.probability, _place(item.conversation, item.turn, item.reply), why)
+
+
+def _print_turn(out: Console, value: float, place: Text, reason: str | None) -> None:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=6, justify="right")
+    grid.add_column(ratio=1)
+    grid.add_row(number(value), place)
+    if reason:
+        grid.add_row("", Text(one_line(reason), style="italic"))
+    out.print(grid)
+
+
+def _place(conversation: str, turn: int | None, said: str) -> Text:
+    where = conversation if turn is None else f"{conversation} #{turn}"
     text = Text(f"{one_line(where)}  ", style="dim")
-    return text.append(one_line(low.text), style="not dim") if low.text else text
+    return text.append(one_line(said), style="not dim") if said else text
 
 
 def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:

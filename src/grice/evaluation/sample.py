@@ -12,7 +12,7 @@ from grice.records import Conversation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["Sample", "hashed", "sample", "windows"]
+__all__ = ["Sample", "drawn", "hashed", "sample", "windows"]
 
 Item = TypeVar("Item")
 
@@ -45,23 +45,37 @@ def sample(
 
     Memory holds ``most`` conversations, however long the input is.
     """
-    heap: list[tuple[int, str, Conversation]] = []
     seen = unusable = 0
     problems: list[str] = []
-    for record in records:
-        if isinstance(record, RecordError):
-            problems.append(str(record))
-        elif not usable(record):
-            unusable += 1
-        else:
-            seen += 1
-            entry = (-hashed(record.id, seed), record.id, record)
-            if len(heap) < most:
-                heapq.heappush(heap, entry)
-            elif entry[0] > heap[0][0]:
-                heapq.heapreplace(heap, entry)
-    drawn = [entry[2] for entry in sorted(heap, key=lambda entry: (-entry[0], entry[1]))]
-    return Sample(drawn, seen, unusable, len(problems), tuple(problems[:5]))
+
+    def conversations() -> Iterator[Conversation]:
+        nonlocal seen, unusable
+        for record in records:
+            if isinstance(record, RecordError):
+                problems.append(str(record))
+            elif not usable(record):
+                unusable += 1
+            else:
+                seen += 1
+                yield record
+
+    chosen = [conversation for _, conversation in drawn(conversations(), most, seed)]
+    return Sample(chosen, seen, unusable, len(problems), tuple(problems[:5]))
+
+
+def drawn(
+    conversations: Iterable[Conversation], most: int, seed: int
+) -> list[tuple[int, Conversation]]:
+    """Return the conversations whose hashed ids are lowest, the lowest first, with their places."""
+    heap: list[tuple[int, str, int, Conversation]] = []
+    for place, conversation in enumerate(conversations):
+        entry = (-hashed(conversation.id, seed), conversation.id, place, conversation)
+        if len(heap) < most:
+            heapq.heappush(heap, entry)
+        elif entry[0] > heap[0][0]:
+            heapq.heapreplace(heap, entry)
+    heap.sort(key=lambda entry: (-entry[0], entry[1], entry[2]))
+    return [(place, conversation) for *_, place, conversation in heap]
 
 
 def hashed(text: str, seed: int) -> int:

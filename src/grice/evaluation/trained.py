@@ -33,6 +33,7 @@ __all__ = [
     "models_named",
     "record_selection",
     "record_texts",
+    "trained_share",
     "worst_mark",
 ]
 
@@ -78,6 +79,25 @@ def worst_mark(models: Iterable[TrainedOn]) -> Mark:
     """Return the mark of a metric with these models: ``!`` before ``~`` before none."""
     marks = {model.mark for model in models}
     return "!" if "!" in marks else "~" if "~" in marks else ""
+
+
+def trained_share(models: Iterable[Model], texts: Iterable[str]) -> float:
+    """Return the largest share of some texts that one model was trained or chosen on, 0 to 1.
+
+    Too short texts tell nothing, and a model whose training texts are not recorded counts as 0.
+
+    Raises:
+        BundleError: If a fingerprint is missing, changed or no fingerprint.
+    """
+    different = list(dict.fromkeys(texts))
+    found = (
+        _overlap(bundle, path, different)
+        for bundle in (model.bundle for model in models)
+        if bundle is not None
+        for path in (bundle.training_texts(), bundle.selection_texts())
+    )
+    shares = (one.share for one in found if one is not None)
+    return max((share.value for share in shares if share is not None), default=0.0)
 
 
 class Guard:

@@ -171,7 +171,9 @@ def open_input(source: str, *, peek: int, holds: str = "conversation") -> Opened
     except InputError:
         closing.close()
         raise
-    return Opened(name, prefix, Lines(stream, name), _position(raw, source), closing, silence)
+    lines = Lines(stream, name)
+    plain = None if magic.startswith(_GZIP) else lines
+    return Opened(name, prefix, lines, _position(raw, source, plain), closing, silence)
 
 
 def _silence(raw: _Readable) -> Silence | None:
@@ -181,14 +183,21 @@ def _silence(raw: _Readable) -> Silence | None:
         return None
 
 
-def _position(raw: _Readable, source: str) -> Callable[[], int]:
+def _position(raw: _Readable, source: str, plain: Lines | None) -> Callable[[], int]:
+    """Return what tells the bytes taken; those that were unpacked are told by the block."""
     if source == "-":
         return lambda: 0
     file = cast("io.BufferedReader", raw)
     if not file.seekable():
         return lambda: 0
     size = os.fstat(file.fileno()).st_size
-    return lambda: size if file.closed else file.tell()
+
+    def taken() -> int:
+        if file.closed:
+            return size
+        return file.tell() if plain is None else plain.taken
+
+    return taken
 
 
 def _refuse(name: str, prefix: bytes, stream: io.BufferedReader, holds: str) -> None:
@@ -216,9 +225,14 @@ def _broken(error: Exception) -> str:
 
 
 class Lines:
-    """The lines of a stream; a RecordError stands for a line that cannot be had."""
+    """The lines of a stream; a RecordError stands for a line that cannot be had.
+
+    Attributes:
+        taken: Bytes that were handed out or skipped.
+    """
 
     def __init__(self, stream: io.BufferedReader, name: str) -> None:
+        self.taken = 0
         self._stream = stream
         self._name = name
 
@@ -231,6 +245,7 @@ class Lines:
                 data = readline(LONGEST_LINE)
                 if not data:
                     return
+                self.taken += len(data)
                 if data[-1] != 10 and len(data) == LONGEST_LINE:
                     self._skip_line()
                     yield self._error(
@@ -254,11 +269,14 @@ class Lines:
                 return
             if not data:
                 return
+            self.taken += len(data)
             yield data
 
     def _skip_line(self) -> None:
-        while (data := self._stream.readline(_BLOCK)) and data[-1] != 10:
-            pass
+        while data := self._stream.readline(_BLOCK):
+            self.taken += len(data)
+            if data[-1] == 10:
+                return
 
     def _error(self, problem: str, number: int) -> RecordError:
         return RecordError(problem, file=self._name, line=number)

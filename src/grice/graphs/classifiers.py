@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.graphs.features import Features, Reading, Space, texts_of
-from grice.graphs.generator import GraphGenerator
+from grice.graphs.generator import GraphGenerator, generate_graphs
 from grice.graphs.graph import Graph
 from grice.graphs.informativeness import Informativeness, fact_logits, informativeness_features
 from grice.graphs.kernel import KernelHead
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.graphs.samples import Stance
+    from grice.graphs.samples import Prediction, Sample, Stance
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Vector
     from grice.runtime.registry import Opener
@@ -104,6 +104,12 @@ class GraphClassifiers:
         """
         readings = [Reading(belief, argument, Graph(())) for belief, argument in pairs]
         return [self._sided(row) for row in self._scores(self._stance, readings)]
+
+    def predict(
+        self, samples: Sequence[Sample], *, stances: Sequence[Stance] | None = None
+    ) -> list[Prediction]:
+        """Return a stance and a valid graph for each sample; neither gold is looked at."""
+        return generate_graphs(samples, self, stances=stances)
 
     def stances_with_graphs(self, readings: Sequence[Reading]) -> list[tuple[Stance, float]]:
         """Return the stance of each argument to its belief, read with the graph."""

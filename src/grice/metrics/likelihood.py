@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import compress
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from grice.metrics.declaration import Example, metric
 from grice.metrics.readings import readings
 from grice.metrics.unjudged import nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span
-from grice.runtime.protocols import CausalLM, Segment
+from grice.runtime.protocols import CausalLM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from grice.records import Response
-    from grice.runtime.protocols import Passage, TokenScore
+    from grice.runtime.protocols import TokenScore
 
 __all__ = ["likelihood"]
 
 NEUTRAL = 0.5
-WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 1.0, 1.0, 3.0
-"""Log odds of a true reply against a random or damaged one, per nat."""
+WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500
+"""Log odds, per nat, that a person would not mark the reply.
+
+By ``grice_research.recipes.review.likelihood``, on chatbots' turns of DBDC3 and ConvAI 2017.
+"""
 WORDS = 3
 """Words shown as evidence."""
 LONGEST = 40
@@ -32,7 +38,7 @@ _WORD = re.compile(r"\S+")
 
 @metric(
     "likelihood",
-    version="1",
+    version="2",
     summary="How probable is this reply after what was said?",
     judges="response",
     models={"model": "model:medium"},
@@ -46,10 +52,12 @@ _WORD = re.compile(r"\S+")
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Judgement]:
-    """Return how probable the reply is, by its mean log likelihood and what the history adds to it.
+    """Return how well a reply follows, by its log likelihood and what others' turns add to it.
 
-    Every conversation is read once; all its replies are scored in that reading, and once more each
-    reply without a history. The evidence names the words that the history makes less probable.
+    Every conversation is read once; all its replies are scored in that reading, and in a second one
+    that leaves out what others said. What the others' turns add is the *gain*: it is low for a
+    reply that does not take them up, and for one that its speaker's own earlier turns explain as
+    well. The evidence names the words that the others' turns make less probable.
 
     When to use it:
         To find replies that make no sense, or do not follow from what was said.
@@ -62,20 +70,22 @@ def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Ju
     judged = [
         response for response, reason in zip(responses, reasons, strict=True) if reason is None
     ]
-    after = _after_history(judged, model)
-    alone = model.token_scores([_alone(response.text) for response in judged])
+    after = _token_scores(judged, model, course=lambda _: None)
+    own = _token_scores(list(map(_own_turns, judged)), model, course=lambda one: one.speaker)
     cut = model.truncated([response.text for response in judged])
     judgements = (
-        _judgement(response, tokens, unconditional, ("truncated",) if long else ())
-        for response, tokens, (unconditional,), long in zip(judged, after, alone, cut, strict=True)
+        _judgement(response, *tokens, ("truncated",) if long else ())
+        for response, tokens, long in zip(judged, zip(after, own, strict=True), cut, strict=True)
     )
     for reason in reasons:
         yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
 
 
-def _after_history(responses: Sequence[Response], model: CausalLM) -> list[list[TokenScore]]:
-    """Return the tokens of each reply; a conversation is read once for all its replies."""
-    read = list(readings(responses))
+def _token_scores(
+    responses: Sequence[Response], model: CausalLM, course: Callable[[Response], str | None]
+) -> list[list[TokenScore]]:
+    """Return the tokens of each reply; replies of one course share the reading of a history."""
+    read = list(readings(responses, course))
     scores: list[list[TokenScore]] = [[] for _ in responses]
     passages = [reading.passage(first=reading.turns[0][0]) for reading in read]
     for reading, segments in zip(read, model.token_scores(passages), strict=True):
@@ -84,14 +94,20 @@ def _after_history(responses: Sequence[Response], model: CausalLM) -> list[list[
     return scores
 
 
-def _alone(text: str) -> Passage:
-    return (Segment("A:"), Segment(f" {text.strip()}", scored=True))
+def _own_turns(response: Response) -> Response:
+    """Return a reply after what its speaker alone has said before."""
+    own = [turn.speaker == response.speaker for turn in response.history]
+    return replace(
+        response,
+        history=tuple(compress(response.history, own)),
+        positions=tuple(compress(response.positions, own)),
+    )
 
 
 def _judgement(
     response: Response,
     after: Sequence[TokenScore],
-    alone: Sequence[TokenScore],
+    own: Sequence[TokenScore],
     flags: tuple[str, ...],
 ) -> Judgement:
     import numpy as np
@@ -99,12 +115,12 @@ def _judgement(
     from grice.numeric import sigmoid
 
     mean = float(np.mean([token.log_probability for token in after]))
-    gain = mean - float(np.mean([token.log_probability for token in alone]))
+    gain = mean - float(np.mean([token.log_probability for token in own]))
     value = float(sigmoid(np.array(WEIGHT_AFTER * mean + WEIGHT_GAIN * gain + SHIFT)))
-    words = _words(response, after, alone)
+    words = _words(response, after, own)
     evidence = (
         FeatureEvidence("mean log likelihood after the history", mean, WEIGHT_AFTER * mean),
-        FeatureEvidence("gain over no history", gain, WEIGHT_GAIN * gain),
+        FeatureEvidence("gain over own turns alone", gain, WEIGHT_GAIN * gain),
         *sorted(words, key=lambda word: word.value)[:WORDS],
     )
     reason = None
@@ -115,14 +131,14 @@ def _judgement(
 
 
 def _words(
-    response: Response, after: Sequence[TokenScore], alone: Sequence[TokenScore]
+    response: Response, after: Sequence[TokenScore], own: Sequence[TokenScore]
 ) -> list[FeatureEvidence]:
-    """Return the words that the history makes less probable, each with its loss in nats."""
+    """Return the words that others' turns make less probable, each with its loss in nats."""
     indent = len(response.text) - len(response.text.lstrip()) - 1
     words = list(_WORD.finditer(response.text))
     starts = [word.start() for word in words]
     changes = [0.0] * len(words)
-    for here, elsewhere in zip(after, alone, strict=True):
+    for here, elsewhere in zip(after, own, strict=True):
         word = bisect_right(starts, here.end + indent - 1) - 1
         changes[word] += here.log_probability - elsewhere.log_probability
     return [

@@ -22,6 +22,8 @@ __all__ = [
     "ALIKE",
     "FILE",
     "NOT_MEASURED",
+    "RIGHT",
+    "TRIVIAL",
     "Comparison",
     "Limits",
     "Recorded",
@@ -34,8 +36,11 @@ FILE = "limits.json"
 NOT_MEASURED = "not measured"
 TRIVIAL = "a trivial baseline itself"
 AREA = "AUC"
-"""The measure of how a metric tells turns that people marked from others; 0.5 is chance."""
-CHANCE = 0.5
+"""The measure of how a metric tells turns that people marked from others."""
+RIGHT = "share right"
+"""The measure of how often it scores an original above its damaged version."""
+CHANCES = {AREA: 0.5, RIGHT: 0.5}
+"""What chance gives by measure; a correlation has 0."""
 ALIKE = 0.8
 """From this Spearman correlation on, by the median set, a metric is said to rank as a baseline."""
 
@@ -45,7 +50,8 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         on: The rated set with its aspect, or what people marked.
-        measure: ``AUC`` of what people marked, or ``spearman`` with their ratings.
+        measure: ``AUC`` of what people marked, ``share right`` of damaged versions, or
+            ``spearman`` with ratings.
         value: The metric's figure.
         low: Lower bound of its 95 % interval.
         high: Upper bound.
@@ -56,6 +62,7 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
         alike: Spearman correlation of the two scores, if it was measured.
         note: By what they were compared, if not by the scores.
         command: What measures it again.
+        trained: Share of the texts of the set that a model of the metric was trained on.
     """
 
     on: str
@@ -70,6 +77,25 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     alike: float | None = None
     note: str = ""
     command: str = ""
+    trained: float = 0.0
+
+    @property
+    def chance(self) -> float:
+        """What a score that knows nothing has."""
+        return CHANCES.get(self.measure, 0.0)
+
+    @property
+    def name(self) -> str:
+        """The measure as a sentence writes it."""
+        return self.measure if self.measure == AREA else self.measure.capitalize()
+
+    def in_words(self) -> str:
+        """Return both figures with their difference and its interval."""
+        gap, low, high = self.gap
+        return (
+            f"{self.name} {self.value:.2f} against {self.of_baseline:.2f} of {self.baseline}, "
+            f"difference {gap:.2f} [{low:.2f}, {high:.2f}]"
+        )
 
     @property
     def is_below(self) -> bool:
@@ -94,14 +120,14 @@ class Limits(msgspec.Struct, frozen=True):
     comparisons: tuple[Comparison, ...]
 
     def marked(self) -> list[Comparison]:
-        """Return for each thing people marked the comparison with the best trivial baseline."""
-        return _best(comparison for comparison in self.comparisons if comparison.measure == AREA)
+        """Return for each kind of flaw the comparison with the best trivial baseline."""
+        return _best(comparison for comparison in self.comparisons if comparison.measure in CHANCES)
 
     def rated(self) -> dict[str, list[Comparison]]:
         """Return the comparisons on rated sets by baseline."""
         by_baseline: dict[str, list[Comparison]] = {}
         for comparison in self.comparisons:
-            if comparison.measure != AREA:
+            if comparison.measure not in CHANCES:
                 by_baseline.setdefault(comparison.baseline, []).append(comparison)
         return by_baseline
 
@@ -140,7 +166,7 @@ def summed_up(metric: str, known: Recorded | None = None) -> str:
     if limits is None:
         return TRIVIAL if metric in known.baselines else NOT_MEASURED
     parts = []
-    blind = [comparison.on for comparison in limits.marked() if comparison.low <= CHANCE]
+    blind = [comparison.on for comparison in limits.marked() if comparison.low <= comparison.chance]
     if blind:
         parts.append(f"near or below chance for {', '.join(blind)}")
     for baseline, each in limits.rated().items():
@@ -187,24 +213,29 @@ def _of_marked(marked: Sequence[Comparison]) -> list[str]:
     kinds: tuple[tuple[str, Callable[[Comparison], bool]], ...] = (
         (
             "Below chance, so that turns with it score higher, for",
-            lambda comparison: comparison.high < CHANCE,
+            lambda comparison: comparison.high < comparison.chance,
         ),
-        ("Near chance for", lambda comparison: comparison.low <= CHANCE <= comparison.high),
+        (
+            "Near chance for",
+            lambda comparison: comparison.low <= comparison.chance <= comparison.high,
+        ),
     )
     sentences = []
     for words, is_so in kinds:
         listed = [
-            f"{comparison.on} (AUC {_bounded(comparison)})"
+            f"{comparison.on} ({_bounded(comparison)})"
             for comparison in marked
             if is_so(comparison)
         ]
         if listed:
             sentences.append(f"{words} {', '.join(listed)}.")
     seen = [
-        comparison for comparison in marked if comparison.low > CHANCE and not comparison.is_above
+        comparison
+        for comparison in marked
+        if comparison.low > comparison.chance and not comparison.is_above
     ]
     if seen:
-        listed = [f"{comparison.on} ({_against(comparison)})" for comparison in seen]
+        listed = [f"{comparison.on} ({comparison.in_words()})" for comparison in seen]
         sentences.append(
             f"Above chance, but not above a trivial baseline, for {', '.join(listed)}."
         )
@@ -220,7 +251,7 @@ def _of_rated(baseline: str, each: Sequence[Comparison]) -> list[str]:
             f"{min(known):.2f} to {max(known):.2f} on {_sets(len(known))}."
         )
     below = [
-        f"{comparison.on} ({_against(comparison)})" for comparison in each if comparison.is_below
+        f"{comparison.on} ({comparison.in_words()})" for comparison in each if comparison.is_below
     ]
     level = [
         comparison.on for comparison in each if not comparison.is_below and not comparison.is_above
@@ -243,14 +274,6 @@ def _sets(count: int) -> str:
     return f"{count} rated set{'s' * (count != 1)}"
 
 
-def _against(comparison: Comparison) -> str:
-    name = AREA if comparison.measure == AREA else comparison.measure.capitalize()
-    gap, low, high = comparison.gap
-    return (
-        f"{name} {comparison.value:.2f} against {comparison.of_baseline:.2f} of "
-        f"{comparison.baseline}, difference {gap:.2f} [{low:.2f}, {high:.2f}]"
-    )
-
-
 def _bounded(comparison: Comparison) -> str:
-    return f"{comparison.value:.2f} [{comparison.low:.2f}, {comparison.high:.2f}]"
+    one = comparison
+    return f"{one.name} {one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.metrics.limits import explained
+from grice.metrics.earned import verdict_on
+from grice.metrics.limits import NOT_MEASURED, TRIVIAL, explained
 from grice.runtime.bundle import open_bundle
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ def _lines(metric: Metric, known: Recorded | None) -> Iterator[str]:
     yield ""
     runs = "Runs by default." if metric.default else f"Runs with `-m {metric.name}`."
     yield f"{metric.source} Version {metric.version}. {runs}"
+    verdict = verdict_on(metric.name, known)
+    if verdict not in (TRIVIAL, NOT_MEASURED):
+        yield ""
+        yield f"To run by default: {verdict}."
 
 
 def _description(text: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ __all__ = ["Registry", "find_metrics"]
 GROUP = "grice.metrics"
 _MACHINERY = (
     "declaration",
+    "earned",
     "limits",
     "page",
     "readings",

@@ -45,6 +45,7 @@ WORDS = 5
     protocols={"encoder": Encoder},
     source="Our own.",
     neutral=NEUTRAL,
+    default=True,
     example=Example(
         ["I grew up near the sea.", "How nice!", "My childhood home was by the sea."], 0.0, 0.5
     ),

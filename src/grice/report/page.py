@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from typing import IO, TYPE_CHECKING, NamedTuple
+from urllib.parse import quote
 
 from grice.pages import head
 from grice.report.histogram import Drawing, Histogram, decimals, number
@@ -13,6 +14,7 @@ from grice.report.shown import EVIDENCE_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from grice.evaluation.review import Review
     from grice.records import Json
     from grice.report.panels import MetricPanel
     from grice.scoring.summary import MetricSummary, Summary
@@ -90,12 +92,19 @@ def settings(
     }
 
 
+def _address(conversation: str) -> str:
+    """Return the part of the page's address that opens a conversation, as its script writes it."""
+    id = conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # noqa: A001
+    return "#" + quote(id, safe="!~*'()")
+
+
 def write_page(
     file: IO[bytes],
     *,
     title: str,
     panels: list[Panel],
     summary: Summary,
+    review: Review,
     origin: Mapping[str, str],
     shown: int,
     settings: Json,
@@ -105,6 +114,7 @@ def write_page(
     """Write the page, chunk by chunk."""
     templates = environment()
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
+    templates.filters["address"] = _address
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
     style = asset("report.css")
     parts = (asset(name) for name in SCRIPTS)
@@ -113,6 +123,7 @@ def write_page(
         title=title,
         panels=panels,
         summary=summary,
+        review=review,
         **origin,
         shown=shown,
         evidence_limit=EVIDENCE_LIMIT,

@@ -12,6 +12,7 @@ import numpy as np
 
 import grice
 from grice.errors import MetricError, did_you_mean
+from grice.evaluation.review import Reviewer
 from grice.files import cannot_write, destination, writing
 from grice.report.histogram import Histogram, bin_edges, draw
 from grice.report.index import SPEAKERS, IndexBuilder, Row
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReportWriter"]
 
+FIRST = 10
+"""Replies that the page opens on: those to look at first."""
 KEEP = 20_000
 """Conversations that a page holds; with more a browser no longer opens it with ease."""
 
@@ -80,6 +83,7 @@ class ReportWriter:
         self._lowest = [array("d") for _ in self._metrics]
         self._speakers: Counter[str] = Counter()
         self._total = 0
+        self._reviewer = Reviewer(FIRST)
         target = destination(path)
         self._folder = None if target is None else target.parent
         try:
@@ -110,6 +114,7 @@ class ReportWriter:
             self._rows.append(row.line())
         except OSError as error:
             raise cannot_write(self._path, error) from error
+        self._reviewer.add(conversation, scores)
         self._speakers.update(row.speakers)
         self._total += 1
         for lowest in self._lowest:
@@ -181,6 +186,7 @@ class ReportWriter:
                 title=self._title,
                 panels=panels,
                 summary=summary,
+                review=self._reviewer.review(),
                 origin=self._origin,
                 shown=len(index.columns["ids"]),
                 settings=settings(

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-__all__ = ["MAX_BATCH_TOKENS", "WIDTH", "batches_by_width", "groups", "padded", "run_batches"]
+__all__ = [
+    "MAX_BATCH_TOKENS",
+    "WIDTH",
+    "batches_by_length",
+    "batches_by_width",
+    "groups",
+    "padded",
+    "run_batches",
+]
 
 WIDTH = 4
 """Texts are padded to multiples of so many tokens. The engine computes padding in attention only;
@@ -38,10 +46,19 @@ def batches_by_width(lengths: Sequence[int], max_tokens: int) -> list[list[int]]
         lengths: Tokens of each text.
         max_tokens: Tokens of a batch; a text that is longer is a batch by itself.
     """
-    widths = [padded(length) for length in lengths]
+    return batches_by_length([padded(length) for length in lengths], max_tokens)
+
+
+def batches_by_length(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+    """Return batches of indices of equal length, the longest first; length 0 is left out.
+
+    Args:
+        lengths: Tokens of each text.
+        max_tokens: Tokens of a batch; a text that is longer is a batch by itself.
+    """
     batches = []
-    for group in sorted(groups(widths), key=lambda group: widths[group[0]], reverse=True):
-        if width := widths[group[0]]:
+    for group in sorted(groups(lengths), key=lambda group: lengths[group[0]], reverse=True):
+        if width := lengths[group[0]]:
             size = max(1, max_tokens // width)
             batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches

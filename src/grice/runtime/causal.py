@@ -1,25 +1,26 @@
 """A causal language model: how probable the tokens of a passage are, read once from left to right.
 
-Reference scores are float32 (mode ``exact``). In ``fast`` weights and activations are int8: of
-SmolLM2-135M the mean log probability of a reply moves by 0.04 (standard deviation) against 0.6
-between replies. Passages are computed one at a time in both modes: padding changes the last bits of
-attention, and int8 activations turn these into tenths of a nat.
+Reference scores are float32 (mode ``exact``). In ``fast`` weights and activations are int8: how far
+that moves the mean log probability of a reply stands in ``docs/models.md``. Nothing is padded, for
+that changes the last bits of attention, and activations of int8 turn these into tenths of a nat: a
+batch holds passages of one length. In ``exact`` it holds one, since in floating point the bits of a
+row depend on the rows beside it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import ctranslate2
 import msgspec
-import numpy as np
 
 from grice.errors import InputError
-from grice.runtime.batching import run_batches
+from grice.runtime.batching import MAX_BATCH_TOKENS, run_batches
 from grice.runtime.memo import remember
 from grice.runtime.passages import PassageTokenizer
-from grice.runtime.protocols import CausalLM, Segment, TokenScore
+from grice.runtime.protocols import CausalLM, Generated
 from grice.runtime.registry import Settings, model_kind
+from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
     from grice.runtime.memo import Memo
-    from grice.runtime.passages import Read
-    from grice.runtime.protocols import Passage
+    from grice.runtime.protocols import Passage, TokenScore
     from grice.runtime.registry import Opener
 
 __all__ = ["CausalSettings", "EmbeddedCausalLM", "causal_lm"]
@@ -42,6 +42,13 @@ class CausalSettings(Settings, frozen=True):
     """Of a bundle of kind ``causal-lm``: how many tokens it reads at once."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
+
+
+class _Asked(NamedTuple):
+    width: int
+    shown: str
+    stop: str
+    max_tokens: int
 
 
 class EmbeddedCausalLM:
@@ -63,6 +70,7 @@ class EmbeddedCausalLM:
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
         self._memo = memo
         self._threads = threads
+        self._together = MAX_BATCH_TOKENS if mode == "fast" else 1
         self._engine = ctranslate2.Generator(
             str(bundle.folder),
             device="auto",
@@ -82,79 +90,95 @@ class EmbeddedCausalLM:
         Args:
             passages: Each a sequence of segments, which are joined without anything between.
         """
-        read = [self._tokenizer.read(passage) for passage in passages]
-        values = remember(
-            self._memo,
-            self.identity,
-            [tuple(row.tokens) for row in read],
-            self._computed,
-            lambda row: np.array(row, np.float32).tobytes(),
-            lambda kept: np.frombuffer(kept, np.float32).tolist(),
-        )
-        return [
-            _by_segment(passage, row, row_values)
-            for passage, row, row_values in zip(passages, read, values, strict=True)
-        ]
+        return passage_scores(passages, self._tokenizer, self._computed, self._memo, self.identity)
 
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
 
-        Of a long prompt the end is read, of a long text the beginning. A text without tokens has 0.
+        See :func:`~grice.runtime.windows.mean_log_probabilities`.
+        """
+        return mean_log_probabilities(self, prompts, texts)
 
-        Args:
-            prompts: What stands before; a space is put between.
-            texts: What is scored, one per prompt.
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        count: int = 1,
+        shown: str = "",
+        stop: str = "\n",
+        max_tokens: int = 64,
+    ) -> list[tuple[Generated, ...]]:
+        """Return continuations; see :class:`~grice.runtime.protocols.CausalGenerator`.
+
+        Of a prompt the end is read, a quarter of a window, and of ``shown`` too: what then is left.
+        A prompt without a token is not continued.
 
         Raises:
-            InputError: If these are not as many.
+            InputError: For less than one text, or longer ones than half a window.
         """
-        if len(prompts) != len(texts):
-            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
-        scored = self.token_scores(
-            [
-                (Segment(prompt or "\n"), Segment(f" {text.lstrip()}", scored=True))
-                for prompt, text in zip(prompts, texts, strict=True)
-            ]
+        if count < 1 or not 1 <= max_tokens <= self._max_tokens // 2:
+            raise InputError(
+                f"{count} texts of {max_tokens} tokens: at least one text is needed, of 1 to "
+                f"{self._max_tokens // 2} tokens"
+            )
+        asked = _Asked(count, shown, stop, max_tokens)
+        return remember(
+            self._memo,
+            f"{self.identity}/generate {count} {max_tokens}",
+            [(shown, prompt, stop) for prompt in prompts],
+            lambda items: self._continued([prompt for _, prompt, _ in items], asked),
+            msgspec.json.encode,
+            msgspec.json.Decoder(tuple[Generated, ...]).decode,
         )
-        return [
-            float(np.mean([token.log_probability for token in segment])) if segment else 0.0
-            for (segment,) in scored
-        ]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
         return self._tokenizer.truncated(texts)
 
-    def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
-        values: list[list[float]] = [[] for _ in rows]
+    def _continued(self, prompts: Sequence[str], asked: _Asked) -> list[tuple[Generated, ...]]:
+        """Return continuations of each prompt, one prompt at a time."""
+        room = self._max_tokens // 4
+        left = self._max_tokens - room - asked.max_tokens
+        shown = self._tokenizer.last_tokens(asked.shown, left)
+        ends = self._tokenizer.ends(asked.stop)
+        written: list[tuple[Generated, ...]] = [()] * len(prompts)
 
         def compute(batch: list[int]) -> None:
             for i in batch:
-                values[i] = self._log_probabilities(rows[i])
+                tokens = self._tokenizer.last_tokens(prompts[i], room)
+                if not tokens:
+                    continue
+                (result,) = self._engine.generate_batch(
+                    [tokens],
+                    static_prompt=shown or None,
+                    include_prompt_in_result=False,
+                    beam_size=asked.width,
+                    num_hypotheses=asked.width,
+                    max_length=asked.max_tokens,
+                    end_token=ends,
+                    return_end_token=True,  # it may hold more than what ends a text
+                    return_scores=True,
+                )
+                written[i] = tuple(
+                    Generated(self._tokenizer.text(ids).partition(asked.stop)[0].strip(), score)
+                    for ids, score in zip(result.sequences_ids, result.scores, strict=True)
+                )
 
-        run_batches(compute, [[i] for i in range(len(rows))], self._threads)
-        return values
+        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
+        return written
 
-    def _log_probabilities(self, tokens: Sequence[str]) -> list[float]:
-        """Return the log probability of each token but the first."""
-        values: list[float] = []
-        start = 0
-        while len(values) < len(tokens) - 1:
-            window = list(tokens[start : start + self._max_tokens])
-            (result,) = self._engine.score_batch([window])
-            values += map(float, result.log_probs[len(values) - start :])
-            start += self._max_tokens // 2
-        return values
+    def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
+        def read(windows: list[Sequence[str]]) -> list[list[float]]:
+            results = self._engine.score_batch([list(window) for window in windows])
+            return [result.log_probs for result in results]
 
-
-def _by_segment(passage: Passage, read: Read, values: list[float]) -> list[list[TokenScore]]:
-    segments: dict[int, list[TokenScore]] = {
-        number: [] for number, segment in enumerate(passage) if segment.scored
-    }
-    for number, (start, end), value in zip(read.scored[1:], read.offsets[1:], values, strict=True):
-        if number >= 0:
-            segments[number].append(TokenScore(start, end, value))
-    return list(segments.values())
+        return read_in_windows(
+            rows,
+            read,
+            max_tokens=self._max_tokens,
+            together=self._together,
+            threads=self._threads,
+        )
 
 
 @model_kind("causal-lm", answers="likelihood", protocol=CausalLM, settings=CausalSettings)

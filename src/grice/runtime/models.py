@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from grice.errors import BundleError, GriceError, ModelError
+from grice.errors import BundleError, GriceError, ModelError, out_of_memory
 from grice.runtime.registry import dependencies_of, find_bundle, find_kind
 
 if TYPE_CHECKING:
@@ -142,6 +142,8 @@ class Models:
         except (GriceError, ImportError, MemoryError):
             raise
         except Exception as error:
+            if out_of_memory(error):
+                raise MemoryError(f"{reference}: {error}") from error
             # The files are those of the card, and not what a model of its kind is made of.
             raise BundleError(
                 f"{reference}: does not hold what a bundle of kind {kind.name!r} needs: "

@@ -67,5 +67,21 @@ class PassageTokenizer:
             for text in texts
         ]
 
+    def last_tokens(self, text: str, room: int) -> list[str]:
+        """Return the last tokens of a text, as many as there is room for."""
+        return self._encoded(ending(text, room)).tokens[-room:]
+
+    def ends(self, stop: str) -> list[int]:
+        """Return the ids of all tokens whose text holds ``stop``, and of those of no text."""
+        added = self._tokenizer.get_added_tokens_decoder()
+        texts = (
+            self._tokenizer.decode([token]) for token in range(self._tokenizer.get_vocab_size())
+        )
+        return [token for token, text in enumerate(texts) if stop in text or token in added]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens; those that stand for no text are left out."""
+        return str(self._tokenizer.decode(list(ids)))
+
     def _encoded(self, text: str) -> Encoding:
         return self._tokenizer.encode(text, add_special_tokens=False)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[np.float32]
 
 __all__ = [
+    "CausalGenerator",
     "CausalLM",
     "Encoder",
     "Generated",
@@ -174,6 +175,31 @@ class CausalLM(Protocol):
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
+        ...
+
+
+@runtime_checkable
+class CausalGenerator(CausalLM, Protocol):
+    """A causal language model that also writes; it is a :class:`Generator` too."""
+
+    def generate(
+        self,
+        prompts: Sequence[str],
+        *,
+        count: int = 1,
+        shown: str = "",
+        stop: str = "\n",
+        max_tokens: int = 64,
+    ) -> list[tuple[Generated, ...]]:
+        """Return at most ``count`` different continuations per prompt, the most probable first.
+
+        Args:
+            prompts: What is continued.
+            count: How many texts, and how wide the search; 1 takes the best token each time.
+            shown: What stands before every prompt, such as examples; it is read once.
+            stop: Characters before which a text ends.
+            max_tokens: Longest text.
+        """
         ...
 
 

@@ -22,6 +22,7 @@ from grice.runtime.store.places import stored_models
 from grice.scoring.api import load_from
 from grice.scoring.machine import Machine, describe_machine, peak_memory, printable
 from grice.scoring.reference import Recorded, conversations, reference_scores
+from grice.scoring.reproducible import not_reproducible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,6 +93,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
         peak_memory: Bytes that were held at most; None if the system does not tell.
         seconds: How long the scoring took.
         fetched: Names of the models that were fetched, whole or not (``grice models verify``).
+        not_reproducible: What cannot be had again here, and why, one line each.
     """
 
     holds: bool
@@ -109,6 +111,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     peak_memory: int | None
     seconds: float
     fetched: tuple[str, ...] = ()
+    not_reproducible: tuple[str, ...] = ()
 
 
 class _Run(NamedTuple):
@@ -145,15 +148,17 @@ def diagnose(
     seconds = time.perf_counter() - start
     problems += _failures(together)
     recorded = reference_scores()
+    distances = tuple(_distances(together, recorded.scores.get(mode, {})))
+    machine = describe_machine()
     return Diagnosis(
         holds=not problems and not any(row.differing for row in arrangements),
         mode=mode,
         conversations=len(talks),
         arrangements=tuple(arrangements),
         reference=recorded.processor,
-        distances=tuple(_distances(together, recorded.scores.get(mode, {}))),
+        distances=distances,
         problems=tuple(problems),
-        machine=describe_machine(),
+        machine=machine,
         models=tuple(models),
         cache=printable(str(cache)),
         cache_size=_size(cache),
@@ -161,6 +166,7 @@ def diagnose(
         peak_memory=peak_memory(),
         seconds=round(seconds, 2),
         fetched=tuple(stored_models()),
+        not_reproducible=tuple(not_reproducible(distances, recorded.processor, machine)),
     )
 
 

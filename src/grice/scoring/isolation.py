@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from grice.errors import LONGEST, GriceError, shortened
+from grice.errors import LONGEST, GriceError, out_of_memory, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ __all__ = ["CALLS", "Failure", "answers"]
 
 CALLS = 64
 """Calls for one batch at most: enough to find five items of a thousand, wherever they stand."""
+MEMORY = "memory ran out; what did not fit is scored in halves"
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -36,22 +38,40 @@ def answers(
 ) -> list[Answer | Failure]:
     """Return the answer to each item, or why there is none.
 
-    All items are asked together. If that fails, the first, the middle and the last one are asked
-    alone. If none of them can be answered, whatever answers is taken to be broken and is not asked
-    again. Otherwise the items that fail are looked for by halving what failed, the largest part
-    first, until :data:`CALLS` calls were made. What has no answer by then has failed, with the
-    reason of the smallest part it was asked in.
+    All items are asked together, or in halves where memory runs out. If that fails, the first, the
+    middle and the last one are asked alone. If none of them can be answered, whatever answers is
+    taken to be broken and is not asked again. Otherwise the items that fail are looked for by
+    halving what failed, the largest part first, until :data:`CALLS` calls were made. What has no
+    answer by then has failed, with the reason of the smallest part it was asked in.
 
     Args:
         ask: Returns one answer per item, in order, or raises an exception. The answer to an item
             must not hang on the items it is asked with.
     """
-    search = _Search(ask, items)
+    search = _Search(_fitting(ask), items)
     if items and not search.succeeds(0, len(items)) and len(items) > 1:
         alone = sorted({0, len(items) // 2, len(items) - 1})
         if any(search.succeeds(place, place + 1) for place in alone):
             search.halve()
     return search.answers
+
+
+def _fitting(
+    ask: Callable[[Sequence[Item]], Sequence[Answer]],
+) -> Callable[[Sequence[Item]], Sequence[Answer]]:
+    """Return what asks for one half after the other where memory runs out for both at once."""
+
+    def fit(items: Sequence[Item]) -> Sequence[Answer]:
+        try:
+            return ask(items)
+        except Exception as error:
+            if len(items) == 1 or not out_of_memory(error):
+                raise
+        warnings.warn(MEMORY, RuntimeWarning, stacklevel=1)  # from one place: said once
+        middle = len(items) // 2
+        return [*fit(items[:middle]), *fit(items[middle:])]
+
+    return fit
 
 
 class _Search(Generic[Item, Answer]):

@@ -21,7 +21,7 @@ import grice
 from grice.runtime.models import default_workers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["Machine", "describe_machine", "peak_memory", "printable"]
 
@@ -62,6 +62,7 @@ VARIABLES = re.compile(
 )
 """Environment variables that choose kernels or numbers of threads; threadpoolctl sets the other."""
 PACKAGES = ("ctranslate2", "numpy", "tokenizers")
+OPTIONAL = ("onnxruntime", "scipy", "torch", "transformers")
 CPUINFO = Path("/proc/cpuinfo")
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 REPORT = "import ctranslate2; ctranslate2.Encoder('')"
@@ -80,9 +81,9 @@ class Machine(msgspec.Struct, frozen=True):
         kernels: What multiplies matrices here, by library.
         cores: Cores that this process may use, which is the default number of workers.
         memory: Bytes that this process may use; None if the system does not tell.
-        gpus: Devices that the engine sees; grice does not use them.
+        gpus: Devices that the engine sees; language models run on them.
         variables: Environment variables that are set and change kernels or threads.
-        versions: Version of grice, Python and the packages that compute.
+        versions: Version of grice, Python and the packages that compute, as far as installed.
     """
 
     processor: str
@@ -119,8 +120,15 @@ def describe_machine() -> Machine:
             "grice": grice.__version__,
             "python": platform.python_version(),
             **{name: metadata.version(name) for name in PACKAGES},
+            **dict(_optional()),
         },
     )
+
+
+def _optional() -> Iterator[tuple[str, str]]:
+    for name in OPTIONAL:
+        with suppress(metadata.PackageNotFoundError):
+            yield name, metadata.version(name)
 
 
 def peak_memory() -> int | None:

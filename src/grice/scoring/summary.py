@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["LowScore", "MetricSummary", "Summary", "SummaryBuilder"]
+__all__ = ["LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
 
 LOWEST = 3
 REASONS = 20
@@ -58,6 +58,14 @@ class MetricSummary(msgspec.Struct, frozen=True):
     failure: str | None = None
 
 
+class Sampled(msgspec.Struct, frozen=True):
+    """The part of the input that was scored: so many conversations, of so many, by a seed."""
+
+    conversations: int
+    of: int
+    seed: int
+
+
 class Summary(msgspec.Struct, frozen=True):
     """A whole run.
 
@@ -65,6 +73,7 @@ class Summary(msgspec.Struct, frozen=True):
         metrics: One entry per metric, in the order asked for.
         problems: The first of them, as one line each.
         models: The preset that chose models and weights.
+        sample: The part of the input that was drawn; None if all of it was scored.
         assistant_alone: Conversations of which only the assistant's turns were judged, since their
             roles say who that is and nobody was asked for.
         tool_turns: Calls of tools and their answers, which are no replies.
@@ -77,6 +86,7 @@ class Summary(msgspec.Struct, frozen=True):
     skipped: int
     problems: tuple[str, ...]
     models: str = SMALL
+    sample: Sampled | None = None
     assistant_alone: int = 0
     tool_turns: int = 0
     flags: dict[str, int] = {}
@@ -156,9 +166,9 @@ class SummaryBuilder:
             self._skipped,
             tuple(self._problems),
             self._preset,
-            self._assistant_alone,
-            self._tool_turns,
-            dict(self._flags),
+            assistant_alone=self._assistant_alone,
+            tool_turns=self._tool_turns,
+            flags=dict(self._flags),
         )
 
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:

@@ -5,41 +5,60 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from grice.errors import GriceError, InputError
+from grice.evaluation.review_stack import STACKS, observed, open_stack
 from grice.metrics.registry import find_metrics
 from grice.records import TurnEvidence
+from grice.runtime.bundle import open_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.records import Conversation
+    from grice.records import Conversation, Score
+    from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder
     from grice_research.context import BenchContext
 
 __all__ = [
     "DETECTORS",
     "FETCHED",
-    "default_metrics",
     "metrics_at_hand",
     "missing_model",
     "own_turn_cosines",
+    "quality_metrics",
+    "review_values",
+    "shipped_metrics",
+    "turn_scores",
     "turn_values",
 ]
 
+QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
+"""Metrics of one quality of a reply or a conversation, whether they run by default or not."""
 DETECTORS = ("repetition", "unanswered", "friction")
-"""Metrics of one kind of flaw, which are not default."""
+"""Metrics of one kind of flaw."""
 FETCHED = ("likelihood", "sense")
 """Metrics whose model does not ship."""
 
 
-def default_metrics() -> list[str]:
-    """Return the names of the metrics that run unless told otherwise."""
-    return list(find_metrics().defaults())
+def shipped_metrics() -> list[str]:
+    """Return the metrics whose models ship: those of qualities, the detectors, all default ones."""
+    return list(dict.fromkeys((*QUALITIES, *DETECTORS, *find_metrics().defaults())))
+
+
+def quality_metrics(judged: str) -> list[str]:
+    """Return the metrics that ship and judge a quality of ``response`` or ``conversation``.
+
+    A detector of one kind of flaw is measured where people marked flaws, and not by how good they
+    found the whole.
+    """
+    declared = find_metrics().metrics
+    names = (name for name in shipped_metrics() if name not in DETECTORS)
+    return [name for name in names if declared[name].judges == judged]
 
 
 def metrics_at_hand(context: BenchContext) -> list[str]:
-    """Return the default metrics, the detectors, and the metrics of models that were fetched."""
+    """Return the metrics whose models ship, and those of models that were fetched."""
     fetched = [name for name in FETCHED if not missing_model(context, name)]
-    return [*default_metrics(), *DETECTORS, *fetched]
+    return [*shipped_metrics(), *fetched]
 
 
 def missing_model(context: BenchContext, metric: str) -> str:
@@ -51,8 +70,37 @@ def missing_model(context: BenchContext, metric: str) -> str:
     return ""
 
 
+def turn_scores(
+    context: BenchContext, metrics: Sequence[str], talks: Sequence[Conversation]
+) -> dict[str, list[Score]]:
+    """Return the scores of each metric on all conversations."""
+    return {name: list(context.grader(name)[0].score(talks)) for name in metrics}
+
+
+def review_values(
+    scored: Mapping[str, Sequence[Score]], talks: Sequence[Conversation]
+) -> Iterator[tuple[Bundle, list[float]]]:
+    """Yield the orders of review whose metrics were all run, each with the value of each target.
+
+    That is one less the probability that a person would mark it.
+    """
+    groups: dict[str, list[Score]] = {}
+    for score in (score for scores in scored.values() for score in scores):
+        groups.setdefault(score.conversation, []).append(score)
+    seen = {talk.id: observed(groups[talk.id], talk.targets) for talk in talks}
+    for name in STACKS:
+        stack = open_stack(name)
+        if scored.keys() >= set(stack.metrics):
+            effects = [
+                stack.effects(seen[talk.id][turn]).values()
+                for talk in talks
+                for turn in talk.targets or ()
+            ]
+            yield open_bundle(name), [1 - stack.probability(each) for each in effects]
+
+
 def turn_values(
-    context: BenchContext, metric: str, talks: Sequence[Conversation]
+    metric: str, given: Sequence[Score], talks: Sequence[Conversation]
 ) -> Iterator[float]:
     """Yield a metric's value of each target; of a whole conversation, where its evidence points.
 
@@ -61,8 +109,7 @@ def turn_values(
     Raises:
         InputError: If the metric failed on a turn.
     """
-    grader, _ = context.grader(metric)
-    scores = {(score.conversation, score.turn): score for score in grader.score(talks)}
+    scores = {(score.conversation, score.turn): score for score in given}
     for talk in talks:
         whole = scores.get((talk.id, None))
         evidence = () if whole is None else whole.evidence

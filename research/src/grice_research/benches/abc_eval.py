@@ -22,7 +22,13 @@ from grice.errors import InputError
 from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
 from grice.stats.accuracy import balanced_accuracy
-from grice_research.benches._turns import metrics_at_hand, own_turn_cosines, turn_values
+from grice_research.benches._turns import (
+    metrics_at_hand,
+    own_turn_cosines,
+    review_values,
+    turn_scores,
+    turn_values,
+)
 from grice_research.review import above_median_elsewhere, lift_at_random, review_lifts
 from grice_research.roc import roc_areas
 from grice_research.rows import DIFFERENCE, Row
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from grice.metrics.declaration import Metric
     from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
@@ -90,27 +95,31 @@ class Marked(NamedTuple):
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
-    known = find_metrics()
-    metrics = {name: known.named(name) for name in metrics_at_hand(context)}
+    ours = {name: name for name in metrics_at_hand(context)}
+    scored = turn_scores(context, (*ours, *BASELINES), marked.talks)
     columns = {
-        name: list(turn_values(context, name, marked.talks)) for name in (*metrics, *BASELINES)
+        name: list(turn_values(name, scores, marked.talks)) for name, scores in scored.items()
     }
     columns |= _computed(context, marked)
-    signatures = {
-        name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in (*metrics, *BASELINES)
-    }
+    signatures = {name: f"{context.grader(name)[1][name]}|on:abc_eval" for name in scored}
+    trained = {name: context.trained_share(name, marked.talks) for name in ours}
+    for bundle, values in review_values(scored, marked.talks):
+        columns[bundle.card.name], ours[bundle.card.name] = values, ""
+        signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:abc_eval"
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
         rows = [
-            *_of_behaviour(behaviour, votes, columns | oracle, metrics, marked),
-            *_decided(behaviour, votes, columns, metrics, marked),
+            *_of_behaviour(behaviour, votes, columns | oracle, ours, marked),
+            *_decided(behaviour, votes, columns, ours, marked),
         ]
         if behaviour == ANY:
-            rows += _lifts(behaviour, votes, columns, metrics, marked)
+            rows += _lifts(behaviour, votes, columns, ours, marked)
         for row in rows:
             name = row.metric or row.row
-            yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+            yield msgspec.structs.replace(
+                row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+            )
         yield from _released(behaviour, votes, marked)
 
 
@@ -170,14 +179,15 @@ def _of_behaviour(
     behaviour: str,
     votes: Sequence[int],
     columns: Mapping[str, Sequence[float]],
-    metrics: Mapping[str, Metric],
+    ours: Mapping[str, str],
     marked: Marked,
 ) -> Iterator[Row]:
     """Yield the areas of all columns, and those of each metric less each trivial baseline."""
-    whole = [name for name, metric in metrics.items() if metric.judges == "conversation"]
+    known = find_metrics().metrics
+    whole = [name for name in ours.values() if name and known[name].judges == "conversation"]
     low = {name: [-value for value in values] for name, values in columns.items()}
     either, both = ([float(n >= least) for n in votes] for least in (1, 2))
-    pairs = [(name, other) for name in metrics for other in TRIVIAL]
+    pairs = [(name, other) for name in ours for other in TRIVIAL]
     compared = roc_areas(low, either, groups=marked.group, pairs=pairs)
     within = roc_areas(low, either, groups=marked.group, strata=marked.system)
     by_measure = {EITHER: compared.areas, WITHIN: within.areas}
@@ -186,26 +196,26 @@ def _of_behaviour(
     why = f"{int(sum(either))} of {len(votes)} turns are marked"
     for measure, areas in by_measure.items():
         for name, area in areas.items():
-            yield _row(name, measure, area, behaviour, metrics, why)
-    for (metric, trivial), gap in compared.differences.items():
+            yield _row(name, measure, area, behaviour, ours, why)
+    for (name, trivial), gap in compared.differences.items():
         yield Row(
-            row=f"{metric} less {trivial}",
+            row=f"{name} less {trivial}",
             measure=f"{DIFFERENCE}{EITHER}",
             estimate=gap,
             kind="ours",
             on=behaviour,
-            metric=metric,
-            baseline=trivial,
-            why=NAMED if metric in whole else "",
+            metric=ours[name],
+            baseline=trivial if ours[name] else "",
+            why=NAMED if name in whole else "",
         )
 
 
 def _row(
-    name: str, measure: str, found: Estimate, on: str, metrics: Mapping[str, Metric], why: str
+    name: str, measure: str, found: Estimate, on: str, ours: Mapping[str, str], why: str
 ) -> Row:
-    """Return the row of a metric, or of a trivial baseline."""
-    kind: Kind = "ours" if name in metrics else "baseline"
-    metric = name if name in metrics else ""
+    """Return the row of one of ours, or of a trivial baseline."""
+    kind: Kind = "ours" if name in ours else "baseline"
+    metric = ours.get(name, "")
     return Row(row=name, measure=measure, estimate=found, kind=kind, on=on, why=why, metric=metric)
 
 
@@ -213,7 +223,7 @@ def _decided(
     behaviour: str,
     votes: Sequence[int],
     columns: Mapping[str, Sequence[float]],
-    metrics: Mapping[str, Metric],
+    ours: Mapping[str, str],
     marked: Marked,
 ) -> Iterator[Row]:
     """Yield the balanced accuracy of calling flawed what scores lower than the median elsewhere."""
@@ -222,34 +232,34 @@ def _decided(
         flagged = above_median_elsewhere([-value for value in values], marked.group)
         accuracy = balanced_accuracy(flagged, labels, groups=marked.group)
         why = f"below the median on the other half of the persons: {sum(flagged):.0f} turns"
-        yield _row(name, BALANCED, accuracy, behaviour, metrics, why)
+        yield _row(name, BALANCED, accuracy, behaviour, ours, why)
 
 
 def _lifts(
     behaviour: str,
     votes: Sequence[int],
     columns: Mapping[str, Sequence[float]],
-    metrics: Mapping[str, Metric],
+    ours: Mapping[str, str],
     marked: Marked,
 ) -> Iterator[Row]:
     """Yield what reading in the order of each score gains, and how much more by each metric."""
     labels = [float(n > 0) for n in votes]
     rate = sum(labels) / len(labels)
     low = {name: [-value for value in values] for name, values in columns.items()}
-    pairs = [(name, other) for name in metrics for other in TRIVIAL]
+    pairs = [(name, other) for name in ours for other in TRIVIAL]
     read = review_lifts(low, labels, groups=marked.group, pairs=pairs)
     for name, lift in read.lifts.items():
-        yield _row(name, LIFT, lift, behaviour, metrics, f"precision {lift.value * rate:.3f}")
+        yield _row(name, LIFT, lift, behaviour, ours, f"precision {lift.value * rate:.3f}")
     why = f"precision {rate:.3f}; 95 % of random orders lie within"
-    yield _row(RANDOM, LIFT, lift_at_random(labels), behaviour, metrics, why)
-    for (metric, trivial), gap in read.differences.items():
+    yield _row(RANDOM, LIFT, lift_at_random(labels), behaviour, ours, why)
+    for (name, trivial), gap in read.differences.items():
         yield Row(
-            row=f"{metric} less {trivial}",
+            row=f"{name} less {trivial}",
             measure=f"{DIFFERENCE}{LIFT}",
             estimate=gap,
             kind="ours",
             on=behaviour,
-            metric=metric,
+            metric=ours[name],
         )
 
 

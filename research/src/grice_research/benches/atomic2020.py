@@ -77,17 +77,22 @@ def measure(context: BenchContext) -> Iterator[Row]:
             "released output",
         ),
         ("COMET-BART, beam", "printed", [list(query.beam) for query in asked], "released output"),
-        ("most frequent tail", "baseline", _frequent(context.folder, asked), "of its relation"),
+        (
+            "most frequent tail",
+            "baseline",
+            frequent_tails(context.folder, asked),
+            "of its relation",
+        ),
     ]
     names = {"generated": GENERATED, "retrieved": STORED, "retrieved and generated": BOTH}
     for row, reference in names.items():
         knowledge = cast("KnowledgeBase", context.models().open(reference))
         signature = context.models().fingerprint(reference)
-        given.append((row, "ours", _asked_tails(knowledge, asked), signature))
+        given.append((row, "ours", asked_tails(knowledge, asked), signature))
     for part, suffix in PARTS.items():
         chosen = _places(asked, part)
         for row, kind, tails, signature in given:
-            likeness = _likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
+            likeness = tail_likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
             for name, value in likeness.items():
                 yield Row(
                     row=f"{row}{suffix}",
@@ -134,12 +139,14 @@ def _places(asked: Sequence[Query], part: str) -> list[int]:
     ]
 
 
-def _asked_tails(knowledge: KnowledgeBase, asked: Sequence[Query]) -> Tails:
-    known = knowledge.tails([query.head for query in asked], [query.relation for query in asked], K)
+def asked_tails(knowledge: KnowledgeBase, asked: Sequence[Query], k: int = K) -> Tails:
+    """Return the tails that knowledge gives for each query."""
+    known = knowledge.tails([query.head for query in asked], [query.relation for query in asked], k)
     return [[tail.tail for tail in tails] for tails in known]
 
 
-def _frequent(folder: Path, asked: Sequence[Query]) -> Tails:
+def frequent_tails(folder: Path, asked: Sequence[Query]) -> Tails:
+    """Return the most frequent tails of each query's relation in the training part."""
     text = gzip.decompress((folder / TRAINING).read_bytes()).decode("utf-8")
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -152,7 +159,7 @@ def _frequent(folder: Path, asked: Sequence[Query]) -> Tails:
     return [best.get(query.relation, []) for query in asked]
 
 
-def _likeness(asked: Sequence[Query], tails: Tails) -> dict[str, Estimate]:
+def tail_likeness(asked: Sequence[Query], tails: Tails) -> dict[str, Estimate]:
     """Return BLEU-2 of the corpus and means over queries; no tail counts as no likeness."""
     counts = np.stack(
         [

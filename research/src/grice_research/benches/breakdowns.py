@@ -3,7 +3,8 @@
 Each chatbot turn has thirty votes: no breakdown, a possible one, a breakdown. A metric sees
 breakdowns if turns that most people call one score lower (the area under the ROC curve), and if its
 order of the turns of a chatbot is that of the mean vote (Spearman within chatbots). Conversations
-are drawn whole.
+are drawn whole. The orders of review stand beside the metrics: what they gain for whoever reads
+the first tenth of the turns is the lift, the precision there over the share of breakdowns.
 
 The set may train shipped weights, and some have seen it. Three of ten conversations, chosen by the
 checksum of their id, are for validation, and only these are measured here; the others may train.
@@ -24,8 +25,11 @@ from grice.stats import correlation
 from grice_research.benches._turns import (
     metrics_at_hand,
     own_turn_cosines,
+    review_values,
+    turn_scores,
     turn_values,
 )
+from grice_research.review import review_lifts
 from grice_research.roc import roc_areas
 from grice_research.rows import DIFFERENCE, Row
 
@@ -49,6 +53,7 @@ OWN_TURNS, POSITION = "cosine_own_turns", "position"
 TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
 ON = "breakdown"
 AREA, WITHIN, RANKS = "AUC", "AUC within chatbots", "spearman within chatbots"
+LIFT = "lift of the first 10 %"
 
 
 class Voted(NamedTuple):
@@ -103,53 +108,74 @@ def read_voted(folder: Path) -> Voted:
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how well each metric and baseline sees breakdowns, and how far metrics are above."""
     voted = read_voted(context.folder)
-    metrics = metrics_at_hand(context)
+    ours = {name: name for name in metrics_at_hand(context)}
+    scored = turn_scores(context, (*ours, *BASELINES), voted.talks)
     columns = {
-        name: list(turn_values(context, name, voted.talks)) for name in (*metrics, *BASELINES)
+        name: list(turn_values(name, scores, voted.talks)) for name, scores in scored.items()
     }
     columns[OWN_TURNS] = [-cosine for cosine in own_turn_cosines(context, voted.talks)]
     columns[POSITION] = [-float(turn) for talk in voted.talks for turn in talk.targets or ()]
-    signatures = {
-        name: f"{context.grader(name)[1][name]}|on:dbdc3" for name in (*metrics, *BASELINES)
-    }
-    for row in (*_areas(columns, metrics, voted), *_ranks(columns, metrics, voted)):
+    signatures = {name: f"{context.grader(name)[1][name]}|on:dbdc3" for name in scored}
+    trained = {name: context.trained_share(name, voted.talks) for name in ours}
+    for bundle, values in review_values(scored, voted.talks):
+        columns[bundle.card.name], ours[bundle.card.name] = values, ""
+        signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:dbdc3"
+    measured = (*_areas(columns, ours, voted), *_ranks(columns, ours, voted))
+    for row in (*measured, *_lifts(columns, ours, voted)):
         name = row.metric or row.row
-        yield msgspec.structs.replace(row, signature=signatures.get(name, ""))
+        yield msgspec.structs.replace(
+            row, signature=signatures.get(name, ""), trained=trained.get(name, 0.0)
+        )
 
 
 def _areas(
-    columns: Mapping[str, Sequence[float]], metrics: Sequence[str], voted: Voted
+    columns: Mapping[str, Sequence[float]], ours: Mapping[str, str], voted: Voted
 ) -> Iterator[Row]:
     """Yield the areas of low scores, over all and within chatbots, and their differences."""
     low = {name: [-value for value in values] for name, values in columns.items()}
-    pairs = [(name, other) for name in metrics for other in TRIVIAL]
+    pairs = [(name, other) for name in ours for other in TRIVIAL]
     over_all = roc_areas(low, voted.majority, groups=voted.conversation, pairs=pairs)
     within = roc_areas(low, voted.majority, groups=voted.conversation, strata=voted.system)
     why = f"{int(sum(voted.majority))} of {len(voted.majority)} turns are breakdowns"
     for measure_name, areas in ((AREA, over_all.areas), (WITHIN, within.areas)):
         for name, area in areas.items():
-            yield _row(name, measure_name, area, metrics, why)
-    for (metric, trivial), gap in over_all.differences.items():
+            yield _row(name, measure_name, area, ours, why)
+    for (name, trivial), gap in over_all.differences.items():
         yield Row(
-            row=f"{metric} less {trivial}",
+            row=f"{name} less {trivial}",
             measure=f"{DIFFERENCE}{AREA}",
             estimate=gap,
             kind="ours",
             on=ON,
-            metric=metric,
-            baseline=trivial,
+            metric=ours[name],
+            baseline=trivial if ours[name] else "",
         )
 
 
+def _lifts(
+    columns: Mapping[str, Sequence[float]], ours: Mapping[str, str], voted: Voted
+) -> Iterator[Row]:
+    """Yield what reading in the order of each score gains, and how much more by each of ours."""
+    low = {name: [-value for value in values] for name, values in columns.items()}
+    pairs = [(name, other) for name in ours for other in TRIVIAL]
+    read = review_lifts(low, voted.majority, groups=voted.conversation, pairs=pairs)
+    rate = sum(voted.majority) / len(voted.majority)
+    for name, lift in read.lifts.items():
+        yield _row(name, LIFT, lift, ours, f"precision {lift.value * rate:.3f}")
+    for (name, trivial), gap in read.differences.items():
+        row = f"{name} less {trivial}"
+        yield Row(row=row, measure=f"{DIFFERENCE}{LIFT}", estimate=gap, kind="ours", on=ON)
+
+
 def _ranks(
-    columns: Mapping[str, Sequence[float]], metrics: Sequence[str], voted: Voted
+    columns: Mapping[str, Sequence[float]], ours: Mapping[str, str], voted: Voted
 ) -> Iterator[Row]:
     """Yield the rank correlation with how few breakdowns people see, within chatbots."""
     fine = _ranks_within([1 - vote for vote in voted.mean], voted.system)
     for name, values in columns.items():
         ranks = _ranks_within(values, voted.system)
         found = correlation(ranks, fine, kind="pearson", groups=voted.conversation)
-        yield _row(name, RANKS, found, metrics, "of ranks that are centred by chatbot")
+        yield _row(name, RANKS, found, ours, "of ranks that are centred by chatbot")
 
 
 def _ranks_within(values: Sequence[float], systems: Sequence[str]) -> list[float]:
@@ -164,8 +190,8 @@ def _ranks_within(values: Sequence[float], systems: Sequence[str]) -> list[float
     return [float(rank) for rank in ranks]
 
 
-def _row(name: str, measure: str, found: Estimate, metrics: Sequence[str], why: str) -> Row:
-    """Return the row of a metric, or of a trivial baseline."""
-    kind: Kind = "ours" if name in metrics else "baseline"
-    metric = name if name in metrics else ""
+def _row(name: str, measure: str, found: Estimate, ours: Mapping[str, str], why: str) -> Row:
+    """Return the row of one of ours, or of a trivial baseline."""
+    kind: Kind = "ours" if name in ours else "baseline"
+    metric = ours.get(name, "")
     return Row(row=name, measure=measure, estimate=found, kind=kind, on=ON, why=why, metric=metric)

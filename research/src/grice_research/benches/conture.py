@@ -21,6 +21,7 @@ from grice_research.replies import (
     printed,
     read_replies,
     trivial_columns,
+    with_whole,
 )
 from grice_research.triples import knowledge_of
 
@@ -77,8 +78,8 @@ def measure(context: BenchContext) -> Iterator[Row]:
         yield from correlations(column, replies, "baseline")
     yield from differences(whole, [*trivial, relevance], replies)
 
-    alone = judged(context, replies, "commonsense, triples alone", relevance_weight=0.0)
-    yield from correlations(alone, replies, "ours", published, WHOLE)
+    for column in with_whole(context, replies):
+        yield from correlations(column, replies, "ours")
     for column in by_language_models(context, replies):
         yield from correlations(column, replies, "ours")
     for row, (read, beside, _) in ABLATIONS.items():

@@ -16,6 +16,7 @@ from grice.metrics.commonsense.scorers import scorer_names
 from grice.scoring.loaded import load_metric
 from grice_research.accent import accent_rows, read_by_extractor
 from grice_research.replies import (
+    MIXED,
     Column,
     baseline,
     by_language_models,
@@ -27,6 +28,7 @@ from grice_research.replies import (
     read_replies,
     systems,
     trivial_columns,
+    with_whole,
 )
 from grice_research.rows import Row
 from grice_research.triples import knowledge_of
@@ -94,8 +96,8 @@ def measure(context: BenchContext) -> Iterator[Row]:
         yield from correlations(column, replies, "baseline")
     yield from differences(whole, trivial, replies)
 
-    alone = judged(context, replies, "commonsense, triples alone", relevance_weight=0.0)
-    yield from correlations(alone, replies, "ours", {"spearman": 0.30, "pearson": 0.30}, WHOLE)
+    for column in with_whole(context, replies):
+        yield from correlations(column, replies, "ours")
     for row, (read, beside, published) in ABLATIONS.items():
         part = judged(context, replies, row, read=read)
         yield from correlations(part, replies, "ours", {"spearman": published}, beside)
@@ -135,7 +137,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
         if name == "likelihood":
             continue  # one of the ways below
         row = "gold tuples" if name == default else f"gold tuples, scorer {name}"
-        for column in gold_columns(context, replies, row, name, share=_share()):
+        for column in gold_columns(context, replies, row, name, share=MIXED):
             beside, figures = GOLD if column.row == "gold tuples" else ("", {})
             yield from correlations(column, replies, "ours", figures, beside)
             if column.row == "gold tuples":
@@ -167,7 +169,3 @@ def _faithful(context: BenchContext) -> Iterator[Row]:
 
 def _option(name: str) -> str:
     return str(next(option.default for option in commonsense.options if option.name == name))
-
-
-def _share() -> float:
-    return float(_option("relevance_weight"))

@@ -78,12 +78,12 @@ def measure(context: BenchContext) -> Iterator[Row]:
     fingerprint = f"{models.fingerprint(MODEL)}|on:{replies.fingerprint}"
     printed = _printed()
 
-    triples_of = {"extractor": _read(extractor, exchanges)}
+    triples_of = {"extractor": read_triples(extractor, exchanges)}
     yield from _rows(
         "extractor", triples_of["extractor"], replies, "ours", fingerprint, printed[BESIDE]
     )
     for row, kinds in KINDS.items():
-        part = _read(extractor, exchanges, kinds)
+        part = read_triples(extractor, exchanges, kinds)
         yield from _rows(row, part, replies, "ours", f"{fingerprint}|kinds:{','.join(kinds)}")
     tagger = cast("SpanTagger", models.open("bundle:events"))
     typing = cast("TripleHead", models.open("bundle:plausibility"))
@@ -91,16 +91,18 @@ def measure(context: BenchContext) -> Iterator[Row]:
     earlier = f"{models.fingerprint('bundle:events')}|{models.fingerprint('bundle:plausibility')}"
     yield from _rows(
         "pairs of events, typed by a network",
-        _read(pairing, exchanges),
+        read_triples(pairing, exchanges),
         replies,
         "ours",
         f"{earlier}|on:{replies.fingerprint}",
     )
 
-    triples_of |= _baselines(exchanges)
+    triples_of |= baselines(exchanges)
     for row in list(triples_of)[1:]:
         yield from _rows(row, triples_of[row], replies, "baseline", replies.fingerprint)
-    triples_of[SEARCH] = _read(cast("TripleExtractor", models.open("bundle:search")), exchanges)
+    triples_of[SEARCH] = read_triples(
+        cast("TripleExtractor", models.open("bundle:search")), exchanges
+    )
     searched = f"{models.fingerprint('bundle:search')}|on:{replies.fingerprint}"
     yield from _rows(
         SEARCH, triples_of[SEARCH], replies, "baseline", searched, printed[SEARCH], SEARCH
@@ -118,7 +120,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
             )
 
 
-def _read(
+def read_triples(
     extractor: TripleExtractor,
     exchanges: Sequence[Exchange],
     kinds: Sequence[TripleKind] = ("single", "pair"),
@@ -134,7 +136,7 @@ def _read(
     return triples
 
 
-def _baselines(exchanges: Sequence[Exchange]) -> dict[str, Found]:
+def baselines(exchanges: Sequence[Exchange]) -> dict[str, Found]:
     """Return what reads nothing: the two turns copied, or worded as one event each."""
     copied = [[(exchange.previous, exchange.reply)] for exchange in exchanges]
     worded = [
@@ -150,7 +152,8 @@ def _baselines(exchanges: Sequence[Exchange]) -> dict[str, Found]:
     }
 
 
-def _cells(triples: Found, replies: Replies) -> list[Cells]:
+def cells_of(triples: Found, replies: Replies) -> list[Cells]:
+    """Return found triples beside those of people, by reply."""
     cells = []
     for each, people in zip(triples, replies.triples, strict=True):
         gold: dict[str, list[tuple[str, str]]] = {}
@@ -169,7 +172,7 @@ def _rows(
     published: Mapping[str, float] | None = None,
     beside: str = BESIDE,
 ) -> Iterator[Row]:
-    cells = _cells(triples, replies)
+    cells = cells_of(triples, replies)
     likeness = _likeness(cells)
     given = sum(bool(pairs) for each in triples for pairs in each.values())
     why = f"{given} of {len(triples) * len(RELATIONS)} cells hold a triple"
@@ -199,9 +202,9 @@ def _differences(
     triples_of: Mapping[str, Found], replies: Replies, fingerprint: str
 ) -> Iterator[Row]:
     """Yield how far ours is above each trivial baseline, replies drawn together for both."""
-    ours = _cells(triples_of["extractor"], replies)
+    ours = cells_of(triples_of["extractor"], replies)
     for row in list(triples_of)[1:]:
-        compared = extraction_differences(ours, _cells(triples_of[row], replies), RELATIONS)
+        compared = extraction_differences(ours, cells_of(triples_of[row], replies), RELATIONS)
         for name in ("f1", "bleu2"):
             yield Row(
                 row=f"extractor less {row}",

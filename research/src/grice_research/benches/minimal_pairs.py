@@ -17,11 +17,10 @@ import msgspec
 from grice.records import Conversation, Turn
 from grice.stats import mean
 from grice_research.benches._turns import (
-    DETECTORS,
     FETCHED,
-    default_metrics,
     missing_model,
     own_turn_cosines,
+    shipped_metrics,
 )
 from grice_research.rows import DIFFERENCE, Row
 
@@ -83,7 +82,7 @@ def read_pairs() -> list[MinimalPair]:
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how often each metric and baseline is right, over all pairs and by kind."""
     pairs = read_pairs()
-    metrics = [*default_metrics(), *DETECTORS]
+    metrics = shipped_metrics()
     for name in FETCHED:
         if why := missing_model(context, name):
             yield Row(row=name, measure=RIGHT, estimate=None, kind="ours", on=ALL, why=why)

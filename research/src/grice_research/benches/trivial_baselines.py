@@ -1,8 +1,9 @@
-"""The default metrics beside trivial baselines, on every rated set at hand.
+"""The metrics that ship beside trivial baselines, on every rated set at hand.
 
 A metric that agrees with people no better than the cosine with the turn before, or than length,
 shows nothing of its own there; one that ranks replies as such a baseline does is that baseline. Of
 sets that hold the same conversations only the first is taken, for the others are no new evidence.
+The aspect is the overall one, and that which a metric is about where it was rated.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
-from grice.metrics.registry import find_metrics
 from grice.stats import correlation
+from grice_research.benches._turns import quality_metrics
 from grice_research.context import Skipped
 from grice_research.measures import measured, paired_difference
 from grice_research.rows import DIFFERENCE, LIKENESS, Row
@@ -24,13 +25,26 @@ if TYPE_CHECKING:
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
-TITLE = "The default metrics beside trivial baselines on rated sets"
+TITLE = "The metrics that ship beside trivial baselines on rated sets"
 PAPER = "The rated sets of each row; grice meta-eval names their sources"
 
 BASELINES: dict[Level, tuple[str, ...]] = {
     "turn": ("cosine_last_turn", "log_length"),
-    "dialogue": ("mean_adjacent_cosine", "mean_user_words"),
+    "dialogue": (
+        "mean_adjacent_cosine",
+        "mean_cosine_to_user",
+        "mean_user_words",
+        "mean_system_words",
+        "turn_count",
+    ),
 }
+ASPECTS = {
+    "coherence": ("coherent",),
+    "commonsense": ("semantically_appropriate",),
+    "engagement": ("engaging", "interesting"),
+    "relevance": ("relevant", "relevance", "maintains_context"),
+}
+"""What a metric is about, as sets call it."""
 JUDGED = {"turn": "response", "dialogue": "conversation"}
 """What a metric judges whose own scores are rated in a set, by its level."""
 SPEARMAN = "spearman"
@@ -58,19 +72,32 @@ def independent(sets: Iterable[RatedSet]) -> list[RatedSet]:
 
 def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
     entry = rated.set
-    declared = find_metrics().metrics.values()
-    metrics = [
-        metric.name
-        for metric in declared
-        if metric.default and metric.judges == JUDGED[entry.level]
-    ]
+    metrics = quality_metrics(JUDGED[entry.level])
     baselines = BASELINES[entry.level]
-    on = f"{entry.name}:{entry.default}"
     columns = {name: context.metric_values(name, entry.name) for name in (*metrics, *baselines)}
+    about = {
+        aspect: [name for name in metrics if aspect in ASPECTS.get(name, ())]
+        for aspect in entry.all_aspects
+    }
+    for aspect, judges in {**about, entry.default: metrics}.items():
+        if judges:
+            chosen = {name: columns[name] for name in (*judges, *baselines)}
+            yield from _of_aspect(context, rated, aspect, judges, chosen)
+
+
+def _of_aspect(
+    context: BenchContext,
+    rated: Rated,
+    aspect: str,
+    metrics: Sequence[str],
+    columns: Mapping[str, Sequence[float | None]],
+) -> Iterator[Row]:
+    """Yield the rows of metrics and baselines against one aspect."""
+    talks = [item.conversation for item in rated.items]
     for name, values in columns.items():
         kind: Kind = "ours" if name in metrics else "baseline"
         try:
-            estimate = measured(SPEARMAN, values, rated, entry.default)
+            estimate = measured(SPEARMAN, values, rated, aspect)
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
         yield Row(
@@ -78,14 +105,15 @@ def _of_set(context: BenchContext, rated: Rated) -> Iterator[Row]:
             measure=SPEARMAN,
             estimate=estimate,
             kind=kind,
-            on=on,
-            why=context.trained(name, entry.name),
-            signature=_signature(context, name, rated),
+            on=f"{rated.set.name}:{aspect}",
+            why=context.trained(name, rated.set.name),
+            signature=_signature(context, name, rated, aspect),
             metric=name if kind == "ours" else "",
+            trained=context.trained_share(name, talks) if kind == "ours" else 0.0,
         )
     for metric in metrics:
-        for baseline in baselines:
-            yield from _compared(context, metric, baseline, columns, rated, on)
+        for baseline in BASELINES[rated.set.level]:
+            yield from _compared(context, metric, baseline, columns, rated, aspect)
 
 
 def _compared(
@@ -94,13 +122,13 @@ def _compared(
     baseline: str,
     columns: Mapping[str, Sequence[float | None]],
     rated: Rated,
-    on: str,
+    aspect: str,
 ) -> Iterator[Row]:
     """Yield how far a metric is above a baseline, and how it correlates with it."""
     pair = columns[metric], columns[baseline]
     groups = [item.group for item in rated.items] if rated.grouped else None
     try:
-        gap = paired_difference("spearman", *pair, rated, rated.set.default)
+        gap = paired_difference("spearman", *pair, rated, aspect)
         alike = correlation(*pair, kind="spearman", groups=groups)
     except InputError:
         return
@@ -113,12 +141,12 @@ def _compared(
             measure=name,
             estimate=estimate,
             kind="ours",
-            on=on,
+            on=f"{rated.set.name}:{aspect}",
             metric=metric,
             baseline=baseline,
-            signature=_signature(context, metric, rated),
+            signature=_signature(context, metric, rated, aspect),
         )
 
 
-def _signature(context: BenchContext, metric: str, rated: Rated) -> str:
-    return f"{context.grader(metric)[1][metric]}|on:{rated.fingerprint}:{rated.set.default}"
+def _signature(context: BenchContext, metric: str, rated: Rated, aspect: str) -> str:
+    return f"{context.grader(metric)[1][metric]}|on:{rated.fingerprint}:{aspect}"

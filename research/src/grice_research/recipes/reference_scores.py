@@ -2,9 +2,9 @@
 
     python -m grice_research.recipes.reference_scores
 
-Scores the made-up conversations of the doctor with the default metrics, in both modes, and writes
-them with the processor they come from. Run it again whenever a default metric or a model of one
-changes: scores of other signatures do not compare.
+Scores the made-up conversations of the doctor with the default metrics and those of qualities that
+run by name, in both modes, and writes them with the processor they come from. Run it again whenever
+one of them or a model of one changes: scores of other signatures do not compare.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import grice
+from grice.metrics.registry import find_metrics
 from grice.scoring.machine import describe_machine
 from grice.scoring.reference import FILE, Recorded, ReferenceScores, conversations
+from grice_research.benches._turns import QUALITIES
 
 if TYPE_CHECKING:
     from grice.runtime.embedded import Mode
@@ -41,8 +43,9 @@ def main() -> None:
 
 
 def record_scores(mode: Mode) -> dict[str, Recorded]:
-    """Return the scores of the default metrics by name."""
-    with grice.load(mode=mode, workers=1) as grader:
+    """Return the scores by the name of the metric."""
+    names = dict.fromkeys((*find_metrics().defaults(), *QUALITIES))
+    with grice.load(*names, mode=mode, workers=1) as grader:
         scores = grader.score(conversations())
         return {
             metric: Recorded(signature, tuple(s.value for s in scores if s.metric == metric))

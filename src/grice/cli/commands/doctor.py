@@ -63,6 +63,9 @@ def _view(diagnosis: Diagnosis) -> View:
         yield Lines([f"Differences to the scores of {diagnosis.reference}"], style="bold")
         columns = ("metric", "scores", "differ", "largest", "mean")
         yield Table(columns, map(_distance_row, diagnosis.distances))
+    if diagnosis.not_reproducible:
+        yield Lines(["Not to be had again here, and why"], style="bold")
+        yield Lines([f"- {line}" for line in diagnosis.not_reproducible], indent=1)
     yield Lines(diagnosis.problems, style="bold red")
     yield Lines(_verdict(diagnosis), style="bold green" if diagnosis.holds else "bold red")
 
@@ -81,7 +84,8 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     yield "workers", f"{machine.cores} by default: the cores that may be used"
     held = _mebibytes(diagnosis.peak_memory)
     yield "memory", f"{_mebibytes(machine.memory)}; {held} were held at most"
-    yield "gpu", f"{machine.gpus} seen, none used" if machine.gpus else "none, and none is needed"
+    gpus = f"{machine.gpus}, on which language models run"
+    yield "gpu", gpus if machine.gpus else "none, and none is needed"
     yield "cache", f"{diagnosis.cache}, {_mebibytes(diagnosis.cache_size)}"
     yield "GRICE_DATA", diagnosis.data or "not set"
     yield "models", " ".join(f"{model.name}@{model.digest}" for model in diagnosis.models)

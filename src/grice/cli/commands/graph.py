@@ -107,6 +107,12 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
+    parser.add_argument(
+        "--model",
+        default="bundle:graphs",
+        metavar="REF",
+        help="what says stance and graph; default: bundle:graphs",
+    )
     add_output(parser, "FILE.jsonl")
 
 
@@ -193,15 +199,17 @@ def _draw(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
+    from grice.cli.models import opened_models
     from grice.cli.terminal import warn
     from grice.graphs.files import samples_to_explain
-    from grice.graphs.generator import generate_graphs
+    from grice.graphs.protocols import GraphPredictor
     from grice.records import to_json
 
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
-    with _graph_score.opened_classifiers() as classifiers:
-        predictions = generate_graphs(samples, classifiers, stances=stances)
+    with opened_models() as models:
+        predictor = models.open(arguments.model, GraphPredictor)
+        predictions = predictor.predict(samples, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:
         warn(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli._limits import limits_view
+from grice.cli._limits import earned_view, limits_view
 from grice.cli.options import add_json, add_plugins
 from grice.cli.output import show
 from grice.tables import Lines, Table
@@ -66,7 +66,10 @@ def _view(registry: Registry) -> View:
     ]
     yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
     yield Lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
-    yield from limits_view(metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE)
+    judges = [metric.name for metric in metrics if metric.source != TRIVIAL_SOURCE]
+    yield from earned_view(judges)
+    yield Lines([""])
+    yield from limits_view(judges)
     yield Lines([""])
     formats = [(name, known.summary) for name, known in find_formats().formats.items()]
     yield Table(("format", "what it is"), formats, words=2)
@@ -76,6 +79,7 @@ def _as_json(registry: Registry, name: str | None) -> str:
     import msgspec
 
     from grice.metrics.declaration import Metric
+    from grice.metrics.earned import verdict_on
     from grice.metrics.limits import explained
 
     metrics = [registry.named(name)] if name else list(registry.metrics.values())
@@ -87,6 +91,7 @@ def _as_json(registry: Registry, name: str | None) -> str:
             "function": f"{metric.function.__module__}.{metric.function.__name__}",
             "origin": registry.origins[metric.name],
             "does_not_see": explained(metric.name),
+            "earned": verdict_on(metric.name),
         }
         for metric in metrics
     ]

@@ -95,7 +95,10 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
         help="hf: take this file of the repository, such as a GGUF file; may be repeated",
     )
     parser.add_argument(
-        "--kind", default="causal-lm", help="kind of the bundle that is made; default causal-lm"
+        "--kind",
+        default="causal-lm",
+        help="kind of the bundle that is made, such as transformers-nli or onnx-encoder; default "
+        "causal-lm",
     )
     _add_acceptance(parser)
 

@@ -13,9 +13,11 @@ from grice.cli.options import (
     add_format,
     add_metric_options,
     add_report,
+    add_seed,
     add_speaker,
     check_options,
     load_grader,
+    positive,
 )
 from grice.cli.settings import check_settings
 from grice.errors import plural
@@ -23,11 +25,14 @@ from grice.errors import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from grice.evaluation.review import Reviewer
     from grice.formats import Reading
     from grice.scoring.run import Listener, Scorer
     from grice.scoring.summary import Summary
 
 HELP = "score every reply of files of conversations"
+FIRST = 3
+"""Replies that are named as those to look at first."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -62,6 +67,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         default=True,
         help="finish what an interrupted run left beside OUT.jsonl (the default)",
     )
+    parser.add_argument(
+        "--sample",
+        type=positive,
+        metavar="N",
+        help="score N conversations, drawn at random, instead of all",
+    )
+    add_seed(parser, "--sample")
     add_metric_options(parser, words)
     check_settings(parser)
 
@@ -70,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score the files; see :mod:`grice.cli._status` for the exit status."""
     from grice.batch import judged_nobody
     from grice.cli.terminal import warn
+    from grice.evaluation.review import Reviewer
     from grice.formats import read
 
     check_options(arguments)
@@ -78,8 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
         ]
         scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
-        summary = _score(arguments, readings, scorer)
-    _show(arguments, readings, summary)
+        reviewer = Reviewer(FIRST)
+        summary = _score(arguments, readings, scorer, reviewer)
+    _show(arguments, readings, summary, reviewer)
     if judged_nobody(summary, scorer):
         speakers = " or ".join(arguments.speaker)
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
@@ -87,13 +101,18 @@ def run(arguments: argparse.Namespace) -> int:
     return _status(summary)
 
 
-def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: Scorer) -> Summary:
+def _score(
+    arguments: argparse.Namespace,
+    readings: Sequence[Reading],
+    scorer: Scorer,
+    reviewer: Reviewer,
+) -> Summary:
     from grice.batch import keeps_unfinished, score_readings
     from grice.cli.terminal import warn
 
     shown = arguments.json or not sys.stdout.isatty()
     output = arguments.output or ("-" if shown else None)
-    with _progress(readings, quiet=arguments.quiet) as listeners:
+    with _listeners(readings, scorer, arguments.sample, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(
                 readings,
@@ -104,7 +123,9 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
                 resume=arguments.resume,
                 report=arguments.report,
                 command=shlex.join(["grice", *sys.argv[1:]]),
-                listeners=listeners,
+                sample=arguments.sample,
+                seed=arguments.seed,
+                listeners=[*listeners, reviewer],
             )
         except KeyboardInterrupt:
             if keeps_unfinished(output):
@@ -113,15 +134,24 @@ def _score(arguments: argparse.Namespace, readings: Sequence[Reading], scorer: S
 
 
 @contextmanager
-def _progress(readings: Sequence[Reading], *, quiet: bool) -> Iterator[list[Listener]]:
-    """Draw a progress bar on a terminal."""
-    if quiet or not sys.stderr.isatty():
+def _listeners(
+    readings: Sequence[Reading], scorer: Scorer, sample: int | None, *, quiet: bool
+) -> Iterator[list[Listener]]:
+    """Say how long a long run will take, and draw a progress bar on a terminal."""
+    from grice.cli._forecast import Announcer, Course
+
+    if quiet:
         yield []
+        return
+    course = Course(readings, sample)
+    announcer = Announcer(course, scorer.metrics)
+    if not sys.stderr.isatty():
+        yield [announcer]
         return
     from grice.cli._progress import Progress
 
-    with Progress(readings) as progress:
-        yield [progress]
+    with Progress(course) as progress:
+        yield [announcer, progress]
 
 
 def _status(summary: Summary) -> int:
@@ -138,7 +168,12 @@ def _status(summary: Summary) -> int:
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
 
-def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: Summary) -> None:
+def _show(
+    arguments: argparse.Namespace,
+    readings: Sequence[Reading],
+    summary: Summary,
+    reviewer: Reviewer,
+) -> None:
     from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import note, print_summary, warn
@@ -151,7 +186,7 @@ def _show(arguments: argparse.Namespace, readings: Sequence[Reading], summary: S
     if to_file and arguments.json:
         print_json_lines([summary])
     elif to_file or (sys.stdout.isatty() and not arguments.json):
-        print_summary(summary)
+        print_summary(summary, reviewer.review())
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)

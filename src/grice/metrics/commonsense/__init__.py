@@ -7,19 +7,21 @@ extractor of our own reads them, and by default a small network fitted on known 
 them. The paper's test and others are there by name, and so is its mean: by default a senseless
 triple weighs more than a sensible one.
 
-A reply can also be out of place as a whole, which no triple shows: context relevance, the
-probability that it answers what was said before, has a stated weight in the score and stands among
-the evidence.
+Triples alone count. What a whole reply is like, which no triple shows, can have a weight in the
+score and then stands among the evidence: context relevance, the probability that it answers what
+was said before, or with a language model the probability that it is no nonsense.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from grice.knowledge.extraction.protocol import KINDS, Exchange
 from grice.metrics.declaration import Example, metric
+from grice.metrics.sense.protocol import FlawModel
+from grice.metrics.unjudged import nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.runtime.protocols import Pair
 from grice.text.repetition import novelty
@@ -44,8 +46,10 @@ if TYPE_CHECKING:
 __all__ = ["CONTEXT_RELEVANCE", "MODELS", "combined", "commonsense", "surest"]
 
 NEUTRAL = 0.5
-CONTEXT_RELEVANCE = "context relevance"
-"""Name of the evidence on the reply as a whole."""
+CONTEXT_RELEVANCE, SENSE = "context relevance", "sense"
+"""Names of the evidence on the reply as a whole."""
+NONSENSE = "nonsense"
+"""The flaw that ``sense`` is the absence of."""
 
 TURNS = 4
 """Turns before the reply that its fit is judged by, as many as ACCENT's histories have."""
@@ -67,11 +71,15 @@ MODELS = {
 
 @metric(
     "commonsense",
-    version="5",
+    version="6",
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models=MODELS,
-    accepts={"embedder": ("sentence vectors", "word vectors")},
+    accepts={
+        "embedder": ("sentence vectors", "word vectors"),
+        "plausibility": ("plausibility of triples", "knowledge"),
+        "relevance": ("relevance", "flaws"),
+    },
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     renamed={
         "read": "scope",
@@ -81,7 +89,6 @@ MODELS = {
         "share": "relevance_weight",
     },
     neutral=NEUTRAL,
-    default=True,
     example=Example(
         ["What do you do?", "I just got fired because I made a mistake at work."], 0.3, 1.0
     ),
@@ -90,11 +97,11 @@ def commonsense(
     responses: Sequence[Response],
     *,
     extractor: TripleExtractor,
-    plausibility: TripleHead,
+    plausibility: TripleHead | KnowledgeBase,
     knowledge: KnowledgeBase | TripleStore,
     encoder: Encoder,
     embedder: Encoder,
-    relevance: PairClassifier,
+    relevance: PairClassifier | FlawModel,
     scorer: Literal[
         "calibrated", "cosine", "likelihood", "bert", "bert_sage", "kg_bert", "kg_bert_sage"
     ] = "calibrated",
@@ -103,23 +110,26 @@ def commonsense(
     max_triples: Count = 3,
     min_confidence: Fraction = 0.5,
     tails: Count = 10,
-    relevance_weight: Fraction = 0.5,
+    relevance_weight: Fraction = 0.0,
 ) -> list[Judgement]:
-    """Return the plausibility of the reply's event triples, blended with context relevance.
+    """Return the plausibility of the reply's event triples.
 
     A triple relates two events of the reply, or one of the reply and one of the turn before it. The
-    plausibilities of a reply's triples are pooled and mixed with the probability that the reply
-    answers what was said before. A reply with one event and no triple is judged by context
-    relevance alone; one without an event is not judged. The evidence is every triple with its place
-    in the text, its plausibility and the nearest known triple, and the effect of context relevance.
+    plausibilities of a reply's triples are pooled; a reply without a triple is not judged. The
+    evidence is every triple with its place in the text, its plausibility and the nearest known
+    triple.
+
+    With ``relevance_weight`` the reply as a whole counts too: the probability that it answers what
+    was said before, or that it is no nonsense if the model is one of flaws, such as
+    ``bundle:sense-medium``. Then a reply with one event and no triple is judged by that alone.
 
     When to use it:
         To read which events a reply relates, and to check each relation against what is known.
 
     When not to:
-        To find senseless replies by the number alone: on replies that are on the topic it ranks no
-        better than their length does (``grice bench deco``), and elsewhere about as well as the
-        cosine with the turn before (``grice bench conture``).
+        To find senseless replies by the number alone: it ranks them no better than their length
+        does (``grice bench deco``, ``grice bench conture``), which is why it does not run by
+        default.
 
     Args:
         scorer: What judges a triple: ``calibrated`` networks; ``cosine``, ACCENT's largest cosine
@@ -132,8 +142,8 @@ def commonsense(
             subjects are skipped.
         min_confidence: Minimum extraction confidence.
         tails: How many known tails ``cosine`` compares with.
-        relevance_weight: Weight of context relevance in the score; 0 leaves the triples alone, as
-            in ACCENT.
+        relevance_weight: Weight of the reply as a whole in the score; 0 leaves the triples alone,
+            as in ACCENT.
     """
     # Imported here: what only names the metric needs no numpy.
     from grice.metrics.commonsense.scorers import (
@@ -156,23 +166,32 @@ def commonsense(
     known = dict(zip(distinct, nearest, strict=True))
     values = dict(zip(distinct, find_scorer(scorer)(distinct, sources), strict=True))
     fits = _fits(responses, extractions, relevance) if relevance_weight else [None] * len(responses)
+    name = SENSE if isinstance(relevance, FlawModel) else CONTEXT_RELEVANCE
+    whole = _Whole(name, relevance_weight)
     together = cautious_score if aggregation == "cautious" else mean_score
     return [
-        _judgement(_evidence(response, each, values, known), each, fit, relevance_weight, together)
+        _judgement(_evidence(response, each, values, known), each, fit, whole, together)
         for response, each, fit in zip(responses, extractions, fits, strict=True)
     ]
 
 
+class _Whole(NamedTuple):
+    """What is said of replies as a whole: its name, and its share of the score."""
+
+    name: str
+    share: float
+
+
 def combined(triples: float, fit: float | None, share: float) -> float:
-    """Return the score of a reply: that of its triples, and a share for its fit.
+    """Return the score of a reply: that of its triples, and a share for the reply as a whole.
 
     >>> combined(0.7, 0.5, 0.5), combined(0.7, None, 0.5)
     (0.6, 0.7)
 
     Args:
         triples: The plausibilities of the reply's triples, taken together.
-        fit: Context relevance, 0 to 1; None where nothing was said before.
-        share: Of the fit in the score, 0 to 1.
+        fit: Context relevance or sense, 0 to 1; None where nothing was said before.
+        share: Of that in the score, 0 to 1.
     """
     return triples if fit is None else (1 - share) * triples + share * fit
 
@@ -213,12 +232,16 @@ def _bare(triple: ExtractedTriple) -> Triple:
 
 
 def _fits(
-    responses: Sequence[Response], extractions: Sequence[Extraction], relevance: PairClassifier
+    responses: Sequence[Response],
+    extractions: Sequence[Extraction],
+    relevance: PairClassifier | FlawModel,
 ) -> list[float | None]:
-    """Return how well each reply with events fits its history; None without a word of history.
+    """Return what is said of each reply with events as a whole; None without a word of history.
 
     What was said before, or twice, does not fit again.
     """
+    if isinstance(relevance, FlawModel):
+        return _senses(responses, extractions, relevance)
     pairs = [
         _pair(response) if extraction.triples or extraction.own else None
         for response, extraction in zip(responses, extractions, strict=True)
@@ -226,6 +249,26 @@ def _fits(
     asked = [pair for pair in pairs if pair]
     values = iter(relevance.classify([pair for pair, _ in asked]) if asked else ())
     return [next(values) * pair[1] if pair else None for pair in pairs]
+
+
+def _senses(
+    responses: Sequence[Response], extractions: Sequence[Extraction], model: FlawModel
+) -> list[float | None]:
+    """Return the probability that each reply with events is no nonsense; None without history."""
+    from grice.numeric import sigmoid  # metrics are listed without numpy
+
+    asked = [
+        i
+        for i, (response, extraction) in enumerate(zip(responses, extractions, strict=True))
+        if (extraction.triples or extraction.own) and not nothing_to_judge(response)
+    ]
+    if not asked:
+        return [None] * len(responses)
+    odds = model.log_odds([responses[i] for i in asked])[:, model.flaws.index(NONSENSE)]
+    senses: list[float | None] = [None] * len(responses)
+    for i, nonsense in zip(asked, sigmoid(odds).tolist(), strict=True):
+        senses[i] = 1.0 - nonsense
+    return senses
 
 
 def _pair(response: Response) -> tuple[Pair, float] | None:
@@ -266,21 +309,22 @@ def _judgement(
     triples: list[TripleEvidence],
     extraction: Extraction,
     fit: float | None,
-    share: float,
+    whole: _Whole,
     together: Callable[[Sequence[float]], float],
 ) -> Judgement:
     if not triples and fit is None:
         return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
     pooled = together([item.plausibility for item in triples])
-    value = combined(pooled, fit, share)
+    value = combined(pooled, fit, whole.share)
     evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
     if fit is not None:
-        evidence.append(FeatureEvidence(CONTEXT_RELEVANCE, fit, value - pooled))
-    return Judgement(value, "ok", _reason(triples, extraction), extraction.flags, tuple(evidence))
+        evidence.append(FeatureEvidence(whole.name, fit, value - pooled))
+    reason = _reason(triples, extraction, whole.name)
+    return Judgement(value, "ok", reason, extraction.flags, tuple(evidence))
 
 
-def _reason(triples: list[TripleEvidence], extraction: Extraction) -> str:
+def _reason(triples: list[TripleEvidence], extraction: Extraction, whole: str) -> str:
     if not triples:
-        return f"{extraction.reason}: judged by context relevance alone"
+        return f"{extraction.reason}: judged by {whole} alone"
     least = min(triples, key=lambda item: item.plausibility).triple
     return f"least plausible: {least.head} — {least.relation} — {least.tail}"

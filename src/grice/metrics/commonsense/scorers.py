@@ -16,6 +16,7 @@ import numpy as np
 
 from grice.errors import InputError, did_you_mean
 from grice.knowledge.lookup import StoredKnowledge, encoded
+from grice.knowledge.plausibility import TripleHead
 from grice.knowledge.protocols import KnowledgeBase, TailProbabilities
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.knowledge.lookup import TripleStore
-    from grice.knowledge.plausibility import TripleHead
     from grice.records import KnownTail, Triple
     from grice.runtime.protocols import Encoder, Vector
 
@@ -63,14 +63,14 @@ class Sources(NamedTuple):
     """What a scorer may ask.
 
     Attributes:
-        head: Networks on the vectors of head and tail.
+        head: Networks on the vectors of head and tail, or knowledge that judges triples.
         knowledge: Known or generated tails.
         embedder: Turns tails into vectors that are compared.
         tails: How many tails are asked for.
         nearest: The most similar known tail of each triple, where it was looked up already.
     """
 
-    head: TripleHead
+    head: TripleHead | KnowledgeBase
     knowledge: KnowledgeBase
     embedder: Encoder
     tails: int = TAILS
@@ -104,9 +104,12 @@ def find_scorer(name: str) -> Scorer:
 def _calibrated(triples: Sequence[Triple], sources: Sources) -> list[float]:
     """Return how sensible triples are: 0.5 is as likely a known triple as a mismatched one.
 
-    The networks of the bundle read the most similar known tail beside a triple where there is one.
+    The networks of the bundle read the most similar known tail beside a triple where there is one;
+    knowledge in their place answers by itself.
     """
-    return sources.head.plausibility(triples, sources.nearest)
+    if isinstance(sources.head, TripleHead):
+        return sources.head.plausibility(triples, sources.nearest)
+    return sources.head.plausibility(triples)
 
 
 def _cosine(triples: Sequence[Triple], sources: Sources) -> list[float]:
@@ -163,10 +166,16 @@ def _network(name: str, read: Callable[..., Vectors], *, sage: bool) -> Scorer:
     def score(triples: Sequence[Triple], sources: Sources) -> list[float]:
         if not triples:
             return []
+        if not isinstance(sources.head, TripleHead):
+            raise InputError(
+                f"the scorer {name.removesuffix('.npz')} needs a bundle with networks of triples, "
+                "such as bundle:plausibility; the knowledge in its place is asked by calibrated"
+            )
         features = read(triples, sources.head.encoder)
         if sage:
-            features = np.concatenate([features, neighbours(triples, sources)], axis=1)
-        return judged(features, sources, name)
+            known = neighbours(triples, sources, sources.head.encoder)
+            features = np.concatenate([features, known], axis=1)
+        return judged(features, sources.head.network(name))
 
     return score
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from grice.metrics.commonsense.scorers import Sources
     from grice.records import Triple
+    from grice.runtime.mlp import Mlp
     from grice.runtime.protocols import Encoder, Vector
 
     Array: TypeAlias = NDArray[np.float32]
@@ -64,7 +65,7 @@ def together(triples: Sequence[Triple], encoder: Encoder) -> Array:
     return _scaled(np.stack([vectors[text] for text in texts]))
 
 
-def neighbours(triples: Sequence[Triple], sources: Sources) -> Array:
+def neighbours(triples: Sequence[Triple], sources: Sources, encoder: Encoder) -> Array:
     """Return the mean vector of the tails known for the head, and that of the tail, ``(n, 2 * d)``.
 
     Of the tail, those that are known when it is itself the head. Nothing known gives zeros.
@@ -78,16 +79,17 @@ def neighbours(triples: Sequence[Triple], sources: Sources) -> Array:
             [tail_text(known.tail, schema[relation]) for known in each]
             for relation, each in zip(relations, given, strict=True)
         ]
-        vectors = encoded([text for each in texts for text in each], sources.head.encoder)
-        nothing = np.zeros(_dimensions(sources.head.encoder), np.float32)
+        vectors = encoded([text for each in texts for text in each], encoder)
+        nothing = np.zeros(_dimensions(encoder), np.float32)
         means.append(np.stack([_mean([vectors[t] for t in each], nothing) for each in texts]))
     return _scaled(np.concatenate(means, axis=1))
 
 
-def judged(features: Array, sources: Sources, network: str) -> list[float]:
-    """Return what a network of the bundle makes of features, 0 to 1 for each row."""
-    mlp = sources.head.network(network)
-    parts = [mlp(features[start : start + ROWS])[:, 0] for start in range(0, len(features), ROWS)]
+def judged(features: Array, network: Mlp) -> list[float]:
+    """Return what a network makes of features, 0 to 1 for each row."""
+    parts = [
+        network(features[start : start + ROWS])[:, 0] for start in range(0, len(features), ROWS)
+    ]
     return [float(value) for part in parts for value in sigmoid(part)]
 
 

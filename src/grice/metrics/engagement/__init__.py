@@ -38,13 +38,12 @@ class Judge(Protocol):
 
 @metric(
     "engagement",
-    version="2",
+    version="3",
     summary="Would a person want to go on talking after this reply?",
     judges="response",
     models={"model": "bundle:engagement"},
     source="After predictive engagement (Ghazarian et al., AAAI 2020), with its labels put right.",
     neutral=NEUTRAL,
-    default=True,
     example=Example(
         [
             "Do you like music?",
@@ -55,12 +54,13 @@ class Judge(Protocol):
     ),
 )
 def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judgement]:
-    """Return the probability that a person finds the reply engaging, judged by its length.
+    """Return the probability that a person finds the reply engaging.
 
-    The model that ships reads the number of words and the letters per word: no other feature that
-    was tried helped on a corpus other than the one it was learned on. 0.5 is where an engaging
-    reply is as likely as a dull one, with both classes weighed alike. The evidence is the features
-    with the largest effect on the score, compared with an average reply.
+    The model that ships reads counts such as the number of words, and the vectors of the reply and
+    of the turn before it. What it reads was chosen by how replies of equal length rank on a corpus
+    other than those it was learned on; that adds a little to length, which still weighs most. 0.5
+    is where an engaging reply is as likely as a dull one, with both classes weighed alike. The
+    evidence is the features with the largest effect on the score, compared with an average reply.
 
     Sentences that repeat an earlier turn are stripped, and the score is multiplied by the fraction
     of the reply's words that is left.
@@ -70,7 +70,8 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
         repeated replies.
 
     When not to:
-        To compare replies of about the same length: it ranks nearly as ``log_length`` does.
+        Where ``log_length`` tells as much, which on most rated sets it does: it does not run by
+        default for that. Replies of about the same length are told apart weakly.
     """
     reasons = [nothing_to_judge(response) for response in responses]
     items = [

@@ -26,7 +26,7 @@ NOTICEABLE = 0.005
 
 @metric(
     "relevance",
-    version="3",
+    version="4",
     summary="Does this reply answer what was said?",
     judges="response",
     models={"model": "bundle:relevance"},
@@ -47,9 +47,10 @@ def relevance(
     0.5 means that the reply is as likely to belong here as a random one is. The evidence is the
     effect of each earlier turn: the score with it minus the score without it.
 
-    Disfluent replies are penalised slightly by a small dialogue language model. Sentences that
-    repeat an earlier turn, or that ask for a good mark, are stripped, and the score is multiplied
-    by the fraction of the reply's words that is left.
+    The log odds are a sum of three parts with weights of one sign: small networks on the vectors of
+    the turns, the cosine of the reply with the last turn, and how fluent the reply is by a small
+    dialogue language model. Sentences that repeat an earlier turn, or that ask for a good mark, are
+    stripped, and the score is multiplied by the fraction of the reply's words that is left.
 
     When to use it:
         To find replies that are off topic, and to compare systems on the same conversations.

@@ -118,9 +118,16 @@ COSINE_SCALE = np.float32(4)
 
 
 class PairSettings(Settings, frozen=True):
-    """Of a bundle of kind ``pair-head``: the weight of a turn relative to the turn after it."""
+    """Of a bundle of kind ``pair-head``.
+
+    Attributes:
+        decay: Weight of a turn relative to the turn after it.
+        weight_cosine: What a cosine of 1 between the response and the last turn adds to the log
+            odds of the networks. They learn how their corpora answer; the cosine holds elsewhere.
+    """
 
     decay: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    weight_cosine: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
 
 class PairHead:
@@ -136,6 +143,7 @@ class PairHead:
         self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
         self._folder = bundle.folder
         self._decay = settings.decay
+        self._weight_cosine = np.float32(settings.weight_cosine)
         self._encoder = encoder
         self._left = Mlp.load(bundle.path("left.npz"))
         self._right = Mlp.load(bundle.path("right.npz"))
@@ -176,7 +184,8 @@ class PairHead:
     def _probabilities(self, left: Array, right: Array, answered: Array) -> Array:
         towers = (self._ask(left), answered)
         features = pair_features(left, right, towers, decay=self._decay)
-        return sigmoid(self._head(features)[:, 0])
+        cosine = (left[:, -1] * right).sum(axis=1)
+        return sigmoid(self._head(features)[:, 0] + self._weight_cosine * cosine)
 
     def _ask(self, left: Array) -> Array:
         summary = history_summary(left, decay=self._decay)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.runtime.bundle import write_card
 from grice.runtime.store.index import PackageSource
+from grice.runtime.store.kept import keep_checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,9 @@ vocabulary, 200 KB of SmolLM2's."""
 
 STATES, MIDDLE = "causal-states", 4
 """The kind that keeps the first ``layers`` of a model, and the digit of ``scale`` that is 2**0."""
+
+KEPT = ("onnx-", "transformers-")
+"""Kinds whose engines read what is published, as it is."""
 
 
 class Description(NamedTuple):
@@ -52,13 +56,20 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
     """Write a bundle of a source.
 
     Args:
-        source: A GGUF file, or a folder in the layout of Hugging Face.
+        source: A GGUF file, or a folder in the layout of Hugging Face; only such a folder where the
+            kind is one of ONNX Runtime or of transformers.
         target: An empty folder.
         description: What its card says.
 
     Raises:
         BundleError: If the source cannot be converted.
     """
+    if str(description.facts["kind"]).startswith(KEPT):
+        stated = keep_checkpoint(source, target)
+        wanted: dict[str, CardValue] = {**stated, **description.settings}
+        files = sorted(path.name for path in target.iterdir())
+        write_card(target, description.facts, description.training, wanted, files=files)
+        return
     # Here, not above: naming or listing models needs no engine.
     if description.facts["kind"] == STATES:
         layers, scale = int(str(description.settings["layers"])), str(description.settings["scale"])

@@ -38,16 +38,16 @@ COMMAND = "python -m grice_research.recipes.engagement.evaluate --data ../shared
 
 
 def figures(rated: Rated, aspect: str, values: list[float]) -> Iterator[dict[str, object]]:
-    """Yield Spearman and Pearson, and Spearman with length held constant."""
+    """Yield Spearman with length held constant, then Spearman and Pearson."""
     human = rated.human(aspect)
     groups = [item.group for item in rated.items] if rated.grouped else None
     texts = [item.conversation.turns[-1].text for item in rated.items]
     length = [math.log1p(len(text)) for text in texts]
     floor = correlation(length, human, kind="spearman", groups=groups).value
     found = {
+        "Spearman given length": partial_correlation(values, human, [length], groups=groups),
         "Spearman": correlation(values, human, kind="spearman", groups=groups),
         "Pearson": correlation(values, human, kind="pearson", groups=groups),
-        "Spearman given length": partial_correlation(values, human, [length], groups=groups),
     }
     for measure, one in found.items():
         yield {

@@ -21,6 +21,7 @@ SOURCES = {
     "convai2017 ratings of people's messages": "Apache-2.0",
     "convai2017 ratings of bots' messages": "Apache-2.0",
     "convai2017 ratings of conversations": "Apache-2.0",
+    "ab_redial interest of replies": "MIT",
 }
 RESEARCH = {
     "dailydialog pairs, engaging or not": "CC BY-NC-SA 4.0 text",
@@ -29,6 +30,9 @@ RESEARCH = {
 
 GOOD = ("Good", "Excellent")
 """Of Topical-Chat's Poor, Not Good, Passable, Good and Excellent."""
+
+INTERESTING = 2
+"""Mean of 1 to 3 from which a reply of AB-ReDial counts as interesting: the middle."""
 
 ENGAGING = 3
 """Conversation ratings of 1 to 5 from which a conversation counts as engaging, as published."""
@@ -54,6 +58,7 @@ def said(data: Path, *, research: bool = False) -> Iterator[Said]:
     """Yield every label, in a fixed order."""
     yield from _topical_chat(data)
     yield from _convai2017(data)
+    yield from _ab_redial(data)
     if research:
         yield from _finetuning(data)
 
@@ -140,6 +145,23 @@ def _joined(row: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
         else:
             turns.append((turn["speaker"], text, given))
     return turns
+
+
+def _ab_redial(data: Path) -> Iterator[Said]:
+    for row in _rows(data / "ab_redial/ab_redial.jsonl.gz"):
+        for window in row["windows"]:
+            *_, before = (" ".join(_text(turn).split()) for turn in window["context"])
+            reply = " ".join(_text(window["response"]).split())
+            votes = window["interestingness"]
+            if before and reply and votes:
+                label = int(sum(votes) / len(votes) > INTERESTING)
+                yield Said(
+                    "ab_redial interest of replies", Pair((before,), reply), label, row["id"]
+                )
+
+
+def _text(turn: str | dict[str, str]) -> str:
+    return turn if isinstance(turn, str) else turn["text"]
 
 
 def _finetuning(data: Path) -> Iterator[Said]:

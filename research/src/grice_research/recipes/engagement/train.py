@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from grice.evaluation.trained import record_texts
 from grice.runtime.bundle import shipped_bundles
+from grice.stats import partial_correlation
 from grice.text.script import unreadable
 from grice.training.bundle import save_head
 from grice.training.replies import Penalty, Readings, fit_head, read_replies
@@ -28,10 +29,14 @@ from grice_research.recipes.relevance.vectors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from grice_research.recipes.engagement.labels import Said
 
+MOST = 2500
+"""Labels of a source that are drawn."""
 WORK = work_folder("engagement")
 RELEVANCE = work_folder("relevance") / "vectors"
 LENGTH = ("words", "letters per word")
@@ -50,17 +55,23 @@ OF_PEOPLE = ("topical_chat ratings of replies", "convai2017 ratings of people's 
 """What people said of what people wrote, which engagement is about; a metric of its own,
 relevance, is there for what bots do worst."""
 
+REPLIES = (
+    *OF_PEOPLE,
+    "convai2017 ratings of bots' messages",
+    "ab_redial interest of replies",
+)
+"""What people said of single replies: each is judged by what was fitted on other corpora."""
+
 MIXES = {
-    "all": tuple(SOURCES),
-    "replies": (*OF_PEOPLE, "convai2017 ratings of bots' messages"),
-    "people": OF_PEOPLE,
+    "replies": REPLIES,
+    "people": (*OF_PEOPLE, "ab_redial interest of replies"),
 }
 """Sets of sources that were tried."""
 
 FACTS = {
     "name": "engagement",
     "kind": "reply-head",
-    "version": "1",
+    "version": "2",
     "summary": "Would a person call this reply engaging?",
     "licence": "Apache-2.0",
     "encoder": "encoder",
@@ -71,8 +82,8 @@ FACTS = {
     ),
 }
 SELECTION = [
-    "sources and penalties: the area under the curve on what people wrote and rated in one corpus "
-    "(topical_chat, convai2017), fitted on the other corpus alone, mean of both ways round"
+    "sources and penalties: rank correlation given length with what people said of single replies "
+    "in one corpus (topical_chat, convai2017, ab_redial), fitted on the others, mean of all"
 ]
 RESEARCH_SELECTION = [
     "sources and penalties: the area under the curve on the DailyDialog pairs of the study, fitted "
@@ -104,12 +115,23 @@ def material(data: Path, *, research: bool) -> Material:
     ]
     labels, excluded = without_evaluated(found, data, research=research)
     names = tuple(dict.fromkeys(one.source for one in labels))
+    labels = _drawn(labels, names)
     WORK.mkdir(exist_ok=True)
     texts = {text for one in labels for text in (*one.pair.left, one.pair.right)}
     encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
     readings = read_replies([one.pair for one in labels], encoder)
     sources = np.array([names.index(one.source) for one in labels])
     return Material(labels, readings, sources, names, excluded)
+
+
+def _drawn(labels: list[Said], names: Sequence[str]) -> list[Said]:
+    """Return at most :data:`MOST` labels of each source, in their order."""
+    random = np.random.default_rng(0)
+    rows: list[int] = []
+    for name in names:
+        own = np.array([i for i, one in enumerate(labels) if one.source == name])
+        rows += random.permutation(own)[:MOST].tolist()
+    return [labels[i] for i in sorted(rows)]
 
 
 def of_sources(stuff: Material, mix: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -119,11 +141,11 @@ def of_sources(stuff: Material, mix: tuple[str, ...]) -> NDArray[np.bool_]:
 
 def carried_over(
     stuff: Material, mix: tuple[str, ...], penalty: Penalty, judged: tuple[str, ...]
-) -> dict[str, float]:
-    """Return by source the area under the curve, fitted on the sources of the other corpora."""
+) -> dict[str, list[float | None]]:
+    """Return by source the rank correlation given length, fitted on the other corpora."""
     corpora = np.array([one.source.split()[0] for one in stuff.labels])
     used = of_sources(stuff, mix)
-    areas = {}
+    found = {}
     for source in judged:
         out = stuff.sources == stuff.names.index(source)
         kept = np.flatnonzero(used & (corpora != source.split()[0]))
@@ -133,28 +155,30 @@ def carried_over(
             penalty,
             sources=np.unique(stuff.sources[kept], return_inverse=True)[1],
         )
-        areas[source] = _area(head(stuff.readings.at(np.flatnonzero(out))), stuff.truth[out])
-    return areas
+        rows = np.flatnonzero(out)
+        estimate = partial_correlation(
+            head(stuff.readings.at(rows)).tolist(),
+            stuff.truth[rows].tolist(),
+            [[_log_words(stuff.labels[row]) for row in rows]],
+            groups=[stuff.labels[row].group for row in rows],
+        )
+        found[source] = [estimate.value, estimate.low, estimate.high]
+    return found
 
 
-def _area(odds: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
-    ranks = rankdata(odds)
-    high = truth > 0.5
-    wins = ranks[high].sum() - high.sum() * (high.sum() + 1) / 2
-    return float(wins / (high.sum() * (~high).sum()))
+def _log_words(label: Said) -> float:
+    return math.log1p(len(label.pair.right.split()))
 
 
 def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
     """Write what each set of sources and way of penalising carries over, one line each."""
     with log.open("w") as lines:
         for (name, mix), (way, penalty) in product(MIXES.items(), WAYS.items()):
-            areas = carried_over(stuff, mix, penalty, judged)
-            mean = sum(areas.values()) / len(areas)
-            row = {"mix": name, "way": way, "mean": mean, **areas}
-            lines.write(json.dumps(row) + "\n")
+            found = carried_over(stuff, mix, penalty, judged)
+            mean = sum(value or 0.0 for value, *_ in found.values()) / len(found)
+            lines.write(json.dumps({"mix": name, "way": way, "mean": mean, **found}) + "\n")
             lines.flush()
-            shown = {k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}
-            print(shown, flush=True)
+            print(name, way, round(mean, 4), found, flush=True)
 
 
 def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
@@ -181,7 +205,8 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
     figures = WORK / "figures.jsonl"
     lines = figures.read_text().splitlines() if figures.exists() and not research else []
     quality = [json.loads(line) for line in lines]
-    facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {way}."}
+    read = f"what is counted {way}" if way.startswith("and ") else way
+    facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {read}."}
     if research:
         facts["licence"] = "none: research only, not to be passed on"
     save_head(folder, head, facts, training, {"reads": way}, quality)
@@ -201,7 +226,7 @@ def main() -> None:
     log = WORK / f"compare_{kind}.jsonl"
     print(stuff.excluded, flush=True)
     if options.step == "compare":
-        compare(stuff, log, tuple(RESEARCH) if options.research else OF_PEOPLE)
+        compare(stuff, log, tuple(RESEARCH) if options.research else REPLIES)
     elif options.research:
         bundle(stuff, log, WORK / "engagement_research", research=True)
     else:

@@ -20,6 +20,7 @@ __all__ = [
     "Dialogue",
     "Message",
     "evaluated_texts",
+    "is_held_out",
     "normalise",
     "read_dialogues",
 ]
@@ -195,6 +196,11 @@ def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
         speaker = turn["speaker"]
     # Questions of MuTual share their conversation, which begins alike.
     unit = "".join(turns[:1]) if source.name == "mutual" else meta.get("book", row["id"])
-    share = HELD_OUT_RATED if source.name.startswith("convai") else HELD_OUT
-    held_out = _fraction("held out", unit) < share
+    held_out = is_held_out(source.name, unit)
     return Dialogue(source.name, row["id"], tuple(turns), tuple(by_person), held_out, tuple(rated))
+
+
+def is_held_out(source: str, unit: str) -> bool:
+    """Return whether a unit of a corpus, such as a conversation by its id, is never trained on."""
+    share = HELD_OUT_RATED if source.startswith("convai") else HELD_OUT
+    return _fraction("held out", unit) < share

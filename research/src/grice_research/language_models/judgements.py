@@ -1,0 +1,146 @@
+"""Stance, and yes or no: choices by likelihood, calibrated on training data."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from grice.errors import InputError
+from grice.graphs.baselines import word_polarity
+from grice.graphs.protocols import GraphPredictor
+from grice.graphs.samples import read_samples
+from grice.runtime.choices import Option, option_scores
+from grice.runtime.protocols import CausalLM
+from grice.stats import mean
+from grice.training.logistic import fit_logistic
+from grice_research.language_models.samples import LANGUAGE_MODEL, SHIPS, Place, sampled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from grice_research.context import BenchContext
+    from grice_research.rows import Row
+
+__all__ = ["rows"]
+
+GRAPHS, SHIPPED, BASE = "bundle:graphs-medium", "bundle:graphs", "model:medium"
+STANCES, STATEMENTS = 200, 150
+TRAINING = 100
+"""Training statements that the two likelihoods of yes are weighed on."""
+PENALTY = 0.01
+STANCE_ON, STATEMENT_ON = "stance, ExplaGraphs dev, sample", "yes or no, CSQA2 dev, sample"
+SOURCE = "github.com/allenai/csqa2 (CC BY 4.0)"
+
+
+class Statement(NamedTuple):
+    """A statement or question, and whether yes is right."""
+
+    text: str
+    yes: bool
+
+
+def rows(context: BenchContext) -> Iterator[Row]:
+    """Yield how often stances and answers are right."""
+    yield from _stances(context)
+    yield from _statements(context)
+
+
+def _stances(context: BenchContext) -> Iterator[Row]:
+    everything = read_samples(context.folder / "explagraphs" / "dev.jsonl.gz")
+    samples = sampled(everything, STANCES, lambda sample: sample.id)
+    pairs = [(sample.belief, sample.argument) for sample in samples]
+    models = context.models()
+    given = {
+        name: [stance for stance, _ in models.open(reference, GraphPredictor).stances(pairs)]
+        for name, reference in {LANGUAGE_MODEL: GRAPHS, SHIPS: SHIPPED}.items()
+    }
+    given["number of negations"] = [word_polarity(*pair) for pair in pairs]
+    given["always support"] = ["support"] * len(samples)
+    right = {
+        name: [float(a == sample.stance) for a, sample in zip(answers, samples, strict=True)]
+        for name, answers in given.items()
+    }
+    groups = [sample.belief.lower() for sample in samples]
+    yield from _shares(right, Place(STANCE_ON, models, GRAPHS), groups)
+
+
+def _statements(context: BenchContext) -> Iterator[Row]:
+    models = context.models()
+    model = models.open(BASE, CausalLM)
+    train = sampled(
+        read_statements(context.folder, "train"), TRAINING, lambda statement: statement.text
+    )
+    dev = sampled(
+        read_statements(context.folder, "dev"), STATEMENTS, lambda statement: statement.text
+    )
+    labels = np.array([float(statement.yes) for statement in train])
+    fitted = fit_logistic(_features(model, train), labels, penalties=PENALTY)
+    answers = fitted(_features(model, dev)) > 0
+    usual = float(np.mean([statement.yes for statement in train]) > 0.5)
+    right = {
+        LANGUAGE_MODEL: [
+            float(a == statement.yes) for a, statement in zip(answers, dev, strict=True)
+        ],
+        "the more frequent answer": [float(usual == statement.yes) for statement in dev],
+    }
+    why = "nothing ships in this place; weighed on training statements"
+    yield from _shares(right, Place(STATEMENT_ON, models, BASE, why), None)
+
+
+def read_statements(folder: Path, split: str) -> list[Statement]:
+    """Return the statements of a part of CSQA2.
+
+    Raises:
+        InputError: If the file is not there.
+    """
+    path = folder / "csqa2" / "csqa2.tsv.gz"
+    if not path.is_file():
+        raise InputError(f"csqa2/csqa2.tsv.gz is not in the data folder; it is from {SOURCE}")
+    text = gzip.decompress(path.read_bytes()).decode("utf-8")
+    table = csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE)
+    return [
+        Statement(row["question"], row["answer"] == "yes") for row in table if row["split"] == split
+    ]
+
+
+def _features(model: CausalLM, statements: Sequence[Statement]) -> np.ndarray:
+    """Return by how much yes is likelier than no: as an answer, and by the noisy channel."""
+    asked = [
+        [
+            Option(f"{statement.text}\nIs that right? Answer:", answer, "Is that right? Answer:")
+            for answer in ("yes", "no")
+        ]
+        for statement in statements
+    ]
+    channel = [
+        [Option(f"This is {word}:", statement.text) for word in ("true", "false")]
+        for statement in statements
+    ]
+    return np.array(
+        [
+            (answer[0] - answer[1], channelled[0] - channelled[1])
+            for answer, channelled in zip(
+                option_scores(model, asked), option_scores(model, channel), strict=True
+            )
+        ]
+    )
+
+
+def _shares(
+    right: Mapping[str, Sequence[float]], place: Place, groups: Sequence[str] | None
+) -> Iterator[Row]:
+    """Yield how often each is right, and of the language model the difference from what ships."""
+    gap = None
+    if SHIPS in right:
+        gaps = [a - b for a, b in zip(right[LANGUAGE_MODEL], right[SHIPS], strict=True)]
+        gap = mean(gaps, groups=groups, interval="percentile", bounds=(-1, 1))
+    shares = {
+        name: mean(values, groups=groups, interval="percentile", bounds=(0, 1))
+        for name, values in right.items()
+    }
+    yield from place.rows("share right", shares, gap)

@@ -1,0 +1,92 @@
+"""The table of all places, from the recorded run of ``grice bench language-models``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.errors import InputError
+from grice_research.language_models.samples import GAP, LANGUAGE_MODEL, SHIPS
+from grice_research.rows import DIFFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from grice_research.figures import Figure
+
+__all__ = ["BEGIN", "END", "places_table", "with_table"]
+
+BEGIN, END = "<!-- places -->", "<!-- end of places -->"
+HEAD = (
+    "| place and data | measure | language model | ships | best trivial baseline | n | stays |",
+    "|---|---|---|---|---|---|---|",
+)
+LOWER = "lower is better"
+
+
+def with_table(page: str, figures: Sequence[Figure]) -> str:
+    """Return a page with the table between its two marks.
+
+    Raises:
+        InputError: If the page does not hold both marks.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise InputError(f"the table stands between {BEGIN} and {END}, which the page has not")
+    return f"{before}{BEGIN}\n{places_table(figures)}{END}{after}"
+
+
+def places_table(figures: Sequence[Figure]) -> str:
+    """Return a Markdown table with a row for each measure of each place.
+
+    What ships stays unless the language model is above it by more than chance explains.
+    """
+    places: dict[tuple[str, str], dict[str, Figure]] = {}
+    for figure in figures:
+        key = figure.on, figure.measure.removeprefix(DIFFERENCE)
+        places.setdefault(key, {})[figure.row] = figure
+    lines = [line for (on, measure), rows in places.items() for line in _line(on, measure, rows)]
+    return "\n".join((*HEAD, *lines)) + "\n"
+
+
+def _line(on: str, measure: str, rows: Mapping[str, Figure]) -> Iterator[str]:
+    own = rows.get(LANGUAGE_MODEL)
+    if own is None or own.value is None:
+        return
+    sign = -1 if own.lower else 1
+    baselines = [row for row in rows.values() if row.kind == "baseline" and row.value is not None]
+    best = max(baselines, key=lambda row: sign * (row.value or 0.0), default=None)
+    shown = f"{measure} ({LOWER})" if own.lower else measure
+    floor = "–" if best is None else f"{best.value:.3f} {best.row}"
+    shipped = rows.get(SHIPS)
+    cells = (
+        on,
+        shown,
+        _interval(own),
+        "nothing" if shipped is None else _interval(shipped),
+        floor,
+        str(own.n),
+        _stays(shipped, rows.get(GAP), sign),
+    )
+    yield f"| {' | '.join(cells)} |"
+
+
+def _interval(figure: Figure) -> str:
+    if figure.low is None or figure.high is None:
+        return f"{figure.value:.3f}"
+    return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"
+
+
+def _stays(shipped: Figure | None, gap: Figure | None, sign: int) -> str:
+    """Return what stays in a place, and how sure that is."""
+    if shipped is None:
+        return "nothing"
+    if gap is None or gap.low is None or gap.high is None:
+        return "what ships"
+    difference = f"{gap.value:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
+    low, high = sorted((sign * gap.low, sign * gap.high))
+    if low > 0:
+        return f"what ships; here the language model is better ({difference})"
+    if high < 0:
+        return f"what ships ({difference})"
+    return f"what ships; no difference shown ({difference})"

@@ -1,0 +1,80 @@
+"""Which language model stands in a place, and where the bundle is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from grice_research.places import PRODUCT_DATA
+from grice_research.recipes.options import parser_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+__all__ = ["MEDIUM", "Made", "Quality", "measured", "options_of"]
+
+MEDIUM = "model:medium"
+Quality: TypeAlias = "list[dict[str, str | float | int]]"
+"""Figures of a card."""
+
+
+class Made(NamedTuple):
+    """A bundle that is made.
+
+    Attributes:
+        data: The folder of the data sets.
+        base: Reference of what it stands on.
+        folder: Where it is written.
+    """
+
+    data: Path
+    base: str
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Its name, that of its folder."""
+        return self.folder.name
+
+
+def options_of(doc: str | None, name: str, base: str = MEDIUM) -> Made:
+    """Return what the command says; by default the bundle that ships.
+
+    Args:
+        doc: The docstring of the recipe's module.
+        name: Name of the bundle that ships.
+        base: What that stands on.
+    """
+    parser: argparse.ArgumentParser = parser_of(doc)
+    parser.add_argument("--base", default=base, help=f"what it stands on; default: {base}")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=PRODUCT_DATA / "bundles" / name,
+        help="folder of the bundle, whose name it bears; default: the one that ships",
+    )
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    return Made(given.data, given.base, given.out)
+
+
+def measured(
+    on: str, areas: Mapping[str, tuple[float, float, float]], n: int, command: str
+) -> Quality:
+    """Return figures of a card, printed too: areas under the curve with their intervals.
+
+    Args:
+        on: What was measured.
+        areas: Value and interval by what was scored.
+        n: Items.
+        command: What measures them again.
+    """
+    figures: Quality = []
+    for name, (value, low, high) in areas.items():
+        print(f"{on}: {name}: {value:.3f} [{low:.3f}, {high:.3f}], n {n}", flush=True)
+        numbers = {"value": round(value, 3), "low": round(low, 3), "high": round(high, 3)}
+        figures.append(
+            {"on": on, "measure": f"area, {name}", **numbers, "n": n, "command": command}
+        )
+    return figures

@@ -1,0 +1,104 @@
+"""What metrics say of the marked turns, scored once and kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+import grice
+from grice.evaluation.review_stack import Observed, observed
+from grice.records import Conversation, Score, json_line
+from grice_research.places import work_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from grice.scoring.api import Grader
+    from grice_research.recipes.review.data import Marked
+
+__all__ = ["Asked", "columns_of"]
+
+WINDOW = 20
+"""Conversations scored at once; a run that is stopped goes on from the answers of its models."""
+
+
+class Asked(NamedTuple):
+    """A witness as it is asked for.
+
+    Attributes:
+        metric: Whose scores are read.
+        flaw: What is wrong where it is low; empty if its evidence names the flaw.
+        feature: The figure of the evidence; empty for the value.
+        silent: A corpus that its metric has learned from the like of: it is not asked there.
+    """
+
+    metric: str
+    flaw: str
+    feature: str = ""
+    silent: str = ""
+
+
+def columns_of(
+    marked: Sequence[Marked], asked: Sequence[Asked], preset: str
+) -> NDArray[np.float64]:
+    """Return what each witness says of each turn; NaN where it says nothing."""
+    metrics = list(dict.fromkeys(one.metric for one in asked))
+    folder = work_folder("review")
+    folder.mkdir(parents=True, exist_ok=True)
+    seen: dict[tuple[str, int], dict[str, Observed]] = {}
+    with grice.load(*metrics, workers=1, cache=folder / "cache", models=preset) as grader:
+        for metric in metrics:
+            for place, what in _observed(grader, metric, marked, folder):
+                seen.setdefault(place, {}).update(what)
+    rows = [(seen.get((one.talk.id, one.turn), {}), one.corpus) for one in marked]
+    return np.array([[_figure(*row, one) for one in asked] for row in rows], np.float64)
+
+
+def _figure(seen: dict[str, Observed], corpus: str, asked: Asked) -> float:
+    said = None if corpus == asked.silent else seen.get(asked.metric)
+    value = None if said is None else said.figure(asked.feature)
+    return np.nan if value is None else value
+
+
+def _observed(
+    grader: Grader, metric: str, marked: Sequence[Marked], folder: Path
+) -> Iterator[tuple[tuple[str, int], dict[str, Observed]]]:
+    """Yield what a metric says of every turn that is judged in the conversations."""
+    turns: dict[str, list[int]] = {}
+    for one in marked:
+        turns.setdefault(one.talk.id, []).append(one.turn)
+    talks = {one.talk.id: one.talk for one in marked}
+    groups = _scored(grader, metric, list(talks.values()), folder / f"{metric}.jsonl")
+    for name, asked in turns.items():
+        said = observed(groups[name], asked)
+        for turn in asked:
+            yield (name, turn), said[turn]
+
+
+def _scored(
+    grader: Grader, metric: str, talks: Sequence[Conversation], file: Path
+) -> dict[str, list[Score]]:
+    """Return a metric's scores by conversation: those kept, if they are of this metric and all."""
+    groups: dict[str, list[Score]] = {}
+    if file.is_file():
+        for line in file.read_bytes().splitlines():
+            score = msgspec.json.decode(line, type=Score)
+            groups.setdefault(score.conversation, []).append(score)
+    kept = next((group[0].signature for group in groups.values()), None)
+    if kept == grader.signatures[metric] and all(talk.id in groups for talk in talks):
+        return groups
+    (scorer,) = (one for one in grader.scorer.metrics if one.metric.name == metric)
+    groups = {}
+    for start in range(0, len(talks), WINDOW):
+        window = talks[start : start + WINDOW]
+        for talk, scores in zip(window, scorer.score(window, ()), strict=True):
+            groups[talk.id] = list(scores)
+        print(f"{metric}: {min(start + WINDOW, len(talks))} of {len(talks)}", flush=True)
+    lines = (json_line(score) for group in groups.values() for score in group)
+    file.write_bytes(b"\n".join(lines))
+    return groups

@@ -1,0 +1,74 @@
+"""The bench of damaged conversations: are they scored below their originals?"""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from grice.records import Score
+from grice_research.benches import damaged
+from grice_research.benches.trivial_baselines import BASELINES
+
+
+def write(folder, talks=12):
+    """Write originals, each with a version that is shorter and one that is longer."""
+    lines = []
+    for i in range(talks):
+        turns = [{"speaker": "AB"[k % 2], "text": f"turn {k} of {i}"} for k in range(4)]
+        lines += [
+            {"id": f"o{i}", "kind": "original", "origin": i, "turns": turns},
+            {"id": f"c{i}", "kind": "cut", "origin": i, "turns": turns[:3]},
+            {"id": f"r{i}", "kind": "repeated", "origin": i, "turns": [*turns, *turns[:1]]},
+        ]
+    path = folder / f"rated/{damaged.SET}.jsonl.gz"
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+
+
+class Lengths:
+    """The metric finds every original of four turns, a baseline the longer one."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def score(self, talks):
+        for talk in talks:
+            turns = float(len(talk.turns))
+            value = -abs(turns - 4) if self.name == "coherence" else turns
+            yield Score(talk.id, None, self.name, value, "ok", None, (), (), self.name)
+
+
+class Context:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def grader(self, name):
+        return Lengths(name), {name: f"{name}:1"}
+
+    def trained_share(self, metric, talks):
+        return 0.25
+
+
+@pytest.fixture
+def rows(tmp_path):
+    write(tmp_path)
+    return list(damaged.measure(Context(tmp_path)))
+
+
+def test_the_share_of_originals_that_score_higher(rows):
+    found = {(row.row, row.on): row for row in rows}
+    every = f"{damaged.SET}:every kind"
+    assert found["coherence", every].found.value == 1.0
+    assert found["coherence", every].trained == 0.25
+    assert found["turn_count", every].found.value == 0.5
+    assert found["turn_count", f"{damaged.SET}:cut"].found.value == 1.0
+    assert found["turn_count", f"{damaged.SET}:repeated"].found.value == 0.0
+
+
+def test_baselines_are_held_against_metrics_over_all_kinds_alone(rows):
+    gaps = [row for row in rows if row.baseline]
+    assert {row.on for row in gaps} == {f"{damaged.SET}:every kind"}
+    assert {row.baseline for row in gaps} == set(BASELINES["dialogue"])
+    assert {row.found.value for row in gaps} == {0.5}

@@ -1,0 +1,56 @@
+"""The recipe of the order of review: weights of a fixed sign, and turns that may train."""
+
+import numpy as np
+import pytest
+
+from grice_research.benches.breakdowns import is_validation
+from grice_research.recipes.review.data import read_marked
+from grice_research.recipes.review.stack import fit, standardised
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    rng = np.random.default_rng(0)
+    flaw, length, noise = rng.normal(size=(3, 4000))
+    odds = flaw + length
+    marked = (rng.random(4000) < 1 / (1 + np.exp(-odds))).astype(float)
+    return flaw, length, noise, marked
+
+
+def weights(witnesses, controls, marked):
+    columns = [np.stack(each, axis=1) for each in (witnesses, controls)]
+    return fit(*columns, marked, np.ones(len(marked))).weights
+
+
+def test_a_witness_that_speaks_the_wrong_way_counts_nothing(drawn):
+    flaw, length, _, marked = drawn
+    one = np.ones_like(flaw)
+    right, wrong = weights([flaw, -flaw], [length, one], marked)
+    assert right > 0.5
+    assert wrong == 0.0
+
+
+def test_what_a_control_explains_is_left_to_it(drawn):
+    flaw, length, noise, marked = drawn
+    one = np.ones_like(flaw)
+    long = length + 0.1 * noise
+    (alone,) = weights([long], [one], marked)
+    (beside,) = weights([long], [length, one], marked)
+    assert alone > 0.5
+    assert beside < 0.15
+
+
+def test_a_silent_witness_is_a_usual_one():
+    columns = np.array([[1.0], [3.0], [np.nan]])
+    rows = standardised(columns, np.nanmean(columns, axis=0), np.nanstd(columns, axis=0))
+    assert rows[:, 0].tolist() == [1.0, -1.0, 0.0]
+
+
+@pytest.mark.data
+def test_no_turn_of_the_measured_part_trains(data_folder):
+    if not (data_folder / "dbdc3").is_dir() or not (data_folder / "convai2017").is_dir():
+        pytest.skip("GRICE_DATA holds no dbdc3 or convai2017")
+    marked = read_marked(data_folder)
+    assert {one.corpus for one in marked} == {"dbdc3", "convai2017", "pairs"}
+    assert not any(is_validation(one.talk.id) for one in marked if one.corpus == "dbdc3")
+    assert all(0 <= one.flawed <= 1 for one in marked)

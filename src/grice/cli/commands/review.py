@@ -1,0 +1,80 @@
+"""``grice review``: the replies to look at first, from scores that are there."""
+
+from __future__ import annotations
+
+from textwrap import shorten
+from typing import TYPE_CHECKING
+
+from grice.cli.options import add_json, add_output
+from grice.cli.output import emit
+from grice.errors import plural
+from grice.tables import Lines
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from grice.evaluation.review import FlaggedTurn, Review
+    from grice.tables import View
+
+HELP = "list the replies that a person should look at first, from scores"
+WIDTH, QUOTED = 74, 32
+"""Characters of a turn, and of words in it, that are shown: a line of a terminal."""
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the arguments."""
+    parser.add_argument("scores", metavar="OUT.jsonl", help="what grice score wrote; - for stdin")
+    parser.add_argument(
+        "conversations",
+        nargs="*",
+        metavar="FILE",
+        help="the conversations that were scored, to show what was said",
+    )
+    parser.add_argument("--top", type=int, default=20, metavar="N", help="replies (default 20)")
+    add_output(parser, about="write the replies here, one JSON object a line")
+    add_json(parser, "print the whole result as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the first replies."""
+    from grice.evaluation.review import review
+    from grice.files import write_lines
+    from grice.records import json_line
+
+    found = review(arguments.scores, arguments.conversations, top=arguments.top)
+    if arguments.output is not None:
+        write_lines(arguments.output, (json_line(item) + b"\n" for item in found.items))
+    emit(found, _view(found), as_json=arguments.json)
+    return 0
+
+
+def _view(found: Review) -> View:
+    used = {witness.metric: witness.turns for witness in found.witnesses if witness.turns}
+    names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used.items())
+    yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {names}"], style="bold")
+    if found.missing:
+        yield Lines([f"not run: {', '.join(found.missing)}"], style="dim")
+    for threshold in found.thresholds[-1:]:
+        yield Lines(
+            [
+                f"{found.above:,} at {threshold.probability:.2f} or more, of which "
+                f"{threshold.precision:.0%} were marked in training data"
+            ],
+            style="dim",
+        )
+    for item in found.items:
+        yield from flagged_view(item)
+
+
+def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
+    """Yield the lines of one reply: its place, what was said, and why."""
+    place = f"{item.conversation} #{item.turn}"
+    yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.flaw}, {place}"], style="bold")
+    said = (item.before, item.reply)
+    yield Lines([f"> {shorten(text, WIDTH, placeholder=' …')}" for text in said if text], indent=3)
+    why = f"{item.metric} {item.value:.2f}" + (f": {item.reason}" if item.reason else "")
+    yield Lines([why], indent=3, style="italic")
+    if item.words:
+        quoted = ", ".join(f'"{shorten(words, QUOTED, placeholder=" …")}"' for words in item.words)
+        yield Lines([quoted], indent=3, style="italic")

@@ -1,0 +1,307 @@
+"""Which replies a person should look at first, why, and at which words.
+
+Nothing is scored here: what metrics were run, and what they said, stands in the scores. The weights
+come from turns that people marked (``docs/review.md``).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from contextlib import ExitStack
+from itertools import count, dropwhile, groupby, islice, takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grice.errors import InputError, RecordError, plural
+from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
+from grice.evaluation.scores import read_scores
+from grice.formats import read, records_of
+from grice.records import Evidence, FeatureEvidence, TurnEvidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from grice.evaluation.review_stack import Observed, Stack, Witness
+    from grice.records import Conversation, Score
+
+__all__ = ["FlaggedTurn", "Review", "Reviewer", "WitnessUse", "review"]
+
+TOP = 20
+"""Replies that are shown unless told otherwise."""
+WORDS = 3
+"""Stretches of text that are quoted for a reply."""
+FLAWS = {
+    "contradiction": "contradicts",
+    "repetition": "repeats",
+    "unanswered": "unanswered",
+    "nonsense": "senseless",
+    "dull": "dull",
+}
+"""What is said of a flaw that the evidence of a metric names."""
+
+
+class FlaggedTurn(msgspec.Struct, frozen=True):
+    """A reply that is worth a look.
+
+    Attributes:
+        rank: 1 is the first to look at.
+        probability: That a person would mark it.
+        flaw: What is most likely wrong: what the witness that speaks most against it looks for.
+        metric: The metric of that witness.
+        value: Its value; of a metric of whole conversations, the effect of the turn.
+        reason: The reason of its score.
+        words: Stretches of the conversation that its evidence points at; none without texts.
+        effects: What each witness adds to the log odds.
+        evidence: The evidence of its score.
+        speaker: Who says the reply; empty, as what follows, if texts were not given.
+        before: The turn before it.
+        reply: The reply.
+        file: The file its conversation is of, where several were scored together.
+    """
+
+    rank: int
+    conversation: str
+    turn: int
+    probability: float
+    flaw: str
+    metric: str
+    value: float
+    reason: str | None
+    words: tuple[str, ...]
+    effects: dict[str, float]
+    evidence: tuple[Evidence, ...]
+    speaker: str = ""
+    before: str = ""
+    reply: str = ""
+    file: str | None = None
+
+
+class WitnessUse(msgspec.Struct, frozen=True):
+    """On how many of the replies a witness said something: a metric, or a figure it states."""
+
+    metric: str
+    feature: str
+    turns: int
+
+
+class Review(msgspec.Struct, frozen=True):
+    """The order of review of a run.
+
+    Attributes:
+        turns: Replies on which any witness said something.
+        items: The first of them.
+        above: How many reach the highest of the thresholds.
+        witnesses: What the order rests on.
+        missing: Metrics that would say more, and were not run.
+        thresholds: Probabilities by precision, measured on turns of training conversations.
+        stack: Name and hash of the weights.
+    """
+
+    turns: int
+    items: tuple[FlaggedTurn, ...]
+    above: int
+    witnesses: tuple[WitnessUse, ...]
+    missing: tuple[str, ...]
+    thresholds: tuple[Threshold, ...]
+    stack: str
+
+
+class _Candidate(NamedTuple):
+    """A reply while it may still be among the first; of equal ones the earlier is."""
+
+    probability: float
+    order: int
+    turn: int
+    seen: Mapping[str, Observed]
+    effects: dict[str, float]
+    talk: Conversation | None
+
+
+class Reviewer:
+    """Collects the replies to look at first while scores come in; memory holds only these.
+
+    It may be a listener of a run (:func:`grice.scoring.run.run`). The first conversation decides
+    which weights count for all: those of ``review-medium`` if all its metrics were run, otherwise
+    those of ``review-small``.
+
+    Args:
+        top: How many replies to keep.
+    """
+
+    def __init__(self, top: int = TOP) -> None:
+        if top < 1:
+            raise InputError(f"top {top}: at least 1 reply is needed")
+        self._top = top
+        self._stack: Stack | None = None
+        self._run: set[str] = set()
+        self._first: list[_Candidate] = []
+        self._orders = count(0, -1)
+        self._used: Counter[str] = Counter()
+        self._turns = self._above = 0
+
+    def add(self, talk: Conversation, scores: Sequence[Score]) -> None:
+        """Take one conversation with all its scores."""
+        self.add_scores(scores, talk)
+
+    def add_scores(self, scores: Sequence[Score], talk: Conversation | None = None) -> None:
+        """Take all scores of one conversation, with its texts if they are known.
+
+        Raises:
+            InputError: If a score is of a turn that the conversation does not have.
+        """
+        self._run |= {score.metric for score in scores}
+        stack = self._stack = self._stack or _chosen(self._run)
+        highest = stack.thresholds[-1].probability if stack.thresholds else 1.0
+        for turn, seen in observed(scores).items():
+            if talk is not None and turn >= len(talk.turns):
+                raise InputError(
+                    f"conversation {talk.id!r} has {plural(len(talk.turns), 'turn')}, and a score "
+                    f"is of turn {turn}: give the file that was scored"
+                )
+            if effects := stack.effects(seen):
+                probability = stack.probability(effects.values())
+                self._turns += 1
+                self._above += probability >= highest
+                self._used.update(effects.keys())
+                self._offer(_Candidate(probability, next(self._orders), turn, seen, effects, talk))
+
+    def _offer(self, candidate: _Candidate) -> None:
+        full = len(self._first) == self._top
+        (heapq.heappushpop if full else heapq.heappush)(self._first, candidate)
+
+    def review(self) -> Review:
+        """Return what has come together so far."""
+        stack = self._stack or _chosen(set())
+        best = sorted(self._first, reverse=True)
+        wanted = open_stack(STACKS[0]).metrics
+        return Review(
+            self._turns,
+            tuple(_flagged(rank, candidate, stack) for rank, candidate in enumerate(best, 1)),
+            self._above,
+            tuple(
+                WitnessUse(one.metric, one.feature, self._used[one.name]) for one in stack.witnesses
+            ),
+            tuple(name for name in wanted if name not in self._run),
+            stack.thresholds,
+            stack.name,
+        )
+
+
+def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> Review:
+    """Return the replies of a file of scores that a person should look at first.
+
+    No model is opened: metrics that were not run are missing, and the result says which.
+
+    Args:
+        scores: What ``grice score`` wrote, gzipped or not; ``-`` is standard input.
+        files: The conversations that were scored, for the texts; without them the order is the
+            same, and the replies are named by conversation and turn.
+        top: How many replies to return.
+
+    Raises:
+        RecordError: For a line that is no score.
+        InputError: If there is no score of a reply that says anything, or a conversation is not in
+            ``files``.
+    """
+    reviewer = Reviewer(top)
+    with ExitStack() as stack:
+        readings = [stack.enter_context(read(file)) for file in files]
+        talks = records_of(readings) if files else None
+        for group in _groups(scores):
+            reviewer.add_scores(group, None if talks is None else _talk(talks, group, scores))
+    found = reviewer.review()
+    if not found.turns:
+        wanted = ", ".join(open_stack(STACKS[-1]).metrics)
+        raise InputError(f"{scores}: no reply has a score that says anything of {wanted}")
+    return found
+
+
+def _groups(scores: str) -> Iterator[list[Score]]:
+    """Yield the scores of each conversation, which stand together."""
+    lines = (score for _, score in read_scores(scores))
+    for _, group in groupby(lines, key=lambda one: (one.meta.get("file"), one.conversation)):
+        yield list(group)
+
+
+def _talk(
+    talks: Iterator[Conversation | RecordError], group: Sequence[Score], scores: str
+) -> Conversation:
+    """Return the conversation of scores: it comes later in the files than those of scores before.
+
+    Raises:
+        InputError: If it does not.
+    """
+    wanted = group[0].conversation
+    for talk in talks:
+        if not isinstance(talk, RecordError) and talk.id == wanted:
+            return talk
+    raise InputError(
+        f"{scores}: conversation {wanted!r} is not in the files given, or not in the order of its "
+        "scores; give the files that were scored as grice score was given them"
+    )
+
+
+def _chosen(metrics: set[str]) -> Stack:
+    """Return the weights whose metrics were all run, or those that ask for fewest."""
+    *_, fewest = stacks = [open_stack(name) for name in STACKS]
+    return next((stack for stack in stacks if metrics.issuperset(stack.metrics)), fewest)
+
+
+def _flagged(rank: int, one: _Candidate, stack: Stack) -> FlaggedTurn:
+    worst = max(one.effects, key=lambda name: one.effects[name])
+    witness = next(witness for witness in stack.witnesses if witness.name == worst)
+    score = one.seen[witness.metric].score
+    evidence = _evidence_of(score, one.turn)
+    turns = () if one.talk is None else one.talk.turns
+    before = next((turn.text for turn in reversed(turns[: one.turn]) if turn.text.strip()), "")
+    return FlaggedTurn(
+        rank,
+        score.conversation,
+        one.turn,
+        one.probability,
+        _flaw(witness, evidence) if one.effects[worst] > 0 else "none",
+        witness.metric,
+        one.seen[witness.metric].value,
+        _reason(score, evidence),
+        tuple(islice(_words(evidence, [turn.text for turn in turns]), WORDS)),
+        one.effects,
+        evidence,
+        turns[one.turn].speaker if turns else "",
+        before,
+        turns[one.turn].text if turns else "",
+        str(file) if (file := score.meta.get("file")) else None,
+    )
+
+
+def _evidence_of(score: Score, turn: int) -> tuple[Evidence, ...]:
+    """Return the evidence of a score; of a whole conversation's, what is said of one turn."""
+    if score.turn is not None:
+        return score.evidence
+    named = dropwhile(lambda one: getattr(one, "turn", None) != turn, score.evidence)
+    own = list(islice(named, 1))
+    return (*own, *takewhile(lambda one: not isinstance(one, TurnEvidence), named))
+
+
+def _flaw(witness: Witness, evidence: Sequence[Evidence]) -> str:
+    if witness.flaw:
+        return witness.flaw
+    names = (one.name for one in evidence if isinstance(one, FeatureEvidence))
+    return next((FLAWS[name] for name in names if name in FLAWS), "senseless")
+
+
+def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
+    """Return why a reply is flagged; a metric of conversations gives the reason of its turn."""
+    if score.turn is not None:
+        return score.reason
+    names = [one.name for one in evidence if isinstance(one, FeatureEvidence)]
+    return ", ".join(names) or ("less coherent than turns around it" if evidence else None)
+
+
+def _words(evidence: Sequence[Evidence], texts: Sequence[str]) -> Iterator[str]:
+    """Yield the stretches of text that features were measured on."""
+    for one in evidence:
+        if isinstance(one, FeatureEvidence) and one.span and one.span.turn < len(texts):
+            yield texts[one.span.turn][one.span.start : one.span.end]

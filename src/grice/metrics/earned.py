@@ -1,0 +1,95 @@
+"""Which metrics have earned to run by default: those that beat trivial baselines on unseen sets.
+
+A metric has earned it if there is a set that it was not trained on where it does better than every
+trivial baseline, with the interval of the paired difference above zero. One of many sets would show
+that by luck, so the intervals are widened to hold over all unseen sets together (Bonferroni). A
+baseline counts in both directions: where short replies are the better ones, a metric must also beat
+shortness.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.metrics.limits import NOT_MEASURED, TRIVIAL, recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.metrics.limits import Comparison, Recorded
+
+__all__ = ["NOT_EARNED", "SEEN", "Earned", "earned", "verdict_on"]
+
+SEEN = 0.05
+"""From this share of its texts on, a set counts as seen in training; greetings stand everywhere."""
+LEVEL = 0.95
+NOT_EARNED = "not earned: on no unseen set surely above every trivial baseline"
+
+
+class Earned(NamedTuple):
+    """The set that shows it.
+
+    Attributes:
+        hardest: The comparison with the trivial baseline that is nearest to the metric there.
+        low: Lower bound of the difference, the interval widened for the number of sets.
+        sets: How many unseen sets there are.
+    """
+
+    hardest: Comparison
+    low: float
+    sets: int
+
+
+def earned(metric: str, known: Recorded | None = None) -> Earned | None:
+    """Return where a metric beats every trivial baseline most surely; None if nowhere.
+
+    Args:
+        metric: Its name.
+        known: What was measured; by default what ships.
+    """
+    limits = (known or recorded()).metrics.get(metric)
+    if limits is None:
+        return None
+    unseen: dict[tuple[str, str], list[Comparison]] = {}
+    for comparison in limits.comparisons:
+        if comparison.trained < SEEN:
+            unseen.setdefault((comparison.on, comparison.measure), []).append(comparison)
+    shown = [_hardest(each, len(unseen)) for each in unseen.values()]
+    best = max(shown, key=lambda one: one.low, default=None)
+    return best if best is not None and best.low > 0 else None
+
+
+def _hardest(comparisons: Sequence[Comparison], sets: int) -> Earned:
+    lows = [(_low(comparison, sets), comparison) for comparison in comparisons]
+    low, hardest = min(lows, key=lambda pair: pair[0])
+    return Earned(hardest, low, sets)
+
+
+def _low(comparison: Comparison, sets: int) -> float:
+    """Return by how much the metric is above the baseline at least, whichever way that is read."""
+    gap, low, _ = comparison.gap
+    wider = _quantile(1 - (1 - LEVEL) / sets) / _quantile(LEVEL)
+    turned_round = 2 * comparison.chance - comparison.of_baseline
+    # The difference to the reverse was not recorded; its figure is taken as it is.
+    above_reverse = comparison.value - (comparison.value - comparison.low) * wider - turned_round
+    return min(gap - (gap - low) * wider, above_reverse)
+
+
+def _quantile(level: float) -> float:
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def verdict_on(metric: str, known: Recorded | None = None) -> str:
+    """Return in one line whether a metric has earned to run by default, and what shows it."""
+    known = known or recorded()
+    if metric in known.baselines:
+        return TRIVIAL
+    shown = earned(metric, known)
+    if shown is not None:
+        hardest = shown.hardest
+        return (
+            f"earned on {hardest.on}: {hardest.in_words()} (of {shown.sets} unseen sets, "
+            f"lower bound for all together {shown.low:.3f})"
+        )
+    return NOT_EARNED if metric in known.metrics else NOT_MEASURED

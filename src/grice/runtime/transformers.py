@@ -1,0 +1,157 @@
+"""Models as transformers opens them (``pip install "grice[train]"``), where nothing faster can.
+
+The folder of a checkpoint with a card beside it: ``config.json``, ``*.safetensors`` and
+``tokenizer.json``. It is opened offline, from safetensors alone, and no code that came with it
+runs. Computed is in float32; on a GPU if there is one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grice.errors import BundleError, ModelError
+from grice.runtime.causal import CausalSettings
+from grice.runtime.labels import CrossEncoder, LabelSettings
+from grice.runtime.passages import PassageTokenizer
+from grice.runtime.protocols import CausalLM, PairClassifier
+from grice.runtime.registry import model_kind
+from grice.runtime.tokenization import open_tokenizer
+from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from grice.runtime.bundle import Bundle
+    from grice.runtime.memo import Memo
+    from grice.runtime.protocols import Passage, TokenScore
+    from grice.runtime.registry import Opener
+
+__all__ = [
+    "TransformersCausalLM",
+    "transformers_causal_lm",
+    "transformers_classifier",
+    "transformers_nli",
+]
+
+
+class _Network:
+    """A network of transformers on the device that is there."""
+
+    def __init__(self, bundle: Bundle, auto: str) -> None:
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise ModelError(
+                f"{bundle.folder}: a model of kind {bundle.card.kind} runs on transformers: "
+                'pip install "grice[train]"'
+            ) from None
+        self.torch: Any = torch
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.engine = f"transformers-{transformers.__version__}/torch-{torch.__version__}"
+        opened, report = getattr(transformers, auto).from_pretrained(
+            bundle.folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            output_loading_info=True,
+        )
+        # They would be drawn at random.
+        if missing := sorted(report["missing_keys"]):
+            raise BundleError(f"{bundle.folder}: weight {missing[0]} is missing")
+        self._model = opened.float().eval().to(self.device)
+        self.config = opened.config
+
+    def logits(self, **given: list[int]) -> Any:  # noqa: ANN401 - a tensor
+        """Return the outputs for one text."""
+        torch = self.torch
+        arrays = {k: torch.tensor([v], device=self.device) for k, v in given.items()}
+        with torch.inference_mode():
+            return self._model(**arrays).logits[0]
+
+
+class TransformersCausalLM:
+    """A causal language model; see :class:`~grice.runtime.causal.EmbeddedCausalLM`.
+
+    Args:
+        bundle: The opened bundle.
+        settings: What its card states.
+        memo: What was read before.
+    """
+
+    def __init__(self, bundle: Bundle, settings: CausalSettings, memo: Memo) -> None:
+        self._network = _Network(bundle, "AutoModelForCausalLM")
+        self.identity = f"{bundle.card.name}@{bundle.digest}/{self._network.engine}"
+        self._max_tokens = settings.max_tokens
+        self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
+        self._vocabulary = open_tokenizer(bundle)
+        self._memo = memo
+
+    def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
+        """Return for each passage the tokens of each of its scored segments, in order."""
+        return passage_scores(passages, self._tokenizer, self._computed, self._memo, self.identity)
+
+    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
+        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
+
+        See :func:`~grice.runtime.windows.mean_log_probabilities`.
+        """
+        return mean_log_probabilities(self, prompts, texts)
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half of what the model reads."""
+        return self._tokenizer.truncated(texts)
+
+    def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
+        # One text at a time, by all threads of torch.
+        return read_in_windows(
+            rows,
+            lambda windows: [self._log_probabilities(window) for window in windows],
+            max_tokens=self._max_tokens,
+            together=1,
+            threads=1,
+        )
+
+    def _log_probabilities(self, tokens: Sequence[str]) -> list[float]:
+        # Every piece is one of the vocabulary: it came out of the same tokenizer.
+        ids = [self._vocabulary.token_to_id(token) or 0 for token in tokens]
+        logits = self._network.logits(input_ids=ids)
+        values = logits[:-1].log_softmax(-1)
+        taken = self._network.torch.tensor(ids[1:], device=self._network.device)
+        found: list[float] = values.gather(-1, taken[:, None])[:, 0].tolist()
+        return found
+
+
+@model_kind("transformers-lm", answers="likelihood", protocol=CausalLM, settings=CausalSettings)
+def transformers_causal_lm(
+    bundle: Bundle, settings: CausalSettings, opener: Opener
+) -> TransformersCausalLM:
+    """Open a causal language model."""
+    return TransformersCausalLM(bundle, settings, opener.memo)
+
+
+def _cross_encoder(bundle: Bundle, settings: LabelSettings, opener: Opener) -> CrossEncoder:
+    network = _Network(bundle, "AutoModelForSequenceClassification")
+    types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
+
+    def logits(ids: list[int], type_ids: list[int]) -> NDArray[np.float32]:
+        given = {"input_ids": ids, "attention_mask": [1] * len(ids)}
+        output = network.logits(**given, **({"token_type_ids": type_ids} if types else {}))
+        return np.asarray(output.cpu().numpy(), np.float32)
+
+    return CrossEncoder(bundle, settings, logits, opener.memo, engine=network.engine, threads=1)
+
+
+transformers_classifier = model_kind(
+    "transformers-classifier", answers="relevance", protocol=PairClassifier, settings=LabelSettings
+)(_cross_encoder)
+"""Opens a classifier of a history and a reply, by how well they go together."""
+
+transformers_nli = model_kind(
+    "transformers-nli", answers="entailment", protocol=PairClassifier, settings=LabelSettings
+)(_cross_encoder)
+"""Opens a classifier of a premise and a hypothesis."""

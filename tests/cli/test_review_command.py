@@ -1,0 +1,57 @@
+"""``grice review`` on the command line: what it prints and writes."""
+
+import json
+
+import pytest
+
+from grice import Conversation, Score, Turn
+from grice.cli import main
+from grice.records import FeatureEvidence, Span, json_line
+
+TALK = Conversation(
+    "talk",
+    (
+        Turn("a", "Where do you live now that you have left the town that we both grew up in?"),
+        Turn("b", "I live in a small house near the harbour. " * 5),
+        Turn("a", "And do you like it there?"),
+        Turn("b", "I live in a small house near the harbour."),
+    ),
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    said = FeatureEvidence("says again", 1.0, span=Span(3, 0, 40))
+    scores = [
+        Score("talk", 1, "relevance", 0.9, "ok", None, (), (), "relevance:1"),
+        Score("talk", 3, "repetition", 0.0, "ok", "repeats turn 1", (), (said,), "repetition:1"),
+    ]
+    (tmp_path / "talk.jsonl").write_bytes(json_line(TALK))
+    (tmp_path / "out.jsonl").write_bytes(b"\n".join(map(json_line, scores)))
+    return str(tmp_path / "out.jsonl"), str(tmp_path / "talk.jsonl")
+
+
+def test_a_reply_is_shown_with_what_was_said_before_and_why(files, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["review", *files]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("repeats, talk #3") < shown.index("talk #1")
+    assert "> And do you like it there?\n   > I live in a small house near the harbour." in shown
+    assert "repetition 0.00: repeats turn 1" in shown
+    assert '"I live in a small house near …"' in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "not run: " in shown
+
+
+def test_the_first_replies_are_written_a_line_each(files, tmp_path, capsys):
+    out = tmp_path / "first.jsonl"
+    assert main(["review", *files, "--top", "1", "-o", str(out), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (line,) = out.read_text("utf-8").splitlines()
+    assert found["items"] == [json.loads(line)]
+    assert (found["turns"], found["items"][0]["flaw"]) == (2, "repeats")
+
+
+def test_no_such_reply_ends_with_a_message(files, capsys):
+    assert main(["review", files[1]]) == 2
+    assert "a score as grice score writes it is expected" in capsys.readouterr().err

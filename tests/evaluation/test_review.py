@@ -1,0 +1,138 @@
+"""The order of review: which replies come first, why, and what is missing."""
+
+import pytest
+
+import grice
+from grice import Conversation, Score, Turn
+from grice.errors import InputError
+from grice.evaluation.review import Reviewer
+from grice.evaluation.review_stack import STACKS, open_stack
+from grice.records import FeatureEvidence, Span, TurnEvidence, json_line
+
+TALK = Conversation(
+    "talk",
+    tuple(
+        Turn("ab"[i % 2], text)
+        for i, text in enumerate(
+            ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "You said so."]
+        )
+    ),
+)
+STACK = open_stack(STACKS[-1])
+
+
+def scored(turn, metric, value, *evidence, status="ok", conversation="talk", reason=None):
+    return Score(conversation, turn, metric, value, status, reason, (), evidence, f"{metric}:1")
+
+
+def reviewed(*scores, talk=TALK, top=20):
+    reviewer = Reviewer(top)
+    reviewer.add(talk, scores)
+    return reviewer.review()
+
+
+def test_the_worst_reply_comes_first_with_its_words():
+    said = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
+    first, second = reviewed(
+        scored(1, "relevance", 0.9),
+        scored(3, "relevance", 0.5),
+        scored(3, "repetition", 0.01, said, reason="repeats turn 1 (cosine 1.00)"),
+    ).items
+    assert (first.rank, first.turn, first.flaw, first.metric) == (1, 3, "repeats", "repetition")
+    assert (first.words, first.before, first.reply) == (
+        ("In Leeds",),
+        "Do you like it?",
+        "In Leeds.",
+    )
+    assert first.reason == "repeats turn 1 (cosine 1.00)"
+    assert second.turn == 1
+    assert second.flaw == "none"
+    assert 0 < second.probability < first.probability < 1
+
+
+@pytest.mark.parametrize("witness", STACK.witnesses, ids=lambda witness: witness.name)
+def test_no_witness_speaks_for_a_flaw_by_a_high_value(witness):
+    assert witness.weight > 0
+    assert witness.scale > 0
+    assert witness.effect(0.0) > witness.effect(1.0)
+
+
+def test_metrics_of_conversations_speak_for_the_turns_that_their_evidence_names():
+    complaint = FeatureEvidence("the user complains", 1.0, span=Span(4, 0, 12))
+    found = reviewed(
+        scored(1, "relevance", 0.5),
+        scored(3, "relevance", 0.5),
+        scored(None, "friction", 0.5, TurnEvidence(3, -1.0), complaint, reason="other"),
+    )
+    first, second = found.items
+    assert (first.turn, first.flaw, first.reason) == (3, "friction", "the user complains")
+    assert first.words == ("You said so.",)
+    assert second.turn == 1
+
+
+def test_what_abstained_failed_or_was_not_run_says_nothing():
+    alone = reviewed(scored(3, "relevance", 0.2)).items[0]
+    for status, value in (("abstained", 0.5), ("failed", None)):
+        silent = scored(3, "unanswered", value, status=status)
+        beside = reviewed(scored(3, "relevance", 0.2), silent).items[0]
+        assert beside.probability == alone.probability
+        assert beside.effects == alone.effects
+
+
+def test_it_says_what_it_rests_on_and_what_is_missing():
+    found = reviewed(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
+    used = {witness.metric: witness.turns for witness in found.witnesses}
+    assert used.pop("relevance") == 2
+    assert set(used.values()) == {0}
+    assert "relevance" not in found.missing
+    assert "unanswered" in found.missing
+    assert found.stack.startswith("review-small@")
+
+
+def test_only_the_first_are_kept_and_of_equals_the_earlier():
+    scores = [scored(turn, "relevance", 0.1 * turn) for turn in (4, 3, 2, 1)]
+    assert [item.turn for item in reviewed(*scores, top=2).items] == [1, 2]
+    scores = [scored(turn, "relevance", 0.1) for turn in (1, 2, 3)]
+    assert [item.turn for item in reviewed(*scores, top=2).items] == [1, 2]
+
+
+@pytest.fixture
+def files(tmp_path):
+    talks = [Conversation(name, TALK.turns) for name in ("x", "y", "z")]
+    scores = [
+        scored(turn, "relevance", value, conversation=name)
+        for name, turn, value in (("x", 1, 0.5), ("z", 1, 0.1), ("z", 3, 0.9))
+    ]
+    (tmp_path / "talks.jsonl").write_bytes(b"\n".join(map(json_line, talks)))
+    (tmp_path / "out.jsonl").write_bytes(b"\n".join(map(json_line, scores)))
+    return tmp_path
+
+
+def test_a_file_of_scores_is_read_with_and_without_its_texts(files):
+    scores = str(files / "out.jsonl")
+    bare = grice.review(scores, top=2)
+    full = grice.review(scores, [files / "talks.jsonl"], top=2)
+    places = [("z", 1), ("x", 1)]
+    assert [(item.conversation, item.turn) for item in bare.items] == places
+    assert [(item.conversation, item.turn) for item in full.items] == places
+    assert [item.reply for item in bare.items] == ["", ""]
+    assert [item.reply for item in full.items] == ["In Leeds.", "In Leeds."]
+
+
+def test_other_conversations_are_refused(files):
+    other = files / "other.jsonl"
+    other.write_bytes(json_line(Conversation("w", TALK.turns)))
+    with pytest.raises(InputError, match="conversation 'x' is not in the files given"):
+        grice.review(str(files / "out.jsonl"), [other])
+    other.write_bytes(json_line(Conversation("x", TALK.turns[:1])))
+    with pytest.raises(InputError, match="has 1 turn, and a score is of turn 1"):
+        grice.review(str(files / "out.jsonl"), [other])
+
+
+def test_scores_that_say_nothing_are_refused(tmp_path):
+    path = tmp_path / "out.jsonl"
+    path.write_bytes(json_line(scored(1, "log_length", 0.5)))
+    with pytest.raises(InputError, match="no reply has a score that says anything of relevance"):
+        grice.review(str(path))
+    with pytest.raises(InputError, match="top 0: at least 1"):
+        Reviewer(0)
