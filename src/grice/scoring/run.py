@@ -30,9 +30,9 @@ logger.addHandler(logging.NullHandler())  # whoever wants to read it says where
 WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
 """A window ends at whichever comes first: it bounds memory and what a kill can cost."""
-FIRST_TURNS, GROWTH = 16, 2
-"""The first windows are smaller: whoever watches sees the first scores at once, and learns within
-seconds how long a run will take."""
+FIRST_TURNS = 16
+"""Turns of the first window. Each may be twice as long as the one before, so that whoever waits
+learns within seconds how long a run will take."""
 
 
 class Listener(Protocol):
@@ -158,7 +158,7 @@ class _Windows:
         records = self._state.records + len(self._window)
         full = self._turns >= self._most_turns or len(self._window) >= WINDOW_RECORDS
         if full or records == self._sink.done.records:  # where an earlier run closed one
-            self._most_turns = min(WINDOW_TURNS, GROWTH * self._most_turns)
+            self._most_turns = min(WINDOW_TURNS, 2 * self._most_turns)
             self.close()
 
     def close(self) -> None:
