@@ -61,6 +61,15 @@ def test_an_engine_that_tells_nothing_is_left_out(told_by, monkeypatch):
     assert "ctranslate2" not in told.kernels
 
 
+def test_the_matrix_library_of_numpy_is_told_with_its_kernels(told_by, monkeypatch):
+    libraries = [
+        {"user_api": "openmp", "internal_api": "openmp"},
+        {"user_api": "blas", "internal_api": "openblas", "architecture": "Haswell"},
+    ]
+    monkeypatch.setattr(machine, "threadpool_info", lambda: libraries)
+    assert told_by(X86, "x86_64").kernels["numpy"] == "openblas Haswell"
+
+
 def test_this_machine_is_described():
     told = describe_machine()
     assert told.cores >= 1
