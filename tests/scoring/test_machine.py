@@ -74,5 +74,6 @@ def test_this_machine_is_described():
     told = describe_machine()
     assert told.cores >= 1
     assert told.memory is None or told.memory > 2**20
-    assert set(told.versions) == {"grice", "python", "ctranslate2", "numpy", "tokenizers"}
+    always = {"grice", "python", "ctranslate2", "numpy", "tokenizers"}
+    assert always <= set(told.versions) <= {*always, *machine.OPTIONAL}
     assert all(name.isupper() or "_" in name for name in told.variables)
