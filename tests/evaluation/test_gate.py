@@ -88,7 +88,10 @@ def test_nothing_judged_never_passes(tmp_path):
         share_below=(ShareBelow("relevance", 0.1, 1.0),),
         allow_uncertain=True,
     )
-    assert verdicts(file, rules) == ["failed", "failed"]
+    checks = gate_file(file, rules).checks
+    assert [check.verdict for check in checks] == ["failed", "failed"]
+    assert [(check.n, check.conversations) for check in checks] == [(0, 0), (0, 0)]
+    assert all("no score with status ok (20 abstained)" in check.says for check in checks)
 
 
 def test_conversations_that_stand_apart_are_refused_those_of_two_inputs_are_not(tmp_path):

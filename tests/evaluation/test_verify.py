@@ -6,11 +6,13 @@ import json
 
 import pytest
 
+import grice
 from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.counterfactuals import counterfactuals
 from grice.evaluation.faithful import faithfulness, opposite, without
 from grice.evaluation.verify import stated
+from grice.evaluation.verify import verify as verify_scores
 from grice.metrics.declaration import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.records import (
@@ -103,6 +105,19 @@ def test_whatever_was_changed_in_the_file_is_named(verify, change, said):
     status, result = verify(change)
     assert status == 1
     assert any(said in one["what"] for one in result["differences"])
+
+
+def test_in_python_too_a_small_difference_is_one(scored):
+    lines = [json.loads(line) for line in scored.read_text("utf-8").splitlines()]
+    moved = next(line for line in lines if line["metric"] == "log_length")
+    moved["value"] += 0.01
+    scored.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    talks = scored.with_name("talks.jsonl")
+    with grice.load("log_length") as grader:
+        metrics = grader.scorer.metrics
+        [found] = verify_scores(str(scored), grice.read(talks), metrics).differences
+        assert "found" in found.what
+        assert verify_scores(str(scored), grice.read(talks), metrics, tolerance=0.02).ok
 
 
 def test_other_knowledge_shows_in_the_signature_and_in_what_it_moves(verify, capsys):

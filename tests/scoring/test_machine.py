@@ -61,9 +61,19 @@ def test_an_engine_that_tells_nothing_is_left_out(told_by, monkeypatch):
     assert "ctranslate2" not in told.kernels
 
 
+def test_the_matrix_library_of_numpy_is_told_with_its_kernels(told_by, monkeypatch):
+    libraries = [
+        {"user_api": "openmp", "internal_api": "openmp"},
+        {"user_api": "blas", "internal_api": "openblas", "architecture": "Haswell"},
+    ]
+    monkeypatch.setattr(machine, "threadpool_info", lambda: libraries)
+    assert told_by(X86, "x86_64").kernels["numpy"] == "openblas Haswell"
+
+
 def test_this_machine_is_described():
     told = describe_machine()
     assert told.cores >= 1
     assert told.memory is None or told.memory > 2**20
-    assert set(told.versions) == {"grice", "python", "ctranslate2", "numpy", "tokenizers"}
+    always = {"grice", "python", "ctranslate2", "numpy", "tokenizers"}
+    assert always <= set(told.versions) <= {*always, *machine.OPTIONAL}
     assert all(name.isupper() or "_" in name for name in told.variables)

@@ -37,3 +37,9 @@ def test_the_interval_holds_the_truth_and_widens_with_conversations():
 def test_labels_that_are_none_are_refused():
     with pytest.raises(InputError, match="1 or 0"):
         balanced_accuracy(CHANCES, [0, 0, 2, 0, 1, 1])
+
+
+def test_four_items_are_enough_and_three_are_not():
+    assert balanced_accuracy(CHANCES[2:], LABELS[2:]).n == 4
+    with pytest.raises(InputError, match="at least 4 are needed"):
+        balanced_accuracy(CHANCES[3:], LABELS[3:])

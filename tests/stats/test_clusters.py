@@ -71,6 +71,23 @@ def test_uneven_clusters_count_for_fewer():
     assert uneven.high - uneven.low > even.high - even.low
 
 
+def test_uneven_clusters_cost_the_more_freedom_the_more_alike_their_values_are():
+    # The same sums, and of four clusters no skewness: the lengths differ by the quantile alone.
+    sizes, levels = (8, 2, 2, 2), (0.5, 0.45, 0.6, 0.4)
+    held = list(zip(sizes, levels, strict=True))
+    alike = collect([[level] * size for size, level in held])
+    apart = collect([[level - 0.3, level + 0.3] * (size // 2) for size, level in held])
+    # Satterthwaite's: where values differ, a cluster's sum varies by its size, else by the square.
+    few, more = (
+        sum(spread) ** 2 / sum(one**2 for one in spread) * 3 / 4
+        for spread in ([size**2 for size in sizes], sizes)
+    )
+    quantiles = student_quantile(0.975, few) / student_quantile(0.975, more)
+    assert quantiles > 2
+    lengths = (alike.high - alike.low) / (apart.high - apart.low)
+    assert lengths == pytest.approx(quantiles)
+
+
 def test_skewed_values_are_covered_as_often_as_is_said():
     rng = random.Random(3)
     missed = sum(

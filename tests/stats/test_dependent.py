@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
 from grice import stats
 from grice.errors import InputError
@@ -111,6 +113,21 @@ def test_linear_moments_of_swaps_are_those_of_swapped_columns():
         assert value == pytest.approx(expected)
 
 
+def test_the_p_value_of_kendalls_tau_is_the_share_of_swaps_at_least_as_far_apart():
+    human = np.arange(6)
+    metrics = np.array([[0, 1, 3, 2, 4, 5], [2, 5, 1, 0, 3, 4]])
+    apart = []
+    for swapped in product([False, True], repeat=6):
+        good, weak = np.where(swapped, metrics[::-1], metrics)
+        apart.append(abs(kendalltau(good, human).statistic - kendalltau(weak, human).statistic))
+    expected = np.mean(np.array(apart) >= apart[0] - 1e-9)
+    assert 0.01 < expected < 0.5
+    named = dict(zip(("good", "weak"), metrics, strict=True))
+    [one] = stats.compare_correlations(named, human, kind="kendall").comparisons
+    assert one.p_value == pytest.approx(expected)
+    assert "all 64 swaps" in one.test
+
+
 def test_equally_good_metrics_are_not_told_apart_too_often():
     rejected = 0
     mix = np.linalg.cholesky([[1, 0.5, 0.5], [0.5, 1, 0.6], [0.5, 0.6, 1]]).T
@@ -141,6 +158,14 @@ def test_items_without_a_value_are_dropped_for_all():
     found = stats.compare_correlations(metrics, human, resamples=200, permutations=200)
     assert (found.n, found.dropped) == (45, 5)
     assert found.correlations["weak"].n == 45
+
+
+def test_four_items_are_enough_and_three_are_not():
+    human, metrics = three(4, 2)
+    assert stats.compare_correlations(metrics, human).n == 4
+    human[0] = math.nan
+    with pytest.raises(InputError, match="at least 4 are needed"):
+        stats.compare_correlations(metrics, human)
 
 
 def test_baseline_alone_is_compared():

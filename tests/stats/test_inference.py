@@ -148,8 +148,15 @@ def test_powered_mean_says_what_it_needs():
         )
     with pytest.raises(InputError, match="3 lies beyond"):
         stats.prediction_powered_mean([0, 1, 3], [1, 2, 3], [1], bounds=(0, 1))
-    few = stats.prediction_powered_mean([1, 2, 3], [1, 2, 3], [1, 2, 3])
-    assert "fewer than 10 labels" in few.mean.note
+
+
+@pytest.mark.parametrize(
+    ("labels", "note"), [(9, "fewer than 10 labels: the interval is a rough guide"), (10, None)]
+)
+def test_fewer_than_ten_labels_are_noted(labels, note):
+    f, y = metric_and_human(50, 4)
+    found = stats.prediction_powered_mean(y[:labels], f[:labels], f[labels:])
+    assert found.mean.note == note
 
 
 # The human scale

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from grice import stats
+from grice.errors import InputError
 from grice.stats import weighted
 from grice.stats.resample import (
     BLOCK,
@@ -18,6 +19,12 @@ from grice.stats.resample import (
     random_signs,
     resample,
 )
+
+
+@pytest.mark.parametrize("level", [0, 1, 95])
+def test_a_level_that_is_no_chance_is_refused(level):
+    with pytest.raises(InputError, match=f"level={level}: a confidence level lies between 0 and 1"):
+        stats.mean([1, 2, 3, 4], level=level)
 
 
 def test_every_resample_has_the_size_of_the_data():

@@ -37,7 +37,12 @@ def fragile(responses):
     return [Judgement(0.5) for r in responses]
 
 
-crowd, fragile = declared("crowd", crowd), declared("fragile", fragile)
+def shy(responses):
+    few = len(responses) < 10
+    return [Judgement(None, "abstained", "few") if few else Judgement(0.5) for _ in responses]
+
+
+crowd, fragile, shy = declared("crowd", crowd), declared("fragile", fragile), declared("shy", shy)
 """
 
 
@@ -91,6 +96,14 @@ def test_scores_that_fail_are_no_promise_kept(capsys, plugin):
     assert told["problems"] == ["fragile: 1 of 37 scores failed: ValueError: too short"]
 
 
+def test_a_score_that_is_missing_in_one_arrangement_differs_by_no_amount(capsys, plugin):
+    status, told = diagnosis(capsys, "--plugin", plugin, "-m", "shy")
+    assert (status, told["holds"], told["problems"]) == (1, False, [])
+    alone = told["arrangements"][0]
+    assert alone["differing"] > 0
+    assert alone["largest"] == 0
+
+
 def test_what_a_person_reads_fits_the_terminal(capsys, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("GRICE_DATA", "data\x1b[31m\udcff")
@@ -99,6 +112,7 @@ def test_what_a_person_reads_fits_the_terminal(capsys, monkeypatch):
     assert max(map(len, shown.splitlines())) <= 80
     assert "\x1b[31m" not in shown
     rows = dict(line.split(maxsplit=1) for line in shown.splitlines() if "  " in line.strip())
+    assert rows["GRICE_DATA"].startswith("data")
     assert rows["variables"].strip() == "OMP_NUM_THREADS=3"
     assert "log_length   not recorded" in shown
     assert "The promise holds" in shown
