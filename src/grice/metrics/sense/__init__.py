@@ -30,7 +30,10 @@ NEUTRAL = 0.5
     models={"model": "bundle:sense-medium"},
     accepts={"model": ("flaws",)},
     protocols={"model": FlawModel},
-    source="Heads over the states of a causal language model, trained on crossed pairs of replies.",
+    source=(
+        "Heads over the states of a causal language model, trained on crossed pairs of replies and "
+        "on votes on replies of chatbots."
+    ),
     neutral=NEUTRAL,
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )

@@ -34,13 +34,11 @@ class Asked(NamedTuple):
         metric: Whose scores are read.
         flaw: What is wrong where it is low; empty if its evidence names the flaw.
         feature: The figure of the evidence; empty for the value.
-        silent: A corpus that its metric has learned from the like of: it is not asked there.
     """
 
     metric: str
     flaw: str
     feature: str = ""
-    silent: str = ""
 
 
 def columns_of(
@@ -55,12 +53,12 @@ def columns_of(
         for metric in metrics:
             for place, what in _observed(grader, metric, marked, folder):
                 seen.setdefault(place, {}).update(what)
-    rows = [(seen.get((one.talk.id, one.turn), {}), one.corpus) for one in marked]
-    return np.array([[_figure(*row, one) for one in asked] for row in rows], np.float64)
+    rows = [seen.get((one.talk.id, one.turn), {}) for one in marked]
+    return np.array([[_figure(row, one) for one in asked] for row in rows], np.float64)
 
 
-def _figure(seen: dict[str, Observed], corpus: str, asked: Asked) -> float:
-    said = None if corpus == asked.silent else seen.get(asked.metric)
+def _figure(seen: dict[str, Observed], asked: Asked) -> float:
+    said = seen.get(asked.metric)
     value = None if said is None else said.figure(asked.feature)
     return np.nan if value is None else value
 

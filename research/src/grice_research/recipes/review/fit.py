@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Places = NDArray[np.bool_]
 
+SENSE = "sense"
 SMALL = (
     Asked("relevance", "irrelevant"),
     Asked("unanswered", "unanswered"),
@@ -51,7 +52,7 @@ MEDIUM = (
     *SMALL,
     Asked("likelihood", "senseless", "mean log likelihood after the history"),
     Asked("likelihood", "irrelevant", "gain over own turns alone"),
-    Asked("sense", "", silent="pairs"),
+    Asked(SENSE, ""),
 )
 WITNESSES = {"small": SMALL, "medium": MEDIUM}
 PEOPLE = ("dbdc3", "convai2017")
@@ -258,6 +259,21 @@ def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, comm
     write_card(folder, facts, training, {}, figures, files=(FILE,))
 
 
+def _sense(marked: Sequence[Marked], data: Path) -> Floats:
+    """Return what ``sense`` says, the last witness, by heads that have not learned of a turn.
+
+    Of written items nothing: its heads know the hand that wrote them.
+    """
+    # torch is needed for this alone.
+    from grice_research.recipes.review.sense import sense_out_of_fold
+
+    people = np.array([one.corpus in PEOPLE for one in marked])
+    turns = [one for one in marked if one.corpus in PEOPLE]
+    values = np.full(len(marked), np.nan)
+    values[people] = sense_out_of_fold(turns, data)
+    return values
+
+
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--models", choices=tuple(WITNESSES), default="small")
@@ -265,7 +281,10 @@ def main() -> None:
     given = parser.parse_args()
     asked = WITNESSES[given.models]
     marked = read_marked(given.data)
-    table = table_of(marked, columns_of(marked, asked, given.models))
+    columns = columns_of(marked, [one for one in asked if one.metric != SENSE], given.models)
+    if asked is MEDIUM:
+        columns = np.column_stack([columns, _sense(marked, given.data)])
+    table = table_of(marked, columns)
     command = f"python -m grice_research.recipes.review.fit --models {given.models}"
     figures = list(quality_of(table, command))
     for figure in figures:

@@ -11,6 +11,9 @@ import numpy as np
 from grice.metrics.sense.heads import reply_states
 from grice.numeric import sigmoid
 from grice.records import Response
+from grice.runtime.models import Models
+from grice.runtime.protocols import PassageEncoder
+from grice_research.places import work_folder
 from grice_research.recipes.sense.fit import averaged, nets_of, read_items, response_of
 from grice_research.recipes.sense.sources import shortened
 
@@ -20,17 +23,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice.runtime.protocols import PassageEncoder
     from grice_research.recipes.review.data import Marked
 
 __all__ = ["sense_out_of_fold"]
 
+BASE = "model:medium-states"
 FOLDS = 5
 
 
-def sense_out_of_fold(
-    marked: Sequence[Marked], reader: PassageEncoder, data: Path
-) -> NDArray[np.float64]:
+def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float64]:
     """Return the value of ``sense`` of each turn, by heads that have not learned from its fold.
 
     An item belongs to the folds of all conversations in which one of its replies follows the same
@@ -38,18 +39,20 @@ def sense_out_of_fold(
 
     Args:
         marked: Turns of chatbots.
-        reader: Gives the states.
         data: Folder of data sets.
     """
     items = read_items(data, chatbots=True)
-    readings = [reading for item in items for reading in item.readings]
-    learned = reply_states(reader, [response_of(reading) for reading in readings])
+    responses = [response_of(reading) for item in items for reading in item.readings]
+    models = Models(mode="fast", workers=1, cache=work_folder("sense"))
+    reader = models.open(BASE, PassageEncoder)
+    learned = reply_states(reader, responses)
+    states = reply_states(reader, [_response(turn) for turn in marked])
+    models.close()
     folds = np.array([crc32(turn.group.encode()) % FOLDS for turn in marked])
     held: list[set[tuple[str, str]]] = [set() for _ in range(FOLDS)]
     for turn, fold in zip(marked, folds, strict=True):
         texts = [shortened(said.text) for said in turn.talk.turns]
         held[fold] |= set(pairwise(["", *texts]))
-    states = reply_states(reader, [_response(turn) for turn in marked])
     values = np.zeros(len(marked))
     for fold in range(FOLDS):
         kept = [

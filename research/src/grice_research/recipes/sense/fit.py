@@ -1,11 +1,11 @@
 """Fit the heads that read flaws from the states of a language model.
 
     grice models get medium-states
-    python -m grice_research.recipes.sense.fit --base model:medium-states --name sense-medium
+    python -m grice_research.recipes.sense.fit --base model:medium-states --name sense-medium --chatbots
 
 States are read once and kept in the recipe's work folder, so that a stopped run goes on. Three
 networks of different seeds are averaged. Settings were chosen on the items kept back (every tenth).
-With ``--chatbots`` they learn from votes on replies of chatbots too; what ships has not.
+With ``--chatbots`` they learn from votes on replies of chatbots too, as what ships has.
 """
 
 from __future__ import annotations
@@ -208,8 +208,8 @@ def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots
     training = {
         "data": data,
         "selection": ["every tenth of them"],
-        "excluded": "the items were written without sight of any evaluated set; of chatbots' replies "
-        "those of 20 letters or more that stand in one",
+        "excluded": "the items were written without sight of any evaluated set; replies "
+        "of chatbots that stand in one, if they have 20 letters or more",
         "command": command,
         "seeds": list(SEEDS),
     }
