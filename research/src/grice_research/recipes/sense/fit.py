@@ -1,7 +1,7 @@
 """Fit the heads that read flaws from the states of a language model.
 
     grice models get medium-states
-    python -m grice_research.recipes.sense.fit --base model:medium-states --name sense-medium --chatbots
+    python -m grice_research.recipes.sense.fit --base model:medium-states --chatbots
 
 States are read once and kept in the recipe's work folder, so that a stopped run goes on. Three
 networks of different seeds are averaged. Settings were chosen on the items kept back (every tenth).
