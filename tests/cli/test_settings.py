@@ -55,7 +55,7 @@ def test_config_shows_the_file_and_what_it_sets(talks, capsys):
     (talks / "grice.toml").write_text("relevance_history = 2\nworkers = 1\n")
     assert main(["config"]) == 0
     shown = capsys.readouterr().out
-    assert str(talks / "grice.toml").split("/")[-1] in shown
+    assert str(talks / "grice.toml") in shown.replace("\n", "")
     assert "relevance-history" in shown
 
 

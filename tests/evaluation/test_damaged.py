@@ -156,7 +156,7 @@ def test_a_draw_is_a_part_that_the_order_of_the_file_does_not_change(replies, ca
 @pytest.fixture
 def exported(replies, tmp_path, capsys):
     """Return what the command writes in each form, and its JSON."""
-    forms = ("csv", "latex", "html")
+    forms = ("csv", "latex", "report")
     flags = [word for form in forms for word in (f"--{form}", str(tmp_path / form))]
     _, rows = judged(replies, "robust_turn_pairs", capsys, *flags)
     return *((tmp_path / form).read_text("utf-8") for form in forms), rows

@@ -61,11 +61,11 @@ def not_a_number(responses):
 
 
 def silent_abstention(responses):
-    return [Judgement(0.5, "abstained") if not r.text else Judgement(0.5) for r in responses]
+    return [Judgement(0.5, "abstained") if not r.history else Judgement(0.5) for r in responses]
 
 
 def wrong_neutral(responses):
-    return [Judgement(0.1, "abstained", "x") if not r.text else Judgement(0.5) for r in responses]
+    return [Judgement(0.1, "abstained", "x") if not r.history else Judgement(0.5) for r in responses]
 
 
 def batch_dependent(responses):

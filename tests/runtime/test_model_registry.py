@@ -59,10 +59,18 @@ def declared(decorator):
     for path in SOURCE.rglob("*.py"):
         module = ".".join(("grice", *path.relative_to(SOURCE).with_suffix("").parts))
         for node in ast.parse(path.read_text("utf-8")).body:
-            for call in getattr(node, "decorator_list", ()):
+            for name, call in applied(node):
                 if isinstance(call, ast.Call) and getattr(call.func, "id", "") == decorator:
-                    found[call.args[0].value] = f"{module}:{node.name}"
+                    found[call.args[0].value] = f"{module}:{name}"
     return found
+
+
+def applied(node):
+    """Yield name and decorator: of ``@decorator(…)``, and of ``name = decorator(…)(function)``."""
+    for call in getattr(node, "decorator_list", ()):
+        yield node.name, call
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        yield getattr(node.targets[0], "id", ""), node.value.func
 
 
 def test_the_tables_name_what_is_declared():
