@@ -65,7 +65,9 @@ def silent_abstention(responses):
 
 
 def wrong_neutral(responses):
-    return [Judgement(0.1, "abstained", "x") if not r.history else Judgement(0.5) for r in responses]
+    return [
+        Judgement(0.1, "abstained", "x") if not r.history else Judgement(0.5) for r in responses
+    ]
 
 
 def batch_dependent(responses):
