@@ -89,6 +89,13 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert found.stack.startswith("review-small@")
 
 
+def test_the_weights_that_know_most_of_what_was_run_count():
+    nonsense = FeatureEvidence("nonsense", 0.9)
+    found = reviewed(scored(3, "relevance", 0.4), scored(3, "sense", 0.05, nonsense))
+    assert found.stack.startswith("review-medium@")
+    assert found.items[0].flaw == "senseless"
+
+
 def test_only_the_first_are_kept_and_of_equals_the_earlier():
     scores = [scored(turn, "relevance", 0.1 * turn) for turn in (4, 3, 2, 1)]
     assert [item.turn for item in reviewed(*scores, top=2).items] == [1, 2]

@@ -93,7 +93,7 @@ class Review(msgspec.Struct, frozen=True):
     Attributes:
         turns: Replies on which any witness said something.
         items: The first of them.
-        above: How many reach the highest of the thresholds.
+        above: How many reach each of the thresholds.
         witnesses: What the order rests on.
         missing: Metrics that would say more, and were not run.
         thresholds: Probabilities by precision, measured on turns of training conversations.
@@ -102,7 +102,7 @@ class Review(msgspec.Struct, frozen=True):
 
     turns: int
     items: tuple[FlaggedTurn, ...]
-    above: int
+    above: tuple[int, ...]
     witnesses: tuple[WitnessUse, ...]
     missing: tuple[str, ...]
     thresholds: tuple[Threshold, ...]
@@ -124,8 +124,7 @@ class Reviewer:
     """Collects the replies to look at first while scores come in; memory holds only these.
 
     It may be a listener of a run (:func:`grice.scoring.run.run`). The first conversation decides
-    which weights count for all: those of ``review-medium`` if all its metrics were run, otherwise
-    those of ``review-small``.
+    which weights count for all: those that know most of the metrics that were run.
 
     Args:
         top: How many replies to keep.
@@ -140,7 +139,8 @@ class Reviewer:
         self._first: list[_Candidate] = []
         self._orders = count(0, -1)
         self._used: Counter[str] = Counter()
-        self._turns = self._above = 0
+        self._turns = 0
+        self._above: Counter[float] = Counter()
 
     def add(self, talk: Conversation, scores: Sequence[Score]) -> None:
         """Take one conversation with all its scores."""
@@ -154,7 +154,7 @@ class Reviewer:
         """
         self._run |= {score.metric for score in scores}
         stack = self._stack = self._stack or _chosen(self._run)
-        highest = stack.thresholds[-1].probability if stack.thresholds else 1.0
+        levels = [threshold.probability for threshold in stack.thresholds]
         for turn, seen in observed(scores).items():
             if talk is not None and turn >= len(talk.turns):
                 raise InputError(
@@ -164,7 +164,7 @@ class Reviewer:
             if effects := stack.effects(seen):
                 probability = stack.probability(effects.values())
                 self._turns += 1
-                self._above += probability >= highest
+                self._above.update(level for level in levels if probability >= level)
                 self._used.update(effects.keys())
                 self._offer(_Candidate(probability, next(self._orders), turn, seen, effects, talk))
 
@@ -180,7 +180,7 @@ class Reviewer:
         return Review(
             self._turns,
             tuple(_flagged(rank, candidate, stack) for rank, candidate in enumerate(best, 1)),
-            self._above,
+            tuple(self._above[threshold.probability] for threshold in stack.thresholds),
             tuple(
                 WitnessUse(one.metric, one.feature, self._used[one.name]) for one in stack.witnesses
             ),
@@ -245,9 +245,9 @@ def _talk(
 
 
 def _chosen(metrics: set[str]) -> Stack:
-    """Return the weights whose metrics were all run, or those that ask for fewest."""
-    *_, fewest = stacks = [open_stack(name) for name in STACKS]
-    return next((stack for stack in stacks if metrics.issuperset(stack.metrics)), fewest)
+    """Return the weights that know most of the metrics that were run; of equals the fewest."""
+    stacks = [open_stack(name) for name in STACKS]
+    return max(stacks, key=lambda one: (len(metrics.intersection(one.metrics)), -len(one.metrics)))
 
 
 def _flagged(rank: int, one: _Candidate, stack: Stack) -> FlaggedTurn:

@@ -55,10 +55,12 @@ def _view(found: Review) -> View:
     yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {names}"], style="bold")
     if found.missing:
         yield Lines([f"not run: {', '.join(found.missing)}"], style="dim")
-    for threshold in found.thresholds[-1:]:
+    levels = list(zip(found.thresholds, found.above, strict=True))
+    reached = [level for level in levels if level[1]] or levels
+    for threshold, above in reached[-1:]:
         yield Lines(
             [
-                f"{found.above:,} at {threshold.probability:.2f} or more, of which "
+                f"{above:,} at {threshold.probability:.2f} or more, of which "
                 f"{threshold.precision:.0%} were marked in training data"
             ],
             style="dim",
