@@ -1,4 +1,6 @@
-"""Speed of all aspects together, as a share of the raw engine's that encodes each turn once.
+"""Speed of the default metrics, and of all aspects, as a share of the raw engine alone.
+
+The raw engine encodes each turn once.
 
     python bench/aspects.py [FILE]
 
@@ -19,6 +21,7 @@ from run import best, machine, texts
 from tokenizers import Tokenizer
 
 from grice.formats import read
+from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
 from grice.runtime.bundle import open_bundle
 from grice.scoring import load
@@ -92,13 +95,17 @@ def ours(metrics: Sequence[str], conversations: Sequence[Conversation]) -> Calla
 def main() -> None:
     conversations = talks(sys.argv[1] if len(sys.argv) > 1 else None)
     without = [tuple(names for names in ASPECTS if names != left) for left in ASPECTS]
-    bare, whole, *rest = best(
+    default = find_metrics().defaults()
+    bare, usual, whole, *rest = best(
         raw(conversations[1:]),
+        ours(default, conversations),
         ours(ASPECTS, conversations),
         *(ours(names, conversations) for names in without),
     )
     turns = (len(conversations) - 1) * TURNS
     print(f"raw engine          {turns / bare:7.0f} turns/s of processor time   ({machine()})")
+    print(f"default metrics     {turns / usual:7.0f} turns/s, {bare / usual:.2f} of the raw engine "
+          f"({', '.join(default)})")  # fmt: skip
     print(f"all aspects         {turns / whole:7.0f} turns/s, {bare / whole:.2f} of the raw engine")
     for left, took in zip(ASPECTS, rest, strict=True):
         print(f"without {left:12}{turns / took:7.0f} turns/s, {bare / took:.2f}; it costs "
