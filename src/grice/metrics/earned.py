@@ -1,8 +1,8 @@
-"""Which metrics have earned to run by default: those that beat trivial baselines on unseen sets.
+"""Which metrics have earned to run by default: those that beat trivial baselines on held-out sets.
 
 A metric has earned it if there is a set that it was not trained on where it does better than every
 trivial baseline, with the interval of the paired difference above zero. One of many sets would show
-that by luck, so the intervals are widened to hold over all unseen sets together (Bonferroni). A
+that by luck, so the intervals are widened to hold over all held-out sets together (Bonferroni). A
 baseline counts in both directions: where short replies are the better ones, a metric must also beat
 shortness.
 """
@@ -24,7 +24,7 @@ __all__ = ["NOT_EARNED", "SEEN", "Earned", "earned", "verdict_on"]
 SEEN = 0.05
 """From this share of its texts on, a set counts as seen in training; greetings stand everywhere."""
 LEVEL = 0.95
-NOT_EARNED = "not earned: on no unseen set surely above every trivial baseline"
+NOT_EARNED = "not earned: on no held-out set significantly above every trivial baseline"
 
 
 class Earned(NamedTuple):
@@ -33,7 +33,7 @@ class Earned(NamedTuple):
     Attributes:
         hardest: The comparison with the trivial baseline that is nearest to the metric there.
         low: Lower bound of the difference, the interval widened for the number of sets.
-        sets: How many unseen sets there are.
+        sets: How many held-out sets there are.
     """
 
     hardest: Comparison
@@ -51,11 +51,11 @@ def earned(metric: str, known: Recorded | None = None) -> Earned | None:
     limits = (known or recorded()).metrics.get(metric)
     if limits is None:
         return None
-    unseen: dict[tuple[str, str], list[Comparison]] = {}
+    held_out: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in limits.comparisons:
         if comparison.trained < SEEN:
-            unseen.setdefault((comparison.on, comparison.measure), []).append(comparison)
-    shown = [_hardest(each, len(unseen)) for each in unseen.values()]
+            held_out.setdefault((comparison.on, comparison.measure), []).append(comparison)
+    shown = [_hardest(each, len(held_out)) for each in held_out.values()]
     best = max(shown, key=lambda one: one.low, default=None)
     return best if best is not None and best.low > 0 else None
 
@@ -89,7 +89,7 @@ def verdict_on(metric: str, known: Recorded | None = None) -> str:
     if shown is not None:
         hardest = shown.hardest
         return (
-            f"earned on {hardest.on}: {hardest.in_words()} (of {shown.sets} unseen sets, "
+            f"earned on {hardest.on}: {hardest.in_words()} (of {shown.sets} held-out sets, "
             f"lower bound for all together {shown.low:.3f})"
         )
     return NOT_EARNED if metric in known.metrics else NOT_MEASURED

@@ -71,7 +71,7 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
 
     When not to:
         Where ``log_length`` tells as much, which on most rated sets it does: it does not run by
-        default for that. Replies of about the same length are told apart weakly.
+        default for that. Among replies of about the same length it discriminates weakly.
     """
     reasons = [nothing_to_judge(response) for response in responses]
     items = [
