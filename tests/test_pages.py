@@ -98,7 +98,7 @@ COMMANDS = {
     "report": "score {talk} -m log_length --no-cache -o {out} --report {page}",
     "difference": "compare {scores} {scores} --report {page}",
     "meta-evaluation": "meta-eval log_length --on {rated} --no-cache --report {page}",
-    "graphs": "graph draw {graphs} --html -o {page}",
+    "graphs": "graph draw {graphs} --report {page}",
     "links": "triplets {talk} --least 0.05 -o {out} --report {page}",
 }
 

@@ -6,7 +6,8 @@ Everything grice writes goes through here, by these rules:
   renamed. An interruption or a full disk leaves what was there before.
 - A symbolic link stands for the file it points to, which is replaced; the link stays. Where the
   system forbids to follow it, such as a stranger's link in a shared folder, it is refused.
-- A character device, a pipe, or an open descriptor such as ``/dev/stdout`` is written through.
+- A character device, a pipe, or an open descriptor such as ``/dev/stdout`` is written through, and
+  ``-`` is standard output.
 - Folders, block devices, sockets and files without the permission to write are refused.
 - Files that grice keeps for itself beside an output are never reached through a link.
 """
@@ -101,7 +102,7 @@ def _resolved(path: Path) -> Path:
 
 def _descriptor(path: Path) -> int | None:
     """Return the number of an open descriptor that a path names, if it names one."""
-    named = {"/dev/stdout": 1, "/dev/stderr": 2}
+    named = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", str(path))
     return int(numbered[1]) if numbered else named.get(str(path))
 

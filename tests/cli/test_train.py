@@ -29,7 +29,7 @@ def table(tmp_path):
 @pytest.mark.parametrize("name", ["engagement", "relevance"])
 def test_a_model_of_your_own_is_trained_reported_and_used(name, table, tmp_path, capsys):
     folder = tmp_path / "model"
-    assert main(["train", name, "--data", str(table), "-o", str(folder), "--json"]) == 0
+    assert main(["train", name, str(table), "-o", str(folder), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["n"] == 60
     after = {one["measure"]: one["after"]["value"] for one in report["measured"]}
@@ -46,13 +46,13 @@ def test_a_model_of_your_own_is_trained_reported_and_used(name, table, tmp_path,
 def test_nothing_is_written_where_labels_are_bad(table, tmp_path, capsys):
     table.write_text(table.read_text("utf-8") + "x,Hi.,There.,7\n", "utf-8")
     folder = tmp_path / "model"
-    assert main(["train", "engagement", "--data", str(table), "-o", str(folder)]) == 2
+    assert main(["train", "engagement", str(table), "-o", str(folder)]) == 2
     assert "x: label: 7 is not on the scale from 0 to 1" in capsys.readouterr().err
     assert not folder.exists()
 
 
 def test_engagement_needs_labels(table, tmp_path, capsys):
-    words = ["train", "engagement", "--data", str(table), "-o", str(tmp_path / "m"), "--unlabelled"]
+    words = ["train", "engagement", str(table), "-o", str(tmp_path / "m"), "--unlabelled"]
     assert main(words) == 2
     assert "only relevance can be learned without labels" in capsys.readouterr().err
 
@@ -60,7 +60,7 @@ def test_engagement_needs_labels(table, tmp_path, capsys):
 def test_the_report_is_a_table_that_says_whether_it_helps(table, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     folder = tmp_path / "model"
-    assert main(["train", "engagement", "--data", str(table), "-o", str(folder)]) == 0
+    assert main(["train", "engagement", str(table), "-o", str(folder)]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert out.startswith("60 labelled replies of 60 conversations")
@@ -76,7 +76,7 @@ def test_relevance_learns_from_replies_set_against_others(tmp_path, capsys):
         f"Ann: Do you like {topic} number {i}?\nBob: Yes, {topic} is what I love most.\n\n"
         for i in range(8) for topic in TOPICS
     ))  # fmt: skip
-    words = ["train", "relevance", "--unlabelled", "--data", str(talks), "--json"]
+    words = ["train", "relevance", "--unlabelled", str(talks), "--json"]
     assert main([*words, "-o", str(tmp_path / "model")]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["conversations"] == 64

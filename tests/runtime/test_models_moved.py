@@ -269,7 +269,7 @@ def test_models_that_stand_on_each_other_are_refused(relevance, models, chat, ca
 
 def test_a_tar_carries_a_model_to_another_machine(relevance, models, tmp_path, monkeypatch):
     for output in ("one.tar", "two.tar"):
-        assert models_command("export", "mine", tmp_path / output) == 0
+        assert models_command("export", "mine", "-o", tmp_path / output) == 0
     assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
     monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "elsewhere"))
     assert models_command("import", tmp_path / "one.tar") == 0
@@ -346,7 +346,7 @@ def test_a_tar_of_another_thing_is_refused(relevance, models, tmp_path, monkeypa
 def test_a_tar_that_was_cut_off_or_holds_more_is_refused(
     relevance, models, tmp_path, monkeypatch, capsys
 ):
-    assert models_command("export", "mine", tmp_path / "whole.tar") == 0
+    assert models_command("export", "mine", "-o", tmp_path / "whole.tar") == 0
     whole = (tmp_path / "whole.tar").read_bytes()
     monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "elsewhere"))
     (tmp_path / "cut.tar").write_bytes(whole[: len(whole) // 2])
@@ -362,7 +362,7 @@ def test_a_tar_that_was_cut_off_or_holds_more_is_refused(
 
 def test_a_wheel_of_a_model_serves_where_it_is_installed(relevance, models, tmp_path, capsys):
     for folder in ("dist", "again"):
-        assert models_command("wheel", "mine", tmp_path / folder) == 0
+        assert models_command("wheel", "mine", "-o", tmp_path / folder) == 0
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     assert wheel.read_bytes() == (tmp_path / "again" / wheel.name).read_bytes()
     target = tmp_path / "site"

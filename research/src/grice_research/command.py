@@ -13,6 +13,7 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli.flags import add_data, add_json
 from grice.cli.options import add_metric_options, load_grader
 from grice.folders import cache_folder
 from grice_research.places import weights_folder
@@ -38,13 +39,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="benches, or all; list, or none, lists them"
     )
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
-    )
+    add_data(parser)
     parser.add_argument(
         "--without", action="append", default=[], metavar="SET", help="leave a large set out"
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON object a figure")
+    add_json(parser)
     parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
     parser.add_argument(
         "--page",

@@ -5,36 +5,34 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import pkgutil
-import re
 import sys
 import warnings
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import grice
 from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
 from grice.cli._streams import QUIET, complain, drop, open_streams
+from grice.cli.parser import Parser, add_everywhere
 from grice.cli.settings import with_settings
-from grice.errors import LONGEST, GriceError, did_you_mean, out_of_memory, shortened
+from grice.errors import LONGEST, GriceError, out_of_memory, shortened
 from grice.files import check_not_input
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
     from typing import TextIO
 
-__all__ = ["main"]
+__all__ = ["command_names", "command_parser", "main"]
 
 WRITTEN = frozenset({"output", "report", "html", "csv", "latex", "junit", "markdown", "page"})
 """Arguments of any command that name a file to be written; no other argument does."""
-
-CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 """What a stream says that nothing can be written to, without the name of a file."""
@@ -73,15 +71,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fault(error)
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(typed: Sequence[str]) -> int:
     with warnings.catch_warnings():
-        if "--debug" not in words:
+        if "--debug" not in typed:
             warnings.showwarning = _show_warning
+        words = with_settings(typed)
         quiet = QUIET.set("--quiet" in words or "-q" in words)
         try:
-            arguments = _parsed(with_settings(words))
+            arguments = command_parser(words).parse_args(words)
             _keep_inputs(arguments)
-            arguments.typed = words
+            arguments.typed = typed
             status = arguments.run(arguments)
         except SystemExit as end:
             if isinstance(end.__context__, BrokenPipeError):  # this is how rich takes it
@@ -92,19 +91,6 @@ def _run(words: Sequence[str]) -> int:
             QUIET.reset(quiet)
     sys.stdout.flush()
     return int(status)
-
-
-def _parsed(words: Sequence[str]) -> argparse.Namespace:
-    parser = _parser(words)
-    arguments, unknown = parser.parse_known_args(words)
-    if unknown:
-        chosen = parser.chosen(arguments)
-        option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
-        near = did_you_mean(option, chosen.long_options()) if option else ""
-        chosen.error(
-            f"unrecognized arguments: {' '.join(unknown)}{near if near.startswith('; did') else ''}"
-        )
-    return arguments
 
 
 def _fault(error: Exception) -> int:
@@ -131,49 +117,23 @@ def _fault(error: Exception) -> int:
     return FAULT
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors name what is near, and show the usage of the command in question."""
-
-    def error(self, message: str) -> NoReturn:
-        wrong = CHOICE.search(message)
-        if wrong:
-            near = did_you_mean(wrong[1], re.findall(r"'([^']*)'", wrong[2]))
-            message = f"{message[: wrong.start()]}no {wrong[1]!r} here{near}"
-        super().error(message)
-
-    def chosen(self, arguments: argparse.Namespace) -> _Parser:
-        """Return the parser of the command, and of its action, that the arguments are of."""
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                name = getattr(arguments, action.dest, None)
-                if name in action.choices:
-                    return cast("_Parser", action.choices[name]).chosen(arguments)
-        return self
-
-    def long_options(self) -> list[str]:
-        """Return the options with two dashes."""
-        return [option for option in self._option_string_actions if option.startswith("--")]
-
-
-def _parser(words: Sequence[str]) -> _Parser:
-    parser = _Parser(
+def command_parser(words: Sequence[str]) -> Parser:
+    """Return the parser of all commands, of which the one in the words knows its arguments."""
+    parser = Parser(
         prog="grice",
         description="Score open-domain dialogue, offline, with the evidence behind each number.",
         epilog="grice COMMAND --help tells what a command takes. Exit status: "
         f"{'; '.join(f'{status} {meaning}' for status, meaning in MEANINGS.items())}.",
     )
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
-    parser.add_argument("--debug", action="store_true", help="show the trace of an error")
+    add_everywhere(parser, default=False)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     chosen = next((word for word in words if not word.startswith("-")), None)
-    for name in _command_names():
+    for name in command_names():
         module = name.replace("-", "_")
         command = cast("Command", import_module(f"{commands.__name__}.{module}"))
         subparser = subparsers.add_parser(name, help=command.HELP, description=command.HELP)
-        subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
-        subparser.add_argument(
-            "-q", "--quiet", action="store_true", help="print results and errors alone"
-        )
+        add_everywhere(subparser)
         subparser.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.
         if name == chosen:
@@ -216,6 +176,7 @@ def _show_warning(
     complain(visible(str(message)))
 
 
-def _command_names() -> list[str]:
+def command_names() -> list[str]:
+    """Return the names of all commands, as they are typed."""
     modules = pkgutil.iter_modules(commands.__path__)
     return sorted(module.name.replace("_", "-") for module in modules)

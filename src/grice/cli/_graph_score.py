@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json
+from grice.cli.flags import add_json, add_rules
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from grice.stats.estimate import Estimate
     from grice.tables import View
 
-__all__ = ["PREDICTIONS", "add_rules", "add_samples", "configure", "opened_classifiers", "run"]
+__all__ = ["PREDICTIONS", "add_samples", "configure", "opened_classifiers", "run"]
 
 PREDICTIONS = "a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
 
@@ -58,21 +58,11 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of the rules of structure."""
-    parser.add_argument(
-        "--rules",
-        choices=("released", "paper"),
-        default="released",
-        help="as the official script counts (default), or as the task says",
-    )
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_samples(parser)
     parser.add_argument("predictions", type=Path, metavar="PREDICTIONS", help=PREDICTIONS)
-    add_rules(parser)
+    add_rules(parser, "released")
     add_json(parser)
     parser.add_argument(
         "--gate",

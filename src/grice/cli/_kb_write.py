@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._kb_models import SHIPPED, below_of, opened_models
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.output import emit, show
+from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines
 
@@ -32,7 +32,7 @@ def build_file(arguments: argparse.Namespace) -> int:
             arguments.output,
             arguments.files,
             _by(arguments),
-            format=arguments.format,
+            format=arguments.format or "",
             schema=arguments.schema,
             below=None if arguments.on is None else below_of(models, arguments.on),
             replace=arguments.replace,
@@ -103,7 +103,7 @@ def add_triples(arguments: argparse.Namespace) -> int:
         if arguments.source_file:
             schema = schema_name(path, below)
             triples, renamed, skipped = read_triples(
-                arguments.source_file, schema, format=arguments.format
+                arguments.source_file, schema, format=arguments.format or ""
             )
         else:
             head, relation, tail = arguments.triple
@@ -112,7 +112,14 @@ def add_triples(arguments: argparse.Namespace) -> int:
     lines = [f"{path}: {new:,} added, {len(triples) - new:,} were there"]
     lines += [f"renamed, {name}: {count:,}" for name, count in sorted(renamed.items())]
     lines += [f"left out, {why}: {count:,}" for why, count in sorted(skipped.items())]
-    show([Lines(lines)])
+    row = {
+        "output": str(path),
+        "added": new,
+        "known": len(triples) - new,
+        "renamed": renamed,
+        "left_out": skipped,
+    }
+    emit(row, [Lines(lines)], as_json=arguments.json)
     return DONE
 
 
@@ -129,7 +136,8 @@ def remove_triple(arguments: argparse.Namespace) -> int:
     path = _target(arguments)
     with opened_models() as models:
         remove(path, _triple(arguments), _by(arguments), below=_base_of(models, path))
-    show([Lines([f"{path}: taken out"])])
+    row = {"output": str(path), "removed": 1}
+    emit(row, [Lines([f"{path}: taken out"])], as_json=arguments.json)
     return DONE
 
 
@@ -141,5 +149,6 @@ def edit_triple(arguments: argparse.Namespace) -> int:
     with opened_models() as models:
         below = _base_of(models, path)
         edit(path, _triple(arguments), arguments.new, _by(arguments), below=below)
-    show([Lines([f"{path}: changed"])])
+    row = {"output": str(path), "changed": 1}
+    emit(row, [Lines([f"{path}: changed"])], as_json=arguments.json)
     return DONE

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from grice.cli._situated_score import opened_shipped
 from grice.cli.actions import Action
-from grice.cli.options import add_output
-from grice.cli.output import print_json_lines, show
+from grice.cli.flags import add_json, add_output, add_rules, add_seed
+from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Lines
 
 if TYPE_CHECKING:
@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
     from grice.situated.tagger import Tagger
 
-__all__ = ["ACTIONS", "add_file"]
+__all__ = ["ACTIONS", "add_file", "add_input"]
+
+LINES = ("FILE.jsonl", "a record a line; default: standard output")
 
 QUESTIONS = (
     "JSON lines with id, question, answer, form (claim, yes_no, choice, fact); or id, statement; "
     "or plain lines, each a statement"
 )
 TITLE = "A benchmark of place and time"
+SEED = 17
+"""What splits were drawn with before seeds began at 0 elsewhere: they stay as they are."""
 
 
 def add_file(parser: argparse.ArgumentParser, about: str) -> None:
@@ -32,9 +36,15 @@ def add_file(parser: argparse.ArgumentParser, about: str) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help=about)
 
 
+def add_input(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the file that an action reads, and the one that it writes."""
+    add_file(parser, about)
+    add_output(parser, *LINES)
+
+
 def _configure_build(parser: argparse.ArgumentParser) -> None:
     add_file(parser, QUESTIONS)
-    _add_rules(parser)
+    add_rules(parser, "paper")
     _add_tagger(parser)
     parser.add_argument("--title", default=TITLE, help=f"of the datasheet ({TITLE})")
     parser.add_argument(
@@ -51,11 +61,13 @@ def _configure_build(parser: argparse.ArgumentParser) -> None:
         help="drop pairs that do not depend on their context (default)",
     )
     _add_folder(parser)
+    add_json(parser)
 
 
 def _configure_mark(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "what `statements` wrote")
     _add_tagger(parser)
+    add_output(parser, *LINES)
 
 
 def _configure_mine(parser: argparse.ArgumentParser) -> None:
@@ -65,22 +77,15 @@ def _configure_mine(parser: argparse.ArgumentParser) -> None:
         choices=("exact", "nearby"),
         help="all pairs, or neighbouring cells; default: by size",
     )
-    _add_rules(parser)
+    add_rules(parser, "paper")
+    add_seed(parser, "the first centres of cells")
+    add_output(parser, *LINES)
 
 
 def _configure_split(parser: argparse.ArgumentParser) -> None:
     add_file(parser, "what `mine` wrote")
     parser.add_argument("marked", type=Path, metavar="MARKED", help="what `mark` wrote")
     _add_folder(parser)
-
-
-def _add_rules(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--rules",
-        choices=("paper", "released"),
-        default="paper",
-        help="as the paper says (default), or as the released code does",
-    )
 
 
 def _add_tagger(parser: argparse.ArgumentParser) -> None:
@@ -90,11 +95,8 @@ def _add_tagger(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--seed", type=int, default=17, help="of splits and of the order of keywords (17)"
-    )
-    about = "where the splits are written; made if it is not there"
-    add_output(parser, "FOLDER", about, required=True)
+    add_seed(parser, "splits and the order of keywords", SEED)
+    add_output(parser, "FOLDER", "the splits; the folder is made if need be", required=True)
 
 
 def _build(arguments: argparse.Namespace) -> int:
@@ -114,10 +116,11 @@ def _build(arguments: argparse.Namespace) -> int:
             sources=arguments.source,
             command=f"grice situated build {arguments.file.name} {settings}",
         )
-    show([Lines(f"{count:>9,}  {what}" for what, count in built.counts.items())])
     sizes = {name: len(samples) for name, samples in built.splits.items()}
-    pairs = (f"{size:>9,}  pairs in {name}" for name, size in sizes.items())
-    show([Lines(pairs, style="bold")])
+    steps = Lines(f"{count:>9,}  {what}" for what, count in built.counts.items())
+    pairs = Lines((f"{size:>9,}  pairs in {name}" for name, size in sizes.items()), style="bold")
+    row = {"output": str(arguments.output), "counts": built.counts, "splits": sizes}
+    emit(row, [steps, pairs], as_json=arguments.json)
     return 0
 
 
@@ -127,7 +130,7 @@ def _statements(arguments: argparse.Namespace) -> int:
     with opened_shipped() as models:
         statements, lost = statements_of_file(arguments.file, models.context.clauses)
     _warn_of(lost, "gave no statement: false claim or unknown form")
-    print_json_lines(statements)
+    write_or_print_lines(statements, arguments.output)
     return 0
 
 
@@ -139,7 +142,7 @@ def _mark(arguments: argparse.Namespace) -> int:
         tagger = _tagger(arguments) or stack.enter_context(opened_shipped()).context.tagger
         marked, without = mark_statements(read_records(arguments.file, Statement), tagger)
     _warn_of(len(without), "statements without context")
-    print_json_lines(marked)
+    write_or_print_lines(marked, arguments.output)
     return 0
 
 
@@ -148,11 +151,15 @@ def _mine(arguments: argparse.Namespace) -> int:
 
     with opened_shipped() as models:
         pairs, refused = mine_file(
-            arguments.file, models.encoder, rules=arguments.rules, search=arguments.search
+            arguments.file,
+            models.encoder,
+            rules=arguments.rules,
+            search=arguments.search,
+            seed=arguments.seed,
         )
     for reason, count in sorted(refused.items()):
         _warn_of(count, f"pairs refused: {reason}")
-    print_json_lines(pairs)
+    write_or_print_lines(pairs, arguments.output)
     return 0
 
 
@@ -187,7 +194,7 @@ ACTIONS = (
     Action(
         "statements",
         "step 1: statements from questions with answers",
-        partial(add_file, about=QUESTIONS),
+        partial(add_input, about=QUESTIONS),
         _statements,
     ),
     Action(

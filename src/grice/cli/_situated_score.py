@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json, positive
+from grice.cli.flags import add_json, add_seed, positive
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, estimate_fields, number
@@ -81,6 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="stop a Java program that takes longer (1800)",
     )
+    add_seed(parser, "resamples behind intervals")
     add_json(parser)
 
 
@@ -107,7 +108,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     programs = JavaPrograms(arguments.spice, arguments.meteor, arguments.java_seconds)
     with opened_shipped() if arguments.plausibility == "shipped" else nullcontext() as models:
-        systems = score_files(arguments.file, arguments.outputs, models=models, programs=programs)
+        systems = score_files(
+            arguments.file, arguments.outputs, models=models, programs=programs, seed=arguments.seed
+        )
     own = systems[0][0]
     total = own.measures["match_first"].n
     for problem, count in sorted(own.problems.items()):

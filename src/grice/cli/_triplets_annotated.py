@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_json, add_output
+from grice.cli.flags import add_json, add_output
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser, action: str) -> None:
     if action == "stats":
         add_json(parser)
         return
-    about = "a name that ends in .jsonl or .jsonl.gz, or a folder for brat's files"
+    about = "dialogues under a name in .jsonl or .jsonl.gz, or a folder of brat's files"
     add_output(parser, "OUT", about, required=True)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.cli.parser import add_everywhere
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Callable, Iterable
@@ -25,7 +27,7 @@ def add_actions(parser: ArgumentParser, actions: Iterable[Action]) -> None:
     subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
     for action in actions:
         subparser = subparsers.add_parser(action.name, help=action.about, description=action.about)
-        subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        add_everywhere(subparser)
         subparser.set_defaults(run_action=action.run)
         action.configure(subparser)
 

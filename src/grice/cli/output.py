@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
     from grice.tables import View
 
-__all__ = ["emit", "emit_rows", "print_json_lines", "print_or_write", "show"]
+__all__ = [
+    "emit",
+    "emit_rows",
+    "print_json_lines",
+    "print_or_write",
+    "show",
+    "write_or_print_lines",
+]
 
 
 def emit(result: object, view: View, *, as_json: bool) -> None:
@@ -41,6 +48,16 @@ def print_json_lines(records: Iterable[object]) -> None:
     """Print each record as one line."""
     for record in records:
         sys.stdout.write(to_json(record) + "\n")
+
+
+def write_or_print_lines(records: Iterable[object], output: Path | None) -> None:
+    """Write each record as a line of a file, or to standard output if none is named."""
+    if output is None:
+        print_json_lines(records)
+        return
+    from grice.files import write_lines
+
+    write_lines(output, (f"{to_json(record)}\n".encode() for record in records))
 
 
 def print_or_write(text: str, output: Path | None) -> None:

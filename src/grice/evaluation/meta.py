@@ -87,6 +87,7 @@ def meta_evaluate(
         reduce: How scores of replies become one of their conversation.
         baseline: The trivial baseline to compare with; by default the cosine of the level.
         most: How many of the pairs of a collection of damaged texts to draw; by default all.
+        seed: Of those draws, and of the resamples behind intervals and tests.
         report: Is given each table as soon as it stands.
         warn: Is told of records that could not be read.
 
@@ -121,6 +122,7 @@ def meta_evaluate(
                     baseline=baseline,
                     kendall=kendall,
                     trivial=trivial,
+                    seed=seed,
                 )
                 blocks.append(block if rated.set.is_own else _with_absent(block))
                 report(blocks[-1])

@@ -92,6 +92,7 @@ def score_files(
     *,
     models: SituatedModels | None = None,
     programs: JavaPrograms | None = None,
+    seed: int = 0,
 ) -> list[list[Row]]:
     """Score a system's sentences against references, with trivial baselines.
 
@@ -101,6 +102,7 @@ def score_files(
         models: Add the learned plausibility and look for contexts that samples do not state;
             None does neither.
         programs: Java programs that score too.
+        seed: Of the resamples behind intervals.
 
     Returns:
         Rows of the system, of the halved keywords, of references with contexts exchanged (if any
@@ -128,6 +130,7 @@ def score_files(
                 name=name,
                 extra=_extra_measures(samples, written, models, java),
                 meteor_sums=counts,
+                seed=seed,
             )
             for name, written in systems.items()
         ]
@@ -236,7 +239,12 @@ def statements_of_file(path: Path, clauses: Clauses) -> tuple[list[Statement], i
 
 
 def mine_file(
-    path: Path, encoder: Encoder, *, rules: str = "paper", search: Search | None = None
+    path: Path,
+    encoder: Encoder,
+    *,
+    rules: str = "paper",
+    search: Search | None = None,
+    seed: int = 0,
 ) -> tuple[list[MinedPair], dict[str, int]]:
     """Return the pairs of a file of marked statements, and how many each rule refused.
 
@@ -247,7 +255,7 @@ def mine_file(
     if not marked:
         raise InputError(f"{path}: no statement")
     vectors = np.stack(encoder.encode([statement.masked for statement in marked]))
-    return mine_pairs(marked, alike_by(search, vectors), rules)
+    return mine_pairs(marked, alike_by(search, vectors, seed), rules)
 
 
 def split_files(pairs: Path, marked: Path, folder: Path, *, seed: int = 17) -> int:

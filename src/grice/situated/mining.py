@@ -128,10 +128,10 @@ def mine_pairs(
     return pairs, refused
 
 
-def alike_by(search: Search | None, vectors: Array) -> Iterator[Likeness]:
+def alike_by(search: Search | None, vectors: Array, seed: int = 0) -> Iterator[Likeness]:
     """Yield what :func:`alike` or :func:`alike_nearby` does; by the number of rows if not said."""
     how = search or ("exact" if len(vectors) < LARGE else "nearby")
-    return alike(vectors) if how == "exact" else alike_nearby(vectors)
+    return alike(vectors) if how == "exact" else alike_nearby(vectors, seed=seed)
 
 
 def alike(vectors: Array, *, threshold: float = THRESHOLD) -> Iterator[Likeness]:

@@ -71,6 +71,7 @@ def score_outputs(
     name: str,
     extra: Mapping[str, Sequence[float]] | None = None,
     meteor_sums: Counts = meteor_counts,
+    seed: int = 0,
 ) -> list[Row]:
     """Return a row over all samples, then one for each kind of context that samples name.
 
@@ -83,6 +84,7 @@ def score_outputs(
         extra: More measures: a value per sample.
         meteor_sums: Gives what METEOR sums of an output and its reference; the published program
             does so too (:class:`grice.situated.java.JavaMeteor`).
+        seed: Of the resamples.
 
     Raises:
         InputError: If an output is of no sample.
@@ -103,7 +105,7 @@ def score_outputs(
         if not chosen:
             continue
         part = {measure: column[chosen] for measure, column in columns.items()}
-        measures = _estimates(part, [samples[i] for i in chosen])
+        measures = _estimates(part, [samples[i] for i in chosen], seed)
         counts: Counter[str] = Counter(problem for i in chosen for problem in problems[i])
         rows.append(Row(name, context, measures, dict(counts)))
     return rows
@@ -213,14 +215,14 @@ _COUNTS: dict[str, Counts] = {
 _OF_SUMS: dict[str, Callable[[Floats], Floats]] = {"bleu4": bleu_4, "meteor": meteor}
 
 
-def _estimates(columns: Columns, samples: Sequence[Sample]) -> dict[str, Estimate]:
+def _estimates(columns: Columns, samples: Sequence[Sample], seed: int = 0) -> dict[str, Estimate]:
     """Return each measure with an interval over resampled statements.
 
     The pairs share their statements: a pair weighs the product of its statements' weights
     (Owen's pigeonhole bootstrap, 2007), which does not take a hundred pairs of one statement for
     a hundred items.
     """
-    weights, units = _pigeonhole([sample.ids for sample in samples], len(samples))
+    weights, units = _pigeonhole([sample.ids for sample in samples], len(samples), seed)
     estimates = {}
     for measure, column in columns.items():
         value = _OF_SUMS.get(measure.removesuffix("_best"), _mean)
@@ -237,14 +239,14 @@ def _estimates(columns: Columns, samples: Sequence[Sample]) -> dict[str, Estimat
         low, high = (
             min(most, max(0.0, float(bound))) for bound in np.quantile(draws, (0.025, 0.975))
         )
-        method = f"pigeonhole bootstrap of {units} statements, {RESAMPLES} resamples, seed 0"
+        method = f"pigeonhole bootstrap of {units} statements, {RESAMPLES} resamples, seed {seed}"
         estimates[measure] = Estimate(here, low, high, 0.95, len(samples), method, units)
     return estimates
 
 
-def _pigeonhole(ids: Sequence[tuple[str, str]], n: int) -> tuple[Floats, int]:
+def _pigeonhole(ids: Sequence[tuple[str, str]], n: int, seed: int) -> tuple[Floats, int]:
     """Return normed weights of shape ``(resamples, samples)`` and the number of statements."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     names = {
         name: i for i, name in enumerate(sorted({statement for pair in ids for statement in pair}))
     }

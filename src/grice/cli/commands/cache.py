@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grice.cli.flags import add_cache, add_json
+from grice.cli.output import emit
+from grice.errors import LONGEST
 from grice.folders import cache_folder
+from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +22,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "action", choices=("info", "clear"), nargs="?", default="info", help="default info"
     )
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="the folder, if not the usual")
+    add_cache(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,5 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
         for file in files:
             file.unlink(missing_ok=True)
     done = "cleared" if arguments.action == "clear" else "kept"
-    sys.stdout.write(f"{folder}: {size / 2**20:.1f} MiB {done}\n")
+    said = Lines([f"{folder}: {size / 2**20:.1f} MiB {done}"], longest=LONGEST)
+    emit({"folder": str(folder), "bytes": size, "state": done}, [said], as_json=arguments.json)
     return 0

@@ -5,7 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json, add_metrics, add_output, add_seed, names
+from grice.cli.flags import (
+    add_across_signatures,
+    add_json,
+    add_level,
+    add_metrics,
+    add_output,
+    add_scale,
+    add_seed,
+)
+from grice.cli.options import names
 from grice.cli.output import emit
 from grice.errors import InputError
 from grice.tables import Lines, Table, bounds, number
@@ -28,22 +37,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="FILE",
         help="LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone",
     )
-    add_output(parser, about="write the result here")
+    add_output(parser, "FILE", "the map; with --apply the calibrated scores, a line each")
     parser.add_argument("--apply", metavar="MAP.json", help="apply this map")
     add_metrics(parser)
-    parser.add_argument(
-        "--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="lowest and highest rating"
-    )
-    parser.add_argument(
-        "--level", type=float, default=0.9, help="share of ratings a band holds (default 0.9)"
-    )
-    parser.add_argument(
-        "--across-signatures",
-        action="store_true",
-        help="apply the map also to scores that were computed otherwise",
-    )
+    add_scale(parser)
+    add_level(parser, 0.9)
+    add_across_signatures(parser)
     add_seed(parser, "every split")
-    add_json(parser, "print the map as JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

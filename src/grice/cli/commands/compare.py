@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json, add_report
+from grice.cli.flags import add_across_signatures, add_json, add_report, add_seed
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
@@ -24,11 +24,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     """Declare the arguments."""
     parser.add_argument("baseline", metavar="A.jsonl", help="scores to compare with")
     parser.add_argument("other", metavar="B.jsonl", help="scores of the same items, changed")
-    parser.add_argument(
-        "--across-signatures",
-        action="store_true",
-        help="compare also scores of different versions, models or options of a metric",
-    )
+    add_across_signatures(parser)
     parser.add_argument(
         "--difference",
         type=float,
@@ -41,8 +37,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument(
         "--texts", metavar="CHATS", help="the scored conversations, to show what was judged"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of swaps")
-    add_json(parser, "print JSON")
+    add_seed(parser, "swaps of a permutation test, and resamples")
+    add_json(parser)
     add_report(parser)
 
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json
+from grice.cli.flags import add_json
+from grice.cli.parser import add_everywhere
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ HELP = "show the options of score that grice.toml or pyproject.toml sets here"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
-    add_json(parser, "print one JSON object")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.cli.settings import check_settings
 
     options = argparse.ArgumentParser(add_help=False)
+    add_everywhere(options)
     score.configure(options, ())  # which checks the settings
     settings = check_settings(options)
     file = str(settings.file) if settings else None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
-from grice.cli.options import add_json
-from grice.cli.output import emit, show
+from grice.cli.flags import add_data, add_json
+from grice.cli.output import emit
 from grice.errors import InputError
 from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from pathlib import Path
 
     from grice.evaluation.sources import DataSet
     from grice.tables import View
@@ -28,16 +28,14 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "action", choices=("list", "get", "verify"), nargs="?", default="list", help="default list"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; none means all")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
-    )
+    add_data(parser)
     parser.add_argument(
         "--from",
         dest="mirror",
         metavar="URL",
         help="get: a mirror of such a folder, https, http, file, or a path",
     )
-    add_json(parser, "list: print a JSON object a set")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = data_folder(arguments.data)
     if folder is None:
         raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
-    return _verify(chosen, folder)
+    return _verify(chosen, folder, as_json=arguments.json)
 
 
 def _view(data_set: DataSet) -> View:
@@ -89,17 +87,19 @@ def _get(arguments: argparse.Namespace, chosen: Sequence[DataSet]) -> int:
         raise InputError(f"no data folder is named; give --data DIR or set {VARIABLE}")
     for data_set in chosen:
         fetched = fetch(data_set, arguments.mirror, folder)
-        show(Lines([f"{file}: fetched"]) for file in fetched)
-        show([Lines([f"{data_set.name}: all files are there ({data_set.licence})"])])
+        lines = [f"{file}: fetched" for file in fetched]
+        lines.append(f"{data_set.name}: all files are there ({data_set.licence})")
+        emit({"name": data_set.name, "fetched": fetched}, [Lines(lines)], as_json=arguments.json)
     return DONE
 
 
-def _verify(chosen: Sequence[DataSet], folder: Path) -> int:
+def _verify(chosen: Sequence[DataSet], folder: Path, *, as_json: bool) -> int:
     from grice.evaluation.sources import states
 
     right = True
     for data_set in chosen:
         by_file = states(data_set, folder)
         right = right and all(state == "ok" for state in by_file.values())
-        show([Lines(f"{file}: {MEANINGS[state]}" for file, state in by_file.items())])
+        lines = [f"{file}: {MEANINGS[state]}" for file, state in by_file.items()]
+        emit({"name": data_set.name, "files": by_file}, [Lines(lines)], as_json=as_json)
     return DONE if right else UNMET

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json, add_metrics, add_plugins, names
+from grice.cli.flags import add_json, add_metrics, add_mode, add_plugins
+from grice.cli.options import names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, number
 
@@ -25,12 +26,10 @@ ADVICE = (
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
-    add_metrics(parser, "default: those that score runs")
+    add_metrics(parser, "those that score runs")
     add_plugins(parser)
-    parser.add_argument(
-        "--mode", choices=("fast", "exact"), default="fast", help="arithmetic to try; default fast"
-    )
-    add_json(parser, "print JSON")
+    add_mode(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json, add_metrics, add_seed, names
+from grice.cli.flags import add_json, add_level, add_metrics, add_scale, add_seed
+from grice.cli.options import names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, bounds, number
 
@@ -23,15 +24,13 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument("labels", metavar="LABELS", help="ratings of a random sample")
     parser.add_argument("scores", metavar="OUT.jsonl", help="what grice score wrote, of all")
     add_metrics(parser)
-    parser.add_argument(
-        "--scale", nargs=2, type=float, metavar=("LOW", "HIGH"), help="lowest and highest rating"
-    )
+    add_scale(parser)
     parser.add_argument(
         "--next", type=int, default=10, metavar="N", help="conversations to suggest (default 10)"
     )
-    parser.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
+    add_level(parser, 0.95)
     add_seed(parser, "the suggestions")
-    add_json(parser, "print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

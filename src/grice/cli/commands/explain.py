@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import add_json, add_metric_options, load_grader
+from grice.cli.flags import add_format, add_json
+from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.output import emit_rows, print_json_lines
 from grice.errors import InputError
 from grice.tables import Lines
@@ -34,8 +35,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument("--file", metavar="FILE", help="take the conversation from this file")
     parser.add_argument("--id", metavar="ID", help="id of the conversation in the file")
     parser.add_argument("--turn", type=int, metavar="N", help="index of the reply, from 0")
-    parser.add_argument("--format", metavar="NAME", help="format of the file")
-    add_json(parser, "print the scores as JSON lines")
+    add_format(parser)
+    add_json(parser)
     parser.add_argument(
         "--what-if",
         action="store_true",
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score the reply and print the evidence."""
     from grice.cli.terminal import print_scores
 
+    check_options(arguments)
     conversation = _conversation(arguments)
     with load_grader(arguments) as grader:
         scores = grader.score(conversation)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json
+from grice.cli.flags import add_json
 from grice.cli.output import emit
 from grice.tables import Lines
 
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     parser.add_argument("--junit", type=Path, metavar="FILE.xml", help="write JUnit XML")
     parser.add_argument("--markdown", type=Path, metavar="FILE.md", help="write a summary")
-    add_json(parser, "print JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _graph_score, _graph_stats
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.options import add_json, add_output
+from grice.cli.flags import add_json, add_model, add_output, add_report, add_rules
 from grice.cli.output import emit_rows, print_or_write
 from grice.errors import plural
 from grice.tables import Lines
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from grice.tables import View
 
 HELP = "check, score, repair, draw, count or generate explanation graphs"
+
+MODEL = "bundle:graphs"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -81,17 +83,17 @@ def _add_graphs(parser: argparse.ArgumentParser) -> None:
 
 def _configure_rules(parser: argparse.ArgumentParser) -> None:
     _add_graphs(parser)
-    _graph_score.add_rules(parser)
+    add_rules(parser, "released")
     add_json(parser)
 
 
 def _configure_draw(parser: argparse.ArgumentParser) -> None:
     _add_graphs(parser)
-    parser.add_argument("--id", help="which sample; default: the first")
-    add_output(parser)
     parser.add_argument(
-        "--html", action="store_true", help="a self-contained page; all graphs without --id"
+        "--id", metavar="ID", help="only this sample; default: the first, on a page all"
     )
+    add_output(parser, "FILE.svg", "one graph as SVG; default: standard output")
+    add_report(parser)
 
 
 def _configure_generate(parser: argparse.ArgumentParser) -> None:
@@ -107,13 +109,8 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
     )
-    parser.add_argument(
-        "--model",
-        default="bundle:graphs",
-        metavar="REF",
-        help="what says stance and graph; default: bundle:graphs",
-    )
-    add_output(parser, "FILE.jsonl")
+    add_model(parser, MODEL)
+    add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -190,11 +187,14 @@ def _edit(edit: Edit) -> str:
 
 
 def _draw(arguments: argparse.Namespace) -> int:
+    from grice.files import write_text
     from grice.graphs.files import draw_page, draw_sample, read_graphs
 
-    draw = draw_page if arguments.html else draw_sample
     graphs = read_graphs(arguments.samples, arguments.predictions)
-    print_or_write(draw(graphs, arguments.id), arguments.output)
+    if arguments.report is not None:
+        write_text(arguments.report, draw_page(graphs, arguments.id))
+    if arguments.report is None or arguments.output is not None:
+        print_or_write(draw_sample(graphs, arguments.id), arguments.output)
     return 0
 
 
@@ -208,7 +208,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
     stances = None if arguments.stance is None else [arguments.stance] * len(samples)
     with opened_models() as models:
-        predictor = models.open(arguments.model, GraphPredictor)
+        predictor = models.open(arguments.model or MODEL, GraphPredictor)
         predictions = predictor.predict(samples, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:

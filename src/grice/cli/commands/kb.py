@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._kb_models import SHIPPED
-from grice.cli.options import add_json, positive
+from grice.cli.flags import add_format, add_json, add_output, positive
+from grice.cli.parser import add_everywhere
 
 if TYPE_CHECKING:
     import argparse
@@ -28,15 +28,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
     def action(name: str, about: str) -> argparse.ArgumentParser:
         subparser = actions.add_parser(name, help=about, description=about)
-        subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
+        add_everywhere(subparser)
         return subparser
 
     build = action("build", "make a file of knowledge from files of triples")
     build.add_argument("files", nargs="+", metavar="FILE", help="triples, gzipped or not")
-    build.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="MY.kb", help="the file to make"
-    )
-    build.add_argument("--format", default="", metavar="NAME", help="format of the files")
+    add_output(build, "MY.kb", "the file of knowledge", required=True)
     build.add_argument("--schema", default="", metavar="NAME", help="relations: name or TOML file")
     build.add_argument(
         "--on", metavar="KB", help=f"lie on top of this knowledge, such as {SHIPPED}"
@@ -53,18 +50,15 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "--near", action="store_true", help="instead: heads nearest to the words as an event"
     )
     find.add_argument("--exact", action="store_true", help="head or tail is exactly the words")
-    find.add_argument("-k", type=positive, default=10, metavar="N", help="at most (default 10)")
 
     tails = action("tails", "the known tails of a head, and of heads like it")
     for part, about in PARTS[:2]:
         tails.add_argument(part, metavar=part.upper(), help=about)
     tails.add_argument("--like", metavar="TAIL", help="those most like this one")
-    tails.add_argument("-k", type=positive, default=10, metavar="N", help="at most (default 10)")
 
     add = action("add", "add triples to your own file; a new one lies on the shipped knowledge")
     add.add_argument("triple", nargs="*", metavar="HEAD RELATION TAIL", help="one triple")
     add.add_argument("--from", dest="source_file", metavar="FILE", help="a file of triples")
-    add.add_argument("--format", default="", metavar="NAME", help="format of that file")
     add.add_argument("--source", default="", metavar="NAME", help="where it comes from")
 
     remove = action("remove", "take a triple out of your file, or hide one of the shipped ones")
@@ -80,14 +74,19 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "--drop-vectors", action="store_true", help="drop the kept vectors; they are computed again"
     )
 
+    for subparser in (build, add):
+        add_format(subparser)
     for subparser in (find, tails):
         subparser.add_argument("--kb", default=SHIPPED, metavar="KB", help=KB)
+        subparser.add_argument(
+            "-k", type=positive, default=10, metavar="N", help="at most (default 10)"
+        )
     for subparser in (add, remove, edit):
         subparser.add_argument("--to", "--kb", dest="to", metavar="MY.kb", help="your own file")
     for subparser in (build, add, remove, edit):
         subparser.add_argument("--who", metavar="NAME", help="who does it (default: the user)")
         subparser.add_argument("--at", metavar="TIME", help="when (default: now, UTC)")
-    for subparser in (build, info, find, tails, verify):
+    for subparser in (build, info, find, tails, add, remove, edit, verify):
         add_json(subparser)
 
 

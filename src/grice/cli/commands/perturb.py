@@ -7,22 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import add_format, add_output, add_seed
+from grice.cli.flags import add_format, add_json, add_output, add_seed
+from grice.cli.output import emit_rows
 from grice.errors import plural
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from grice.perturb import Material, Perturbation
     from grice.records import Conversation
+    from grice.tables import View
 
 HELP = "break conversations on purpose, and note what was broken where"
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="conversations; none lists kinds")
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="conversations; list, or none, lists the kinds"
+    )
     add_format(parser)
     parser.add_argument(
         "--kind",
@@ -38,7 +43,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         help="AMR graphs of the turns; changed turns are written as graphs. Without it, the "
         "kinds amr-… need amrlib",
     )
-    add_output(parser)
+    add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,8 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.files import write_lines
     from grice.perturb.run import material_for, named
 
-    if not arguments.files:
-        return _list()
+    if arguments.files in ([], ["list"]):
+        return _list(as_json=arguments.json)
     kinds = [named(name) for name in arguments.kind or ["deam"]]
     records = list(conversations(arguments.files, arguments.format))
     broken = [record for record in records if isinstance(record, RecordError)]
@@ -83,10 +89,7 @@ def _lines(
         note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
 
 
-def _list() -> int:
-    from rich.table import Table
-
-    from grice.cli.terminal import console
+def _list(*, as_json: bool) -> int:
     from grice.perturb.mixture import MIXTURES, mixture
     from grice.perturb.registry import find_perturbations
 
@@ -96,10 +99,16 @@ def _list() -> int:
         for level in ("text", "semantic", "amr")
     }
     groups["mixtures"] = [mixture(names) for names in MIXTURES.values()]
-    table = Table.grid(padding=(0, 2))
+    rows = (
+        {"name": kind.name, "level": level, "about": kind.summary}
+        for level, group in groups.items()
+        for kind in group
+    )
+    emit_rows(rows, _kinds_view(groups), as_json=as_json)
+    return DONE
+
+
+def _kinds_view(groups: Mapping[str, Sequence[Perturbation]]) -> View:
     for title, group in groups.items():
-        table.add_row(title, style="bold")
-        for kind in group:
-            table.add_row(f"  {kind.name}", kind.summary)
-    console().print(table)
-    return 0
+        yield Lines([title], style="bold")
+        yield Table((), [(f"  {kind.name}", kind.summary) for kind in group])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_json, add_output
+from grice.cli.flags import add_json, add_output
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines
@@ -32,8 +32,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         help="the conversations that were scored, to show what was said",
     )
     parser.add_argument("--top", type=int, default=20, metavar="N", help="replies (default 20)")
-    add_output(parser, about="write the replies here, one JSON object a line")
-    add_json(parser, "print the whole result as JSON")
+    add_output(parser, "FILE.jsonl", "a reply a line")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -9,16 +9,16 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
-from grice.cli.options import (
+from grice.cli.flags import (
     add_format,
-    add_metric_options,
+    add_json,
+    add_output,
     add_report,
     add_seed,
     add_speaker,
-    check_options,
-    load_grader,
     positive,
 )
+from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.settings import check_settings
 from grice.errors import plural
 
@@ -43,15 +43,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="FILE",
         help="conversations in any known format, gzipped or not; a directory; - for standard input",
     )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.jsonl", help="write the scores here, one JSON object a line"
-    )
+    add_output(parser, "OUT.jsonl", "a score a line; what is printed is then their summary")
     add_report(parser)
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="for machines: scores as JSON lines, or the summary as JSON if -o is given",
-    )
+    add_json(parser)
     add_format(parser)
     add_speaker(parser)
     parser.add_argument(
@@ -111,7 +105,7 @@ def _score(
     from grice.cli.terminal import warn
 
     shown = arguments.json or not sys.stdout.isatty()
-    output = arguments.output or ("-" if shown else None)
+    output = str(arguments.output or "-") if arguments.output or shown else None
     with _listeners(readings, scorer, arguments.sample, quiet=arguments.quiet) as listeners:
         try:
             return score_readings(
@@ -182,7 +176,7 @@ def _show(
         note(f"{reading.source}: read as {reading.format}")
     for line in notes(summary):
         note(line)
-    to_file = arguments.output not in (None, "-", "/dev/stdout")
+    to_file = str(arguments.output or "-") not in ("-", "/dev/stdout")
     if to_file and arguments.json:
         print_json_lines([summary])
     elif to_file or (sys.stdout.isatty() and not arguments.json):

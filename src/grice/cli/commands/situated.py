@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from grice.cli import _situated_build, _situated_score
-from grice.cli._situated_build import add_file
+from grice.cli._situated_build import add_file, add_input
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.options import add_json
-from grice.cli.output import emit, print_json_lines
+from grice.cli.flags import add_json
+from grice.cli.output import emit, write_or_print_lines
 from grice.tables import Table
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action(
                 "generate",
                 "two sentences from each list of keywords, by the embedded baseline",
-                partial(add_file, about="samples: JSON lines with keywords"),
+                partial(add_input, about="samples: JSON lines with keywords"),
                 _generate,
             ),
             *_situated_build.ACTIONS,
@@ -61,7 +61,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     from grice.situated.files import generate_file
 
     with _situated_score.opened_shipped() as models:
-        print_json_lines(generate_file(arguments.file, models))
+        write_or_print_lines(generate_file(arguments.file, models), arguments.output)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.options import add_format, add_json, add_output, add_seed
+from grice.cli.flags import add_format, add_json, add_output, add_scale, add_seed
 from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
@@ -25,32 +25,24 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     """Declare the arguments."""
     parser.add_argument("model", choices=MODELS, help="what is adapted")
     parser.add_argument(
-        "--data",
-        required=True,
-        action="append",
+        "files",
+        nargs="+",
         metavar="FILE",
-        help="conversations or single replies with labels; may be repeated",
+        help="conversations or single replies with labels",
     )
-    add_output(parser, "MODEL", "folder of the new model", required=True)
+    add_output(parser, "MODEL", "the folder of the new model", required=True)
     add_format(parser)
     parser.add_argument(
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
     )
-    parser.add_argument(
-        "--scale",
-        nargs=2,
-        type=float,
-        default=(0.0, 1.0),
-        metavar=("LOW", "HIGH"),
-        help="lowest and highest label (default 0 1)",
-    )
+    add_scale(parser, (0.0, 1.0))
     parser.add_argument(
         "--unlabelled",
         action="store_true",
         help="relevance only: set each reply against those of other conversations",
     )
     add_seed(parser, "every split")
-    add_json(parser, "print the report as JSON")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")
-    records = conversations(arguments.data, arguments.format)
+    records = conversations(arguments.files, arguments.format)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
     else:

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _triplets_annotated
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.options import (
+from grice.cli.flags import (
     add_format,
+    add_model,
     add_output,
     add_preset,
     add_report,
-    chosen_preset,
     positive,
 )
+from grice.cli.options import chosen_preset
 from grice.errors import plural
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     parser.add_argument(
         "--explicit", action="store_true", help="only links that a connective in one sentence says"
     )
-    add_report(parser, "write a self-contained page with arcs, too")
-    add_output(parser, "FILE.jsonl")
-    parser.add_argument("--model", metavar="MODEL", help=f"heads to use (default {MODEL})")
+    add_report(parser)
+    add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
+    add_model(parser, MODEL)
     add_preset(parser)
 
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli.options import (
-    add_format,
-    add_json,
-    add_metric_options,
-    load_grader,
-    loader,
-    names,
-)
+from grice.cli.flags import add_format, add_json
+from grice.cli.options import add_metric_options, check_options, load_grader, loader, names
 from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
@@ -57,7 +51,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         metavar="FILE",
         help="with --faithful: conversations, such as deco_train.jsonl; may be repeated",
     )
-    add_json(parser, "print JSON")
+    add_json(parser)
     add_metric_options(parser, words)
 
 
@@ -89,6 +83,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 def _load(arguments: argparse.Namespace, wanted: Sequence[str], how: Stated) -> Grader:
     """Load metrics with the options that a file states, where the arguments give none."""
+    check_options(arguments, wanted)
     load = loader(arguments)
     given = load.keywords["options"]
     options = {name: how.options.get(name, {}) | given.get(name, {}) for name in wanted}
@@ -122,6 +117,7 @@ def _faithful(arguments: argparse.Namespace) -> int:
     if not files:
         raise InputError("give conversations, as in grice verify --faithful --on deco_train.jsonl")
     arguments.metrics = arguments.metrics or "commonsense"
+    check_options(arguments)
     records = conversations(files, arguments.format)
     talks = [record for record in records if isinstance(record, Conversation)]
     with load_grader(arguments) as grader:

@@ -1,0 +1,223 @@
+"""Options that mean the same in every command, each declared once."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+__all__ = [
+    "add_across_signatures",
+    "add_cache",
+    "add_data",
+    "add_format",
+    "add_json",
+    "add_level",
+    "add_metrics",
+    "add_mode",
+    "add_model",
+    "add_output",
+    "add_plugins",
+    "add_preset",
+    "add_report",
+    "add_rules",
+    "add_scale",
+    "add_seed",
+    "add_speaker",
+    "positive",
+]
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add what names the format of the files."""
+    parser.add_argument(
+        "--format", metavar="NAME", help="format of the files; default: as they look (grice list)"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add what asks for lines that machines read."""
+    parser.add_argument(
+        "--json", action="store_true", help="print the result as JSON, one object a line"
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser, about: str, default: int = 0) -> None:
+    """Add the seed of what is drawn."""
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=default,
+        metavar="N",
+        help=f"seed of what is drawn at random: {about} (default {default})",
+    )
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add the page that is written; ``--html`` is what some commands called it before."""
+    parser.add_argument(
+        "--report", type=Path, metavar="OUT.html", help="write a page to look at the result, too"
+    )
+    parser.add_argument(
+        "--html", dest="report", type=Path, action=_Former, const="--report", help=argparse.SUPPRESS
+    )
+
+
+class _Former(argparse.Action):
+    """A former name of an option, which still works and says the present one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del parser
+        warnings.warn(f"{option_string} is called {self.const} now", FutureWarning, stacklevel=2)
+        setattr(namespace, self.dest, values)
+
+
+JUDGED = (
+    "judge only turns of this speaker or role; may be repeated; all judges everybody (default: the "
+    "assistant where roles are known, else everybody)"
+)
+
+
+def add_speaker(parser: argparse.ArgumentParser) -> None:
+    """Add whose turns are judged."""
+    parser.add_argument("--speaker", action="append", default=[], metavar="NAME", help=JUDGED)
+
+
+METRICS = "metrics, comma-separated (grice list)"
+
+
+def add_metrics(parser: argparse._ActionsContainer, default: str = "all") -> None:
+    """Add the list of metrics."""
+    about = f"{METRICS}; default {default}"
+    parser.add_argument("-m", "--metrics", metavar="NAMES", help=about)
+
+
+def add_plugins(parser: argparse._ActionsContainer) -> None:
+    """Add the files of a user's own metrics."""
+    parser.add_argument(
+        "--plugin",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.py",
+        help="a Python file that declares further metrics; may be repeated",
+    )
+
+
+def add_output(
+    parser: argparse.ArgumentParser, metavar: str, what: str, *, required: bool = False
+) -> None:
+    """Add the file or folder that is written.
+
+    Args:
+        parser: Takes the option.
+        metavar: What the name stands for.
+        what: What is written there.
+        required: Whether there is no other place for it.
+    """
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar=metavar,
+        help=f"write the result here: {what}",
+        required=required,
+    )
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of data sets."""
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of the data sets; default GRICE_DATA"
+    )
+
+
+def add_scale(parser: argparse.ArgumentParser, default: tuple[float, float] | None = None) -> None:
+    """Add the ends of the scale of ratings."""
+    ends = "of those there are" if default is None else " ".join(f"{end:g}" for end in default)
+    parser.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        default=default,
+        metavar=("LOW", "HIGH"),
+        help=f"lowest and highest rating; default {ends}",
+    )
+
+
+def add_level(parser: argparse.ArgumentParser, default: float) -> None:
+    """Add the level of intervals."""
+    parser.add_argument(
+        "--level",
+        type=float,
+        default=default,
+        metavar="P",
+        help=f"level of the intervals, between 0 and 1 (default {default:g})",
+    )
+
+
+def add_across_signatures(parser: argparse.ArgumentParser) -> None:
+    """Add what lets scores stand beside others that were computed otherwise."""
+    parser.add_argument(
+        "--across-signatures",
+        action="store_true",
+        help="take also scores of different versions, models or options of a metric",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the model of a command that runs one."""
+    parser.add_argument("--model", metavar="MODEL", help=f"model reference; default {default}")
+
+
+def add_rules(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add whose rules count where a paper and its code differ."""
+    parser.add_argument(
+        "--rules",
+        choices=("paper", "released"),
+        default=default,
+        help=f"as the paper says, or as the released code does (default {default})",
+    )
+
+
+def add_preset(parser: argparse._ActionsContainer) -> None:
+    """Add what chooses models and weights all at once."""
+    parser.add_argument(
+        "--models",
+        metavar="PRESET",
+        help="models and weights all at once: small (what ships), medium, large, a preset or "
+        "FILE.toml of your own; default: what grice models use has chosen, else small",
+    )
+
+
+def add_mode(parser: argparse._ActionsContainer) -> None:
+    """Add the arithmetic of models."""
+    parser.add_argument(
+        "--mode",
+        choices=("fast", "exact"),
+        default="fast",
+        help="arithmetic: fast (int8, default) or exact (float32, one text at a time)",
+    )
+
+
+def add_cache(parser: argparse._ActionsContainer) -> None:
+    """Add the folder of answers."""
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="folder of answers kept between runs (default: the user's cache folder)",
+    )
+
+
+def positive(text: str) -> int:
+    """Return an integer of 1 or more that stands behind an option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: an integer of 1 or more is needed")
+    return int(text)

@@ -1,0 +1,124 @@
+"""An option has one meaning in all commands: every parser is walked and compared."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import grice.cli
+from grice.cli import command_names, command_parser
+from grice.cli.parser import leaves
+
+CLI = Path(grice.cli.__file__).parent
+
+WORDS = {"triplets": (["triplets"], ["triplets", "stats"], ["triplets", "convert"])}
+"""Commands whose arguments depend on a further word."""
+
+HOMONYMS = {
+    "--baseline": "an earlier run (gate), or a trivial metric (meta-eval)",
+    "--file": "a conversation (explain), or a file of a repository (models add)",
+    "--from": "another place to take from: a mirror, a wheel, a file of triples",
+    "--id": "of a conversation, or of a graph",
+    "--kb": "knowledge to look into, or the file of one's own that is changed",
+    "--kind": "of a perturbation, or of a model",
+    "--most": "the most of conversations, pairs or links; what follows says which",
+    "--on": "what something is held against: a rated set, conversations, knowledge",
+    "--source": "where triples or questions are from",
+}
+"""Options that two commands mean differently, as one word of the language does."""
+
+JSON_ALWAYS = {"triplets", "situated generate", "situated statements", "situated mark",
+               "situated mine", "situated split", "triplets convert", "graph draw",
+               "graph generate"}  # fmt: skip
+"""What has no form but lines of JSON, or pictures and files."""
+
+
+def parsers():
+    for name in command_names():
+        for words in WORDS.get(name, ([name],)):
+            whole = command_parser(words)
+            yield from leaves(whole.commands()[name], *words)
+
+
+LEAVES = {" ".join(words): parser for words, parser in parsers()}
+
+
+def options(parser):
+    return {
+        option: action
+        for action in parser._actions
+        for option in action.option_strings
+        if option.startswith("--") and action.help != argparse.SUPPRESS
+    }
+
+
+def meaning(action):
+    """Return what two options that are called the same must share; defaults may differ."""
+    words = re.split(r":|;|\(?default", action.help or "")[0].strip()
+    return action.dest, action.type, action.nargs, type(action), action.choices, words
+
+
+def test_an_option_means_the_same_in_every_command():
+    found: dict[str, dict[tuple, list[str]]] = {}
+    for name, parser in LEAVES.items():
+        for option, action in options(parser).items():
+            # the options of metrics are theirs, whichever command takes them
+            if "." not in action.dest:
+                key = tuple(map(str, meaning(action)))
+                found.setdefault(option, {}).setdefault(key, []).append(name)
+    several = {option: uses for option, uses in found.items() if len(uses) > 1}
+    assert {option: uses for option, uses in several.items() if option not in HOMONYMS} == {}
+    assert HOMONYMS.keys() <= several.keys(), "an option that is the same by now needs no excuse"
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_is_quiet_and_gives_json_where_asked(name):
+    known = options(LEAVES[name])
+    assert {"--quiet", "--debug", "--help"} <= known.keys()
+    assert ("--json" in known) != (name in JSON_ALWAYS)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_argument_is_described(name):
+    for action in LEAVES[name]._actions:
+        assert action.help, f"{name}: {action.option_strings or action.dest}"
+
+
+def seeded(source):
+    """Return the functions that a module of commands imports and that take a seed."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("grice."):
+            for alias in node.names:
+                imported = getattr(import_module(node.module), alias.name, None)
+                if (
+                    inspect.isfunction(imported)
+                    and "seed" in inspect.signature(imported).parameters
+                ):
+                    yield alias.name
+
+
+@pytest.mark.parametrize(
+    "path", [*CLI.glob("commands/[!_]*.py"), *CLI.glob("_*.py")], ids=lambda path: path.stem
+)
+def test_whatever_draws_at_random_is_given_the_seed_of_the_command(path):
+    tree = ast.parse(source := path.read_text("utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for function in seeded(source):
+        made = [call for call in calls if getattr(call.func, "id", "") == function]
+        passed = [{keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+                  for call in made]  # fmt: skip
+        assert made, function
+        assert all(call.get("seed") in ("arguments.seed", "seed") for call in passed), function
+
+
+def test_help_shows_one_word_for_one_thing():
+    shown = {name: parser.format_help() for name, parser in LEAVES.items()}
+    assert [name for name, text in shown.items() if "--html" in text] == []
+    assert {name for name, text in shown.items() if "--report OUT.html" in text} == {
+        "compare", "graph draw", "meta-eval", "score", "triplets"}  # fmt: skip
