@@ -20,6 +20,17 @@ def talks(tmp_path, monkeypatch):
         (["kb", "fnd", "tea"], "usage: grice kb", "'find'"),
         (["kb", "find", "tea", "--exat"], "usage: grice kb find", "'--exact'"),
         (["score", "talks.jsonl", "--mode", "fats"], "usage: grice score", "'fast'"),
+        (["--quite", "score", "talks.jsonl"], "usage: grice [-h]", "'--quiet'"),
+        (["graph", "repair", "g.tsv", "--ruls", "paper"], "usage: grice graph repair", "'--rules'"),
+        (["graph", "repiar", "g.tsv"], "usage: grice graph", "'repair'"),
+        (["models", "get", "--form", "w.whl"], "usage: grice models get", "'--from'"),
+        (["models", "gte", "medium"], "usage: grice models", "'get'"),
+        (["kb", "find", "--exat"], "usage: grice kb find", "'--exact'"),
+        (["situated", "mine", "m.jsonl", "--sed", "1"], "usage: grice situated mine", "'--seed'"),
+        (["cache", "cler"], "usage: grice cache", "'clear'"),
+        (["triplets", "stast", "t.jsonl"], "usage: grice triplets", "'stats'"),
+        (["triplets", "stats", "t.jsonl", "--jsn"], "usage: grice triplets", "'--json'"),
+        (["train", "relevence", "t.jsonl", "-o", "m"], "usage: grice train", "'relevance'"),
     ],
 )
 def test_a_mistyped_word_names_the_near_one_and_its_own_usage(talks, capsys, words, usage, near):
@@ -32,8 +43,8 @@ def test_a_mistyped_word_names_the_near_one_and_its_own_usage(talks, capsys, wor
 
 
 def test_an_option_of_a_metric_that_is_not_asked_for_is_refused(talks, capsys):
-    for command in ("score", "health", "sanity"):
-        words = [command, "talks.jsonl", "-m", "log_length", "--relevance-history=3"]
+    for command in ("score", "health", "sanity", "explain", "meta-eval --on"):
+        words = [*command.split(), "talks.jsonl", "-m", "log_length", "--relevance-history=3"]
         assert main(words) == 2
         assert "--relevance-history is an option of relevance" in capsys.readouterr().err
     (talks / "grice.toml").write_text("relevance-history = 3\n")
@@ -50,3 +61,45 @@ def test_pages_are_reports_in_every_command_and_the_former_name_warns(talks, cap
     assert main(["compare", "a.jsonl", "a.jsonl", "--html", "former.html"]) == 0
     assert "--html is called --report now" in capsys.readouterr().err
     assert (talks / "former.html").read_text() == page
+
+
+def test_what_a_file_of_scores_has_not_takes_no_option(talks, capsys):
+    assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "a.jsonl"]) == 0
+    assert main(["verify", "a.jsonl", "talks.jsonl", "--relevance-history=3"]) == 2
+    assert "--relevance-history is an option of relevance" in capsys.readouterr().err
+
+
+def test_an_option_is_written_out(talks, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["score", "talks.jsonl", "--rep", "page.html"])
+    assert end.value.code == 2
+    assert "unrecognized arguments: --rep" in capsys.readouterr().err
+    assert not (talks / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--quiet", "models", "list"], ["models", "--quiet", "list"], ["models", "list", "--quiet"],
+     ["kb", "find", "tea", "-q"]],
+)  # fmt: skip
+def test_quiet_stands_before_or_behind_any_command_and_action(talks, capsys, words):
+    assert main(words) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_file_of_settings_may_ask_for_quiet(talks, capsys):
+    assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "a.jsonl"]) == 0
+    assert "read as" in capsys.readouterr().err
+    (talks / "grice.toml").write_text("quiet = true\n")
+    assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "b.jsonl"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["config", "--json"]) == 0
+
+
+def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
+    for command in ("score talks.jsonl -m log_length", "perturb talks.jsonl --kind turn-order"):
+        assert main([*command.split(), "-q"]) == 0
+        printed = capfdbinary.readouterr().out
+        assert main([*command.split(), "-q", "-o", "-"]) == 0
+        assert capfdbinary.readouterr().out == printed
+    assert not (talks / "-").exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli.flags import add_data, add_json
-from grice.cli.options import add_metric_options, load_grader
+from grice.cli.options import add_metric_options, load_grader, options_of_others
 from grice.folders import cache_folder
 from grice_research.places import weights_folder
 
@@ -68,14 +68,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     known = bench_names()
     asked = [_current_name(name) for name in arguments.names if name != "list"]
+    if arguments.metrics:
+        raise InputError("a bench computes the metrics of its tables: leave out -m")
     if arguments.page and not arguments.record:
         raise InputError("--page writes what is kept in --record DIR; name the folder")
     if not asked and not arguments.page:
         return _list([load_bench(name) for name in known], as_json=arguments.json)
     names = known if "all" in asked else list(dict.fromkeys(asked))
     benches = [load_bench(name) for name in names]
+    computed: set[str] = set()
     with ExitStack() as stack:
-        context = _bench_context(arguments, stack)
+        context = _bench_context(arguments, stack, computed)
         counts = [_run_bench(arguments, bench, context) for bench in benches]
         if len(benches) == 1 and not counts[0] and context.missing:
             raise InputError(next(iter(context.missing.values())))
@@ -83,17 +86,24 @@ def run(arguments: argparse.Namespace) -> int:
             from grice.cli.terminal import warn
 
             warn(problem)
+    # Which metrics the tables have is known once they are computed.
+    for flag, metric in options_of_others(arguments, computed):
+        raise InputError(f"{flag} had no part in this: no table of {', '.join(names)} has {metric}")
     if arguments.page:
         _write_page(arguments.record, arguments.page)
     return 0
 
 
-def _bench_context(arguments: argparse.Namespace, stack: ExitStack) -> BenchContext:
+def _bench_context(
+    arguments: argparse.Namespace, stack: ExitStack, computed: set[str]
+) -> BenchContext:
+    """Return what benches compute with; the names of metrics that they load are added."""
     from grice.evaluation.datasets import data_folder
     from grice.runtime.models import Models, default_workers
     from grice_research.context import BenchContext
 
     def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+        computed.update(names)
         arguments.metrics = ",".join(names)
         grader = stack.enter_context(load_grader(arguments))
         return grader, grader.signatures

@@ -22,7 +22,7 @@ from grice.cli.flags import (
 from grice.folders import cache_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from grice.metrics.declaration import Metric, Option
     from grice.scoring.api import Grader
@@ -35,6 +35,7 @@ __all__ = [
     "load_grader",
     "loader",
     "names",
+    "options_of_others",
 ]
 
 
@@ -175,18 +176,25 @@ def check_options(arguments: argparse.Namespace, asked: Sequence[str] = ()) -> N
     """
     from grice.errors import MetricError
 
-    registry = arguments.registry
-    asked = asked or names(arguments.metrics) or registry.defaults()
+    asked = asked or names(arguments.metrics) or arguments.registry.defaults()
+    for flag, metric in options_of_others(arguments, asked):
+        raise MetricError(
+            f"{flag} is an option of {metric}, which is not asked for: give "
+            f"-m {','.join((*asked, metric))}, or leave it out"
+        )
+
+
+def options_of_others(
+    arguments: argparse.Namespace, asked: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the options that were typed of metrics that are not asked for, with these metrics."""
     typed = {word.partition("=")[0] for word in arguments.typed}
-    for metric in registry.metrics.values():
+    for metric in arguments.registry.metrics.values():
         if metric.name in asked:
             continue
         options = (*(option.name for option in metric.options), *metric.models, *metric.renamed)
         for flag in sorted(typed.intersection(map(metric.flag, options))):
-            raise MetricError(
-                f"{flag} is an option of {metric.name}, which is not asked for: give "
-                f"-m {','.join((*asked, metric.name))}, or leave it out"
-            )
+            yield flag, metric.name
 
 
 def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> Grader:
@@ -195,9 +203,7 @@ def load_grader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> 
 
 
 def _early(words: Sequence[str]) -> argparse.Namespace:
-    early = argparse.ArgumentParser(
-        add_help=False, exit_on_error=False, allow_abbrev=False
-    )
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     early.add_argument("--plugin", type=Path, action="append", default=[])
     early.add_argument("-m", "--metrics")
     try:

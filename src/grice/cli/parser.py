@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
         for word in words:
             if word == "--" or (inner and not word.startswith("-")):
                 return
-            if word.startswith("--") and " " not in word:
+            if word.startswith("-" if inner else "--") and " " not in word:
                 yield word
 
     def _knows(self, word: str) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from grice.cli.flags import add_cache, add_json
-from grice.cli.output import emit
-from grice.errors import LONGEST
+from grice.cli.output import print_json_lines
 from grice.folders import cache_folder
-from grice.tables import Lines
 
 if TYPE_CHECKING:
     import argparse
@@ -37,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
         for file in files:
             file.unlink(missing_ok=True)
     done = "cleared" if arguments.action == "clear" else "kept"
-    said = Lines([f"{folder}: {size / 2**20:.1f} MiB {done}"], longest=LONGEST)
-    emit({"folder": str(folder), "bytes": size, "state": done}, [said], as_json=arguments.json)
+    if arguments.json:
+        print_json_lines([{"folder": str(folder), "bytes": size, "state": done}])
+    else:  # in one line, however long the path is
+        sys.stdout.write(f"{folder}: {size / 2**20:.1f} MiB {done}\n")
     return 0

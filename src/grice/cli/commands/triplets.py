@@ -6,6 +6,7 @@ brat's stand-off files. A file of conversations with one of these names is ``./s
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from grice.cli.flags import (
     positive,
 )
 from grice.cli.options import chosen_preset
-from grice.errors import plural
+from grice.errors import did_you_mean, plural
 
 if TYPE_CHECKING:
     import argparse
@@ -32,14 +33,18 @@ if TYPE_CHECKING:
 HELP = "explicit and implicit commonsense links between the words of a conversation"
 
 MODEL = "bundle:triplets"
+ACTIONS = ("stats", "convert")
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments: those of links, or those of the action that is named first."""
-    named = [word for word in words if not word.startswith("-")][1:2]
-    if named in (["stats"], ["convert"]):
-        _triplets_annotated.configure(parser, named[0])
+    named = next(iter([word for word in words if not word.startswith("-")][1:2]), "")
+    if named in ACTIONS:
+        _triplets_annotated.configure(parser, named)
         return
+    near = did_you_mean(named, ACTIONS)
+    if near.startswith("; did") and not os.path.exists(named):  # noqa: PTH110 - may be any text
+        parser.error(f"{named}: no such file, and no action{near}")
     parser.epilog = (
         "grice triplets stats FILE counts annotated links beside the published counts; "
         "grice triplets convert FILE -o OUT brings them from and to brat."
