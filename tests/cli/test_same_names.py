@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import json
 import re
+import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import grice.cli
-from grice.cli import command_names, command_parser
+from grice.cli import command_names, command_parser, main
 from grice.cli.parser import leaves
 
 CLI = Path(grice.cli.__file__).parent
@@ -122,3 +125,67 @@ def test_help_shows_one_word_for_one_thing():
     assert [name for name, text in shown.items() if "--html" in text] == []
     assert {name for name, text in shown.items() if "--report OUT.html" in text} == {
         "compare", "graph draw", "meta-eval", "score", "triplets"}  # fmt: skip
+
+
+ROOT = CLI.parents[2]
+EXTRA = re.compile(r"grice\[(\w+)\]")
+
+
+def named_extras(name):
+    return set(EXTRA.findall(" ".join(LEAVES[name].format_help().split())))
+
+
+def test_the_extras_of_help_and_messages_are_those_of_the_package():
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = packaged["optional-dependencies"]
+    there = extras.keys() - {"dev"}
+    shown = set().union(*map(named_extras, LEAVES))
+    messages = {
+        extra
+        for path in (ROOT / "src/grice").rglob("*.py")
+        for extra in EXTRA.findall(path.read_text("utf-8"))
+    }
+    assert shown == there
+    assert messages <= there
+    assert extras["all"] == [f"grice[{','.join(sorted(there - {'all'}))}]"]
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """A machine on which nothing is installed but what grice always needs."""
+    for package in ("networkx", "nltk", "penman", "scipy"):
+        for module in [name for name in sys.modules if name.partition(".")[0] == package]:
+            monkeypatch.delitem(sys.modules, module)
+        monkeypatch.setitem(sys.modules, package, None)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["calibrate RATED SCORES", "health RATED -m log_length", "meta-eval log_length --on RATED",
+     "graph score GRAPHS GRAPHS", "situated score SITUATED OUTPUTS",
+     "perturb RATED --kind amr-contradiction --graphs AMR"],
+)  # fmt: skip
+def test_a_message_that_names_an_extra_names_one_of_its_own_help(bare, tmp_path, capsys, command):
+    files = {name: tmp_path / name.lower() for name in
+             ("RATED", "SCORES", "GRAPHS", "SITUATED", "OUTPUTS", "AMR")}  # fmt: skip
+    rows = [{"id": f"c{i}", "turns": ["Do you like tea?", "Yes, " * (1 + i % 9)], "rating": i % 5}
+            for i in range(40)]  # fmt: skip
+    files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    score = ["score", str(files["RATED"]), "-m", "log_length", "-q", "-o", str(files["SCORES"])]
+    assert main(score) == 0
+    files["GRAPHS"].write_text(json.dumps({
+        "id": "a", "belief": "Tea is good.", "argument": "Tea warms.", "stance": "support",
+        "graph": "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"}))  # fmt: skip
+    files["SITUATED"].write_text(json.dumps({
+        "id": "a", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
+        "statements": ["Tea is hot.", "July is hot."]}))  # fmt: skip
+    files["OUTPUTS"].write_text(json.dumps({"id": "a", "output": "Tea is hot. July is hot."}))
+    files["AMR"].write_text("# ::snt Do you like tea?\n(l / like-01)\n")
+    capsys.readouterr()
+    words = [str(files.get(word, word)) for word in command.split()]
+    assert main(words) == 2
+    message = capsys.readouterr().err
+    extras = EXTRA.findall(message)
+    assert extras, message
+    documented = named_extras(next(name for name in LEAVES if command.startswith(name)))
+    assert {*extras, "all"} <= documented

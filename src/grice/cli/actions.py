@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.cli.flags import add_extras
 from grice.cli.parser import add_everywhere
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["Action", "add_actions", "run_action"]
 
@@ -22,14 +23,18 @@ class Action(NamedTuple):
     run: Callable[[Namespace], int]
 
 
-def add_actions(parser: ArgumentParser, actions: Iterable[Action]) -> None:
-    """Declare the actions of a command, of which one has to be named."""
+def add_actions(
+    parser: ArgumentParser, actions: Iterable[Action], extras: Sequence[str] = ()
+) -> None:
+    """Declare the actions of a command, of which one has to be named, and their extras."""
     subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
     for action in actions:
         subparser = subparsers.add_parser(action.name, help=action.about, description=action.about)
         add_everywhere(subparser)
         subparser.set_defaults(run_action=action.run)
         action.configure(subparser)
+        if extras:
+            add_extras(subparser, *extras)
 
 
 def run_action(arguments: Namespace) -> int:

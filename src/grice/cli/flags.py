@@ -10,6 +10,7 @@ __all__ = [
     "add_across_signatures",
     "add_cache",
     "add_data",
+    "add_extras",
     "add_format",
     "add_json",
     "add_level",
@@ -26,6 +27,25 @@ __all__ = [
     "add_speaker",
     "positive",
 ]
+
+
+EXTRAS = {
+    "amr": "AMR graphs from a file",
+    "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",
+    "onnx": "models of kinds onnx-*",
+    "stats": "correlations, intervals by Student's t, and fits",
+    "train": "models of kinds transformers-*",
+}
+"""What is installed on demand, and for what; ``grice[all]`` is all of it."""
+
+
+def add_extras(parser: argparse.ArgumentParser, *extras: str) -> None:
+    """Add which extras a command may ask for, below its help."""
+    named = "; ".join(f'"grice[{extra}]" for {EXTRAS[extra]}' for extra in sorted(extras))
+    parser.epilog = " ".join(
+        filter(None, [parser.epilog, f'Installed on demand, by pip install: {named}; "grice[all]" '
+                                     "is everything."])
+    )  # fmt: skip
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

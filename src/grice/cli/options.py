@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli.flags import (
     add_cache,
+    add_extras,
     add_format,
     add_json,
     add_metrics,
@@ -69,6 +70,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
     )
     add_cache(group)
     group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
+    add_extras(parser, "onnx", "stats", "train")
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)

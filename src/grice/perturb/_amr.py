@@ -80,7 +80,9 @@ def read_graph(text: str) -> Node:
         import penman
         from penman.exceptions import DecodeError
     except ImportError:
-        raise InputError("AMR graphs need penman: pip install 'grice[amr]'") from None
+        raise InputError(
+            'AMR graphs need penman, which is not installed: pip install "grice[amr]"'
+        ) from None
     try:
         tree = penman.parse(text)
     except DecodeError as error:

@@ -83,5 +83,5 @@ def scipy_module(name: str) -> ModuleType:
         return import_module(f"scipy.{name}")
     except ImportError as error:
         raise GriceError(
-            'this needs scipy, which is not installed: pip install "grice[stats]"'
+            'intervals and fits need scipy, which is not installed: pip install "grice[stats]"'
         ) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli.flags import (
     add_across_signatures,
+    add_extras,
     add_json,
     add_level,
     add_metrics,
@@ -45,6 +46,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     add_across_signatures(parser)
     add_seed(parser, "every split")
     add_json(parser)
+    add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_across_signatures, add_json, add_report, add_seed
+from grice.cli.flags import (
+    add_across_signatures,
+    add_extras,
+    add_json,
+    add_report,
+    add_seed,
+)
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
@@ -40,6 +46,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     add_seed(parser, "swaps of a permutation test, and resamples")
     add_json(parser)
     add_report(parser)
+    add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

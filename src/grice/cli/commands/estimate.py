@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_level, add_metrics, add_scale, add_seed
+from grice.cli.flags import (
+    add_extras,
+    add_json,
+    add_level,
+    add_metrics,
+    add_scale,
+    add_seed,
+)
 from grice.cli.options import names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, bounds, number
@@ -31,6 +38,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     add_level(parser, 0.95)
     add_seed(parser, "the suggestions")
     add_json(parser)
+    add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -67,6 +67,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 _generate,
             ),
         ),
+        extras=("graphs", "onnx", "stats", "train"),
     )
 
 

@@ -38,6 +38,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action("wheel", "write a model as a wheel", _configure_wheel, _wheel),
             Action("use", "choose the preset of all runs", _configure_use, _use),
         ),
+        extras=("onnx", "train"),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, PARTIAL
-from grice.cli.flags import add_format, add_json, add_output, add_seed
+from grice.cli.flags import add_extras, add_format, add_json, add_output, add_seed
 from grice.cli.output import emit_rows
 from grice.errors import plural
 from grice.tables import Lines, Table
@@ -45,6 +45,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     add_output(parser, "FILE.jsonl", "a conversation a line; default: standard output")
     add_json(parser)
+    add_extras(parser, "amr")
 
 
 def run(arguments: argparse.Namespace) -> int:

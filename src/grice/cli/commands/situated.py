@@ -44,6 +44,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
                 _describe,
             ),
         ),
+        extras=("graphs", "stats"),
     )
 
 

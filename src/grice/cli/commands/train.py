@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_format, add_json, add_output, add_scale, add_seed
+from grice.cli.flags import (
+    add_extras,
+    add_format,
+    add_json,
+    add_output,
+    add_scale,
+    add_seed,
+)
 from grice.cli.output import emit
 from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
@@ -43,6 +50,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     )
     add_seed(parser, "every split")
     add_json(parser)
+    add_extras(parser, "stats")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from grice.cli import _triplets_annotated
 from grice.cli._status import DONE, PARTIAL
 from grice.cli.flags import (
+    add_extras,
     add_format,
     add_model,
     add_output,
@@ -74,6 +75,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     add_output(parser, "FILE.jsonl", "a link a line; default: standard output")
     add_model(parser, MODEL)
     add_preset(parser)
+    add_extras(parser, "onnx", "train")
 
 
 def _fraction(text: str) -> float:
