@@ -23,11 +23,14 @@ from grice.cli.parser import Parser, add_everywhere
 from grice.cli.settings import with_settings
 from grice.errors import LONGEST, GriceError, out_of_memory, shortened
 from grice.files import check_not_input
+from grice.progress import watched
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from typing import TextIO
+
+    from grice.progress import Watcher
 
 __all__ = ["command_names", "command_parser", "main"]
 
@@ -81,7 +84,8 @@ def _run(typed: Sequence[str]) -> int:
             arguments = command_parser(words).parse_args(words)
             _keep_inputs(arguments)
             arguments.typed = typed
-            status = arguments.run(arguments)
+            with watched(_stages()):
+                status = arguments.run(arguments)
         except SystemExit as end:
             if isinstance(end.__context__, BrokenPipeError):  # this is how rich takes it
                 raise BrokenPipeError from end
@@ -91,6 +95,15 @@ def _run(typed: Sequence[str]) -> int:
             QUIET.reset(quiet)
     sys.stdout.flush()
     return int(status)
+
+
+def _stages() -> Watcher | None:
+    """Return what draws how far a command has come; nothing in a pipe, or where quiet is asked."""
+    if QUIET.get() or not sys.stderr.isatty():
+        return None
+    from grice.cli._progress import Stages
+
+    return Stages()
 
 
 def _fault(error: Exception) -> int:

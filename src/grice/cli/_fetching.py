@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from rich.progress import (
@@ -37,6 +38,7 @@ class Fetching:
             console=out,
             disable=not out.is_terminal,
             transient=True,
+            redirect_stdout=sys.stdout.isatty(),
         )
         self._tasks: dict[str, TaskID] = {}
 

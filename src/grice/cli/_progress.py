@@ -1,13 +1,16 @@
-"""The progress bar of a run: rate and time left on a terminal, nothing in a pipe."""
+"""Progress of what takes long: rate and time left on a terminal, nothing in a pipe."""
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import TYPE_CHECKING
 
 from rich.progress import (
     BarColumn,
     ProgressColumn,
     Task,
+    TaskID,
     TextColumn,
 )
 from rich.progress import Progress as Bar
@@ -16,17 +19,20 @@ from rich.text import Text
 from grice.cli.terminal import console
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from grice.cli._forecast import Course
     from grice.records import Conversation, Score
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "Stages"]
+
+UNSEEN = 0.3
+"""Seconds that a part of the work may take without a bar, which would only flicker."""
 
 
 class Rate(ProgressColumn):
-    """Replies per second; turns where no reply is judged by itself."""
+    """What is done per second, such as replies; turns where no reply is judged by itself."""
 
     def render(self, task: Task) -> Text:
         """Return the rate so far."""
@@ -48,24 +54,70 @@ class TimeLeft(ProgressColumn):
         return Text(f"{seconds // 60}:{seconds % 60:02d} left", style="cyan")
 
 
+def _bar(total: int | None, unit: str) -> tuple[Bar, TaskID]:
+    """Return a bar on standard error, and its only task; in a pipe it draws nothing."""
+    out = console(stderr=True)
+    bar = Bar(
+        TextColumn("{task.fields[count]:,} {task.fields[unit]}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        Rate(),
+        TimeLeft(),
+        console=out,
+        disable=not out.is_terminal,
+        transient=True,
+        # What is printed meanwhile stands above the bar, but results stay out of standard error.
+        redirect_stdout=sys.stdout.isatty(),
+    )
+    return bar, bar.add_task("", total=total, count=0, unit=unit)
+
+
+class Stages:
+    """Watches the work of a command, and draws a bar for each part of it that takes long.
+
+    Args:
+        patience: Seconds that the command may take before there is a bar.
+        clock: Returns seconds.
+    """
+
+    def __init__(self, patience: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._earliest = clock() + patience
+        self._stage: tuple[str, int | None, float] = ("", None, 0.0)
+        self._done = 0
+        self._bar: Bar | None = None
+        self._task = TaskID(0)
+
+    def begin(self, unit: str, total: int | None) -> None:
+        """Learn of a part of the work."""
+        self._stage, self._done = (unit, total, self._clock()), 0
+
+    def advance(self, done: int) -> None:
+        """Draw how far it has come."""
+        unit, total, since = self._stage
+        self._done += done
+        if self._bar is None and self._clock() >= max(self._earliest, since + UNSEEN):
+            self._bar, self._task = _bar(total, unit)
+            # The rate is that since the part began.
+            self._bar.tasks[0].start_time = self._bar.get_time() - (self._clock() - since)
+            self._bar.start()
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._done, count=self._done)
+
+    def end(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
 class Progress:
     """Listens to a run and draws how far it has come."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
-        self._console = console(stderr=True)
         self._turns = self._replies = 0
-        self._bar = Bar(
-            TextColumn("{task.fields[count]:,} {task.fields[unit]}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            Rate(),
-            TimeLeft(),
-            console=self._console,
-            disable=not self._console.is_terminal,
-            transient=True,
-        )
-        self._task = self._bar.add_task("scoring", total=course.total, count=0, unit="turns")
+        self._bar, self._task = _bar(course.total, "turns")
 
     def __enter__(self) -> Progress:
         self._bar.start()

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HealthCard", "HealthResult", "Thresholds", "health"]
 
-WINDOW = 256
-"""Conversations scored at once."""
+WINDOW = 32
+"""Conversations scored at once: few enough to see how it gets on."""
 
 
 class HealthResult(msgspec.Struct, frozen=True):
@@ -74,7 +74,7 @@ def health(
     items: dict[str, list[HealthItem]] = {loaded.metric.name: [] for loaded in scorer.metrics}
     unlike = _Outside(scorer.metrics, encode)
     numbers = count()
-    for window in windows(drawn.conversations, WINDOW):
+    for window in windows(drawn.conversations, WINDOW, "conversations"):
         groups = scorer.score(window)
         outside = unlike.among(window, groups)
         for talk, scores, number in zip(window, groups, numbers, strict=False):

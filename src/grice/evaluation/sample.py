@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from grice.errors import RecordError
+from grice.progress import track
 from grice.records import Conversation
 
 if TYPE_CHECKING:
@@ -84,7 +85,13 @@ def hashed(text: str, seed: int) -> int:
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big")
 
 
-def windows(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """Yield items in their order, at most so many at once: this bounds memory."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
+def windows(items: Sequence[Item], size: int, unit: str) -> Iterator[Sequence[Item]]:
+    """Yield items in their order, at most so many at once: this bounds memory.
+
+    Args:
+        items: What is worked on.
+        size: The most at once.
+        unit: What they are, in the plural, for whoever watches the work.
+    """
+    starts = range(0, len(items), size)
+    yield from track((items[start : start + size] for start in starts), unit, len(items), len)

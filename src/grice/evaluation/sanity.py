@@ -165,7 +165,7 @@ def sanity(
     names = [loaded.metric.name for loaded in scorer.metrics]
     counts = {(metric, variant): _Counts() for metric in names for variant in VARIANTS}
     unjudged = dict.fromkeys(names, 0)
-    for window in windows(cases, WINDOW):
+    for window in windows(cases, WINDOW, "conversations"):
         for original, variants in _scored(window, scorer):
             for metric in names:
                 own = original.get(metric)

@@ -46,7 +46,7 @@ STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
 OK, ABSTAINED, FAILED = range(3)
 TURN_BITS = 32
 """Bits of an item's number that hold its turn."""
-STEP = 256
+STEP = 64
 """Conversations scored at once: bounds what stands in memory beside the values."""
 
 Reduce: TypeAlias = Literal["mean", "min", "last"]
@@ -341,7 +341,8 @@ def score_table(metrics: Scores, signatures: Mapping[str, str], rated: Rated) ->
         signatures: What exactly each computes, by its name.
     """
     conversations = [item.conversation for item in rated.items]
-    scores = (score for talks in windows(conversations, STEP) for score in metrics.score(talks))
+    parts = windows(conversations, STEP, "conversations")
+    scores = (score for talks in parts for score in metrics.score(talks))
     table = _table(scores, "", Ids(), signatures)
     stated = {
         name: scores._replace(signatures=(signatures.get(name, ""),))

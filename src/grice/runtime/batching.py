@@ -6,6 +6,8 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from grice.progress import track
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
@@ -68,9 +70,12 @@ def run_batches(
     compute: Callable[[list[int]], None], batches: Sequence[list[int]], threads: int
 ) -> None:
     """Compute batches, as many at a time as there are threads."""
+    texts = sum(map(len, batches))
     if threads == 1 or len(batches) == 1:
-        for batch in batches:
+        for batch in track(batches, "texts", texts, len):
             compute(batch)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(compute, batches))
+            computed = zip(batches, pool.map(compute, batches), strict=True)
+            for _ in track(computed, "texts", texts, lambda done: len(done[0])):
+                pass

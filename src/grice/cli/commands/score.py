@@ -21,6 +21,7 @@ from grice.cli.flags import (
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.settings import check_settings
 from grice.errors import plural
+from grice.progress import watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,7 +145,7 @@ def _listeners(
         return
     from grice.cli._progress import Progress
 
-    with Progress(course) as progress:
+    with watched(None), Progress(course) as progress:  # one bar at a time
         yield [announcer, progress]
 
 
