@@ -24,8 +24,8 @@ class Watcher(Protocol):
     def begin(self, unit: str, total: int | None) -> None:
         """Learn that work on so many of something begins; None if nobody knows how many."""
 
-    def advance(self, done: int) -> None:
-        """Learn that so many more are done."""
+    def advance(self, done: int, part: float | None) -> None:
+        """Learn that so many more are done, and which part of all that is, 0 to 1, if asked."""
 
     def end(self) -> None:
         """Learn that the work has ended, finished or not."""
@@ -49,6 +49,7 @@ def track(
     unit: str,
     total: int | None = None,
     size: Callable[[Item], int] = lambda _: 1,
+    part: Callable[[], float] | None = None,
 ) -> Iterator[Item]:
     """Yield items, and tell the watcher of each once it is done with.
 
@@ -57,6 +58,7 @@ def track(
         unit: What they are, in the plural.
         total: How many there are in all, if that is known.
         size: How many an item stands for.
+        part: Gives which part of all is done, 0 to 1, where nobody knows how many there are.
     """
     watcher = WATCHER.get()
     if watcher is None:
@@ -67,7 +69,7 @@ def track(
     try:
         for item in items:
             yield item
-            watcher.advance(size(item))
+            watcher.advance(size(item), part() if part else None)
     finally:
         watcher.end()
         WATCHER.set(watcher)

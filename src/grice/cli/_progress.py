@@ -92,7 +92,7 @@ class Stages:
         """Learn of a part of the work."""
         self._stage, self._done = (unit, total, self._clock()), 0
 
-    def advance(self, done: int) -> None:
+    def advance(self, done: int, part: float | None = None) -> None:
         """Draw how far it has come."""
         unit, total, since = self._stage
         self._done += done
@@ -101,8 +101,10 @@ class Stages:
             # The rate is that since the part began.
             self._bar.tasks[0].start_time = self._bar.get_time() - (self._clock() - since)
             self._bar.start()
-        if self._bar is not None:
+        if self._bar is not None and part is None:
             self._bar.update(self._task, completed=self._done, count=self._done)
+        elif self._bar is not None:
+            self._bar.update(self._task, total=1.0, completed=part, count=self._done)
 
     def end(self) -> None:
         """Take the bar away."""

@@ -8,22 +8,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.errors import RecordError
+    from grice.formats import Reading
     from grice.records import Conversation
 
-__all__ = ["conversations"]
+__all__ = ["conversations", "opened", "records_of"]
 
 
 def conversations(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of all files; the ids of a later file carry its name."""
-    from msgspec.structs import replace
+    return records_of(opened(files, form))
 
+
+def opened(files: Sequence[str], form: str | None) -> list[Reading]:
+    """Open files of conversations, and say as what they are read."""
     from grice.cli.terminal import note
-    from grice.errors import RecordError
     from grice.formats import read
 
     readings = [read(file, format=form) for file in files]
     for reading in readings:
         note(f"{reading.source}: read as {reading.format}")
+    return readings
+
+
+def records_of(readings: Sequence[Reading]) -> Iterator[Conversation | RecordError]:
+    """Yield the conversations of opened files; the ids of a later one carry its name."""
+    from msgspec.structs import replace
+
+    from grice.errors import RecordError
+
     for place, reading in enumerate(readings):
         for record in reading:
             if place and not isinstance(record, RecordError):

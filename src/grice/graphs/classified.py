@@ -9,6 +9,7 @@ from grice.graphs.features import Reading, texts_of
 from grice.graphs.graph import Graph
 from grice.graphs.reader import read_graph
 from grice.graphs.scores import score_sample
+from grice.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +52,7 @@ def classifier_measures(
             known = graph if len(graph.edges) <= MOST_FACTS else Graph(())
             readings[sample.id] = Reading(sample.belief, sample.argument, known)
     classifiers.encode(texts_of(readings.values()))
-    for sample in samples:
+    for sample in track(samples, "graphs", len(samples)):
         if sample.id not in predictions:
             continue
         if sample.stance is None:

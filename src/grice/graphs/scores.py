@@ -21,6 +21,7 @@ from grice.graphs.matching import Match, best_gold, match_facts
 from grice.graphs.overlap import bleu, rouge_2_precision, rouge_l
 from grice.graphs.reader import read_graph
 from grice.graphs.samples import Prediction, Sample
+from grice.progress import track
 from grice.records import Triple
 from grice.text.overlap import rouge_2
 
@@ -214,7 +215,7 @@ def score_samples(
     """Return the scores of each sample, in order; every one needs an answer of its id."""
     scores = [
         score_sample(sample, answers[sample.id], rules=rules, gate=gate, likeness=likeness)
-        for sample in samples
+        for sample in track(samples, "graphs", len(samples))
     ]
     if further is None:
         return scores

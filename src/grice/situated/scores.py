@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
+from grice.progress import track
 from grice.situated.captions import SCALE, CiderD, bleu_4, bleu_counts, rouge_l
 from grice.situated.match import match_keywords
 from grice.situated.meteor import meteor, meteor_counts
@@ -171,11 +172,12 @@ def _columns(samples: Sequence[Sample], written: Sequence[str], meteor_sums: Cou
     for measure in ORDERED:
         count = counts[measure]
         value = _OF_SUMS.get(measure, _mean)
-        mine = np.stack([count(*pair) for pair in zip(written, references, strict=True)])
+        pairs = list(zip(written, references, strict=True))
+        mine = np.stack([count(*pair) for pair in track(pairs, "outputs", len(pairs))])
         other = np.stack(
             [
                 mine[i] if text == written[i] else count(text, references[i])
-                for i, text in enumerate(turned)
+                for i, text in enumerate(track(turned, "outputs", len(turned)))
             ]
         )
         columns[measure] = mine

@@ -127,9 +127,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | RecordError]:
-    from grice.cli._reading import conversations
+    from grice.cli._forecast import Course
+    from grice.cli._reading import opened, records_of
     from grice.cli.models import opened_models
     from grice.errors import ModelError
+    from grice.progress import track
     from grice.scoring.presets import named_preset
     from grice.triplets.conversations import links_of_records, wanted_links
     from grice.triplets.models import TripletModels
@@ -147,5 +149,6 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         heads = models.open(reference)
         if not isinstance(heads, TripletModels):
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
-        records = conversations(arguments.files, arguments.format)
-        yield from links_of_records(records, heads, wanted)
+        readings = opened(arguments.files, arguments.format)
+        found = links_of_records(records_of(readings), heads, wanted)
+        yield from track(found, "conversations", part=Course(readings).part)
