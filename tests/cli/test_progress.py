@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 import sys
@@ -12,8 +13,9 @@ from rich.progress import Task
 
 from grice.cli import main
 from grice.cli._forecast import Announcer, Course
-from grice.cli._progress import Progress, Rate, TimeLeft
+from grice.cli._progress import Progress, Rate, Stages, TimeLeft
 from grice.formats import read
+from grice.progress import track, watched
 from grice.records import Score
 
 
@@ -133,3 +135,82 @@ def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
     assert out.read_text() == first
     assert main([*command, "--seed", "1"]) == 0
     assert out.read_text() != first
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Let a second pass between any two looks at the clock, so that all work takes long."""
+    seconds = itertools.count()
+    monkeypatch.setattr(Stages.__init__, "__defaults__", (1.0, lambda: float(next(seconds))))
+
+
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [
+        (["health", "CHAT", "-m", "log_length"], "conversations"),
+        (["sanity", "CHAT", "-m", "log_length"], "conversations"),
+        (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
+        (["verify", "SCORES", "CHAT"], "conversations"),
+        (["triplets", "CHAT"], "conversations"),
+        (["explain", "Is it late?", "Yes, it is.", "--no-cache"], "texts"),
+        (["graph", "score", "GRAPHS", "GRAPHS", "--judges"], "graphs"),
+        (["situated", "score", "SITUATED", "OUTPUTS"], "outputs"),
+        (["calibrate", "RATED", "SCORES"], None),
+    ],
+    ids=lambda part: part[0] if isinstance(part, list) else "",
+)
+@pytest.mark.parametrize("quiet", [False, True])
+def test_every_command_that_takes_long_shows_rate_and_time_left(
+    chat, terminal, slow, tmp_path, words, unit, quiet
+):
+    files = {"CHAT": chat} | {
+        name: tmp_path / name.lower()
+        for name in ("RATED", "SCORES", "GRAPHS", "SITUATED", "OUTPUTS")
+    }
+    rated = [{"id": f"t{i}", "turns": ["Is it late?", "Yes. " * (i % 7)], "rating": i % 5}
+             for i in range(40)]  # fmt: skip
+    files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rated))
+    scored = chat if "verify" in words else files["RATED"]
+    assert main(["score", str(scored), "-m", "log_length", "-q", "-o", str(files["SCORES"])]) == 0
+    graph = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
+    files["GRAPHS"].write_text("".join(json.dumps({
+        "id": f"g{i}", "belief": "Tea is good.", "argument": "Tea causes warmth.",
+        "stance": "support", "graph": graph}) + "\n" for i in range(4)))  # fmt: skip
+    files["SITUATED"].write_text("".join(json.dumps({
+        "id": f"s{i}", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
+        "statements": ["Tea is hot.", "July is hot."]}) + "\n" for i in range(4)))  # fmt: skip
+    files["OUTPUTS"].write_text(
+        "".join(f'{{"id": "s{i}", "output": "Tea is hot. July is hot."}}\n' for i in range(4))
+    )
+    stream = terminal()
+    command = [*map(str, (files.get(word, word) for word in words)), *["--quiet"] * quiet]
+    assert main(command) in (0, 1)
+    shown = plain(stream.getvalue())
+    if quiet or unit is None:
+        assert "left" not in shown
+    else:
+        assert re.search(rf"[\d,]+ {unit} .*\d+%.* [\d.,]+ {unit}/s \d+:\d\d left", shown), shown
+
+
+def test_work_within_work_is_not_told_and_what_ends_early_is_taken_away():
+    class Heard(list):
+        def begin(self, unit, total):
+            self.append((unit, total))
+
+        def advance(self, done, part):
+            self.append((done, part))
+
+        def end(self):
+            self.append("end")
+
+    heard = Heard()
+    with watched(heard):
+        for window in track(["ab", "c"], "letters", 3, len, lambda: 0.5):
+            assert list(track(window, "inner")) == list(window)
+        outer = track("xyz", "rest")
+        next(outer)
+        outer.close()
+        assert next(track("a", "again")) == "a"
+    assert list(track("quiet", "letters")) == list("quiet")
+    assert heard == [("letters", 3), (2, 0.5), (1, 0.5), "end", ("rest", None), "end",
+                     ("again", None), "end"]  # fmt: skip

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from grice.formats import Reading
     from grice.records import Conversation
 
-__all__ = ["conversations", "opened", "records_of"]
+__all__ = ["all_records", "conversations", "opened"]
 
 
 def conversations(files: Sequence[str], form: str | None) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of all files; the ids of a later file carry its name."""
-    return records_of(opened(files, form))
+    return all_records(opened(files, form))
 
 
 def opened(files: Sequence[str], form: str | None) -> list[Reading]:
@@ -30,7 +30,7 @@ def opened(files: Sequence[str], form: str | None) -> list[Reading]:
     return readings
 
 
-def records_of(readings: Sequence[Reading]) -> Iterator[Conversation | RecordError]:
+def all_records(readings: Sequence[Reading]) -> Iterator[Conversation | RecordError]:
     """Yield the conversations of opened files; the ids of a later one carry its name."""
     from msgspec.structs import replace
 

@@ -8,6 +8,7 @@ None of it looks at which metric it is.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +18,8 @@ from grice.errors import InputError, RecordError
 from grice.evaluation.derivation import figures, problems, same
 from grice.evaluation.evidence import describe, identity, kind
 from grice.evaluation.scores import read_scores
-from grice.formats import read, records_of
+from grice.formats import part_read, read, records_of
+from grice.progress import track
 from grice.records import Conversation, Score
 
 if TYPE_CHECKING:
@@ -173,7 +175,8 @@ def _scored(files: Sequence[str], form: str | None) -> Iterator[Conversation | R
     """Yield the conversations of files as ``grice score`` sees them: of several, with the file."""
     with ExitStack() as stack:
         readings = [stack.enter_context(read(file, format=form)) for file in files]
-        yield from records_of(readings)
+        part = partial(part_read, readings)
+        yield from track(records_of(readings), "conversations", part=part)
 
 
 def verify(

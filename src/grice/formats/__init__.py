@@ -12,7 +12,7 @@ from grice.formats._document import document
 from grice.formats._find import find_conversation
 from grice.formats._format import Format, Line
 from grice.formats._objects import from_objects
-from grice.formats._reading import Reading, read, records_of
+from grice.formats._reading import Reading, part_read, read, records_of
 from grice.formats._registry import Formats, find_formats
 from grice.formats._silence import SilenceError
 
@@ -26,6 +26,7 @@ __all__ = [
     "find_conversation",
     "find_formats",
     "from_objects",
+    "part_read",
     "read",
     "records_of",
 ]

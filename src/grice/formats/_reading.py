@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grice.formats._format import Format
     from grice.formats._silence import Silence
 
-__all__ = ["Reading", "read", "records_of"]
+__all__ = ["Reading", "part_read", "read", "records_of"]
 
 _MAGIC = 16
 
@@ -151,6 +151,13 @@ def read(source: str | Path, *, format: str | None = None) -> Reading:  # noqa: 
         close=opened.closing.close,
         silence=opened.silence,
     )
+
+
+def part_read(readings: Sequence[Reading]) -> float:
+    """Return which part of inputs was read, 0 to 1; 0 where nobody can tell."""
+    sizes = [reading.size for reading in readings]
+    total = 0 if None in sizes else sum(size or 0 for size in sizes)
+    return min(1.0, sum(reading.position for reading in readings) / total) if total else 0.0
 
 
 def records_of(readings: Sequence[Reading]) -> Iterator[Found]:

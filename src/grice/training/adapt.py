@@ -14,6 +14,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.numeric import sigmoid
+from grice.progress import track
 from grice.stats.accuracy import balanced_accuracy
 from grice.stats.correlations import correlation
 from grice.stats.dependent import compare_correlations
@@ -111,7 +112,8 @@ def adapt(
     labels = np.array(data.labels, np.float64)
     folds = folds_of(data.groups, seed=seed)
     out_of_fold = np.empty(len(labels))
-    for fold in np.unique(folds):
+    parts = np.unique(folds)
+    for fold in track(parts, "folds", len(parts)):
         training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         _two_kinds(labels[training])
         inner = folds_of([data.groups[i] for i in training], seed=seed + 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from grice.cli import _triplets_annotated
@@ -127,10 +128,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | RecordError]:
-    from grice.cli._forecast import Course
-    from grice.cli._reading import opened, records_of
+    from grice.cli._reading import all_records, opened
     from grice.cli.models import opened_models
     from grice.errors import ModelError
+    from grice.formats import part_read
     from grice.progress import track
     from grice.scoring.presets import named_preset
     from grice.triplets.conversations import links_of_records, wanted_links
@@ -150,5 +151,5 @@ def _links(arguments: argparse.Namespace) -> Iterator[ConversationLinks | Record
         if not isinstance(heads, TripletModels):
             raise ModelError(f"{reference} finds no links: name a bundle such as {MODEL}")
         readings = opened(arguments.files, arguments.format)
-        found = links_of_records(records_of(readings), heads, wanted)
-        yield from track(found, "conversations", part=Course(readings).part)
+        found = links_of_records(all_records(readings), heads, wanted)
+        yield from track(found, "conversations", part=partial(part_read, readings))
