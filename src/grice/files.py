@@ -49,6 +49,9 @@ NOCTTY = getattr(os, "O_NOCTTY", 0)
 BINARY = getattr(os, "O_BINARY", 0)
 """What a system does not have is not asked for: Windows has neither such links nor pipes."""
 
+STDOUT = 1
+"""Its descriptor."""
+
 NAME_LENGTH = 40
 """Characters of a name that its temporary name repeats; systems bound names to 255 bytes."""
 
@@ -102,7 +105,7 @@ def _resolved(path: Path) -> Path:
 
 def _descriptor(path: Path) -> int | None:
     """Return the number of an open descriptor that a path names, if it names one."""
-    named = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
+    named = {"-": STDOUT, "/dev/stdout": STDOUT, "/dev/stderr": 2}
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", str(path))
     return int(numbered[1]) if numbered else named.get(str(path))
 
@@ -122,6 +125,8 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         try:
             yield file
         except OSError as error:
+            if isinstance(error, BrokenPipeError) and _descriptor(path) == STDOUT:
+                raise  # whoever reads has read all they wanted
             raise cannot_write(path, error) from error
 
 
@@ -145,6 +150,8 @@ def streaming(path: Path) -> Iterator[BinaryIO]:
         try:
             file.close()
         except OSError as error:
+            if isinstance(error, BrokenPipeError) and number == STDOUT:
+                raise
             raise cannot_write(path, error) from error
 
 

@@ -95,3 +95,42 @@ def test_a_full_disk_is_named(words, name):
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, env=environment())
     assert done.returncode == 2
     assert b"the output cannot be written: No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["gate", "SCORES", "--min", "log_length=0.99"], ["gate", "SCORES", "--min",
+      "log_length=0.99", "--json"], ["graph", "check", "GRAPHS"], ["verify", "SCORES", "OTHER"]],
+)  # fmt: skip
+def test_a_check_that_nobody_reads_fails_all_the_same(words, tmp_path):
+    talk, other = ({"id": "a", "turns": ["Is it late?", text]} for text in ("No.", "Yes, it is."))
+    graph = {"id": "g", "belief": "Tea is good.", "argument": "Tea warms.", "stance": "support",
+             "graph": "(tea; is; nothing)"}  # fmt: skip
+    places = {name: str(tmp_path / name) for name in ("TALK", "OTHER", "GRAPHS", "SCORES")}
+    for name, record in (("TALK", talk), ("OTHER", other), ("GRAPHS", graph)):
+        Path(places[name]).write_text(f"{json.dumps(record)}\n")
+    grice = [sys.executable, "-m", "grice"]
+    score = [*grice, "score", places["TALK"], "-m", "log_length", "-o", places["SCORES"]]
+    assert run(score).returncode == 0
+    command = [*grice, *(places.get(word, word) for word in words)]
+    assert run(command).returncode == 1
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        command, stdout=write, stderr=subprocess.PIPE, env=environment(), check=False
+    )
+    os.close(write)
+    assert (done.returncode, b"fault" in done.stderr) == (1, False)
+
+
+def test_a_reader_of_an_output_that_is_a_dash_may_go_too(tmp_path):
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text('{"turns": ["Hello.", "Fine, and you?", "Good.", "Bye."]}\n' * 50)
+    words = [sys.executable, "-m", "grice", "perturb", str(chats), "--kind", "turn-order", "-q"]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*words, "-o", "-"], stdout=write, stderr=subprocess.PIPE, env=environment(), check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -18,7 +18,7 @@ import grice
 from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.cli._streams import QUIET, complain, drop, open_streams
+from grice.cli._streams import CHECKING, QUIET, complain, drop, is_broken_pipe, open_streams
 from grice.cli.parser import Parser, add_everywhere
 from grice.cli.settings import with_settings
 from grice.errors import LONGEST, GriceError, out_of_memory, shortened
@@ -80,20 +80,26 @@ def _run(typed: Sequence[str]) -> int:
             warnings.showwarning = _show_warning
         words = with_settings(typed)
         quiet = QUIET.set("--quiet" in words or "-q" in words)
+        checking = CHECKING.set(False)
         try:
             arguments = command_parser(words).parse_args(words)
             _keep_inputs(arguments)
             arguments.typed = typed
+            CHECKING.set(getattr(arguments, "checking", False))
             with watched(_stages()):
                 status = arguments.run(arguments)
         except SystemExit as end:
-            if isinstance(end.__context__, BrokenPipeError):  # this is how rich takes it
+            if is_broken_pipe(end):
                 raise BrokenPipeError from end
             sys.stdout.flush()  # of argparse: a help page, which may have no reader either
             raise
         finally:
             QUIET.reset(quiet)
-    sys.stdout.flush()
+            CHECKING.reset(checking)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # all is done: the status stands
+        drop(sys.stdout)
     return int(status)
 
 

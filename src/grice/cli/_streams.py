@@ -6,17 +6,30 @@ import codecs
 import io
 import os
 import sys
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import TextIO
 
-__all__ = ["QUIET", "complain", "drop", "open_streams"]
+__all__ = [
+    "CHECKING",
+    "QUIET",
+    "complain",
+    "drop",
+    "is_broken_pipe",
+    "open_streams",
+    "outlasting_reader",
+]
 
 QUIET = ContextVar("quiet", default=False)
 """Whether a command was asked to print results and errors alone."""
+
+CHECKING = ContextVar("checking", default=False)
+"""Whether the exit status of a command tells what it found: it has to find it, read or not."""
 
 ESCAPED = "grice-escaped"
 
@@ -48,6 +61,22 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
 def drop(stream: TextIO) -> None:
     """Point a stream away, so that the interpreter does not fail on it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def outlasting_reader() -> Iterator[None]:
+    """Go on where a reader of standard output has gone, if the exit status tells what is found."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit) as error:
+        if not (CHECKING.get() and is_broken_pipe(error)):
+            raise
+        drop(sys.stdout)
+
+
+def is_broken_pipe(error: BaseException) -> bool:
+    """Return whether an error is that a reader has gone; rich ends the program by one."""
+    return isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError)
 
 
 def complain(text: str) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "add_seed",
     "add_speaker",
     "positive",
+    "tells_by_status",
 ]
 
 
@@ -46,6 +47,11 @@ def add_extras(parser: argparse.ArgumentParser, *extras: str) -> None:
         filter(None, [parser.epilog, f'Installed on demand, by pip install: {named}; "grice[all]" '
                                      "is everything."])
     )  # fmt: skip
+
+
+def tells_by_status(parser: argparse.ArgumentParser) -> None:
+    """Let a command end with the status of what it found, also where nobody reads what it says."""
+    parser.set_defaults(checking=True)
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

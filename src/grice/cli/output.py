@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from grice.cli._streams import outlasting_reader
 from grice.records import to_json
 
 if TYPE_CHECKING:
@@ -41,13 +42,15 @@ def show(view: View) -> None:
     from grice.cli.tables import print_piece
 
     for piece in view:
-        print_piece(piece)
+        with outlasting_reader():
+            print_piece(piece)
 
 
 def print_json_lines(records: Iterable[object]) -> None:
     """Print each record as one line."""
     for record in records:
-        sys.stdout.write(to_json(record) + "\n")
+        with outlasting_reader():
+            sys.stdout.write(to_json(record) + "\n")
 
 
 def write_or_print_lines(records: Iterable[object], output: Path | None) -> None:

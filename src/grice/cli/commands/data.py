@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
-from grice.cli.flags import add_data, add_json
+from grice.cli.flags import add_data, add_json, tells_by_status
 from grice.cli.output import emit
 from grice.errors import InputError
 from grice.tables import Lines
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         help="get: a mirror of such a folder, https, http, file, or a path",
     )
     add_json(parser)
+    tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_metrics, add_mode, add_plugins
+from grice.cli.flags import add_json, add_metrics, add_mode, add_plugins, tells_by_status
 from grice.cli.options import names
 from grice.cli.output import emit
 from grice.tables import Lines, Table, number
@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     add_plugins(parser)
     add_mode(parser)
     add_json(parser)
+    tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json
+from grice.cli.flags import add_json, tells_by_status
 from grice.cli.output import emit
 from grice.tables import Lines
 
@@ -67,6 +67,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
     parser.add_argument("--junit", type=Path, metavar="FILE.xml", help="write JUnit XML")
     parser.add_argument("--markdown", type=Path, metavar="FILE.md", help="write a summary")
     add_json(parser)
+    tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

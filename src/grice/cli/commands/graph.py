@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from grice.cli import _graph_score, _graph_stats
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import add_json, add_model, add_output, add_report, add_rules
+from grice.cli.flags import (
+    add_json,
+    add_model,
+    add_output,
+    add_report,
+    add_rules,
+    tells_by_status,
+)
 from grice.cli.output import emit_rows, print_or_write
 from grice.errors import plural
 from grice.tables import Lines
@@ -33,7 +40,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action(
                 "check",
                 "which rules of structure each graph breaks, and where; exit status 1 if any",
-                _configure_rules,
+                _configure_checking,
                 _check,
             ),
             Action(
@@ -45,7 +52,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action(
                 "repair",
                 "a few edits that make a broken graph valid; exit status 1 if one stays so",
-                _configure_rules,
+                _configure_checking,
                 _repair,
             ),
             Action(
@@ -80,6 +87,11 @@ def _add_graphs(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help=f"{_graph_score.PREDICTIONS}; default: the graphs of SAMPLES",
     )
+
+
+def _configure_checking(parser: argparse.ArgumentParser) -> None:
+    _configure_rules(parser)
+    tells_by_status(parser)
 
 
 def _configure_rules(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli._kb_models import SHIPPED
-from grice.cli.flags import add_format, add_json, add_output, positive
+from grice.cli.flags import add_format, add_json, add_output, positive, tells_by_status
 from grice.cli.parser import add_everywhere
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 
     for subparser in (build, add):
         add_format(subparser)
+    tells_by_status(verify)
     for subparser in (find, tails):
         subparser.add_argument("--kb", default=SHIPPED, metavar="KB", help=KB)
         subparser.add_argument(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import add_json, add_output
+from grice.cli.flags import add_json, add_output, tells_by_status
 from grice.cli.output import emit, print_json_lines, show
 from grice.tables import Lines, Table
 
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
             Action("list", "models of the index and those that are here", _many, _list),
             Action("get", "fetch models of the index", _configure_get, _get),
             Action("add", "take a model that is in no index", _configure_add, _add),
-            Action("verify", "compare models with the sha256 of their cards", _many, _verify),
+            Action("verify", "compare models with the sha256 of their cards", _checked, _verify),
             Action("path", "print the folder of a model", _configure_path, _path),
             Action("rm", "remove models", _configure_remove, _remove),
             Action("export", "write a model as one tar", _configure_export, _export),
@@ -59,6 +59,11 @@ def _configure_path(parser: argparse.ArgumentParser) -> None:
 def _many(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="models; none means all")
     add_json(parser)
+
+
+def _checked(parser: argparse.ArgumentParser) -> None:
+    _many(parser)
+    tells_by_status(parser)
 
 
 def _add_acceptance(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_format, add_json
+from grice.cli.flags import add_format, add_json, tells_by_status
 from grice.cli.options import add_metric_options, check_options, load_grader, loader, names
 from grice.cli.output import emit
 from grice.errors import InputError, plural
@@ -53,6 +53,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     add_json(parser)
     add_metric_options(parser, words)
+    tells_by_status(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
