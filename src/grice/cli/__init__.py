@@ -91,6 +91,8 @@ def _run(typed: Sequence[str]) -> int:
         except SystemExit as end:
             if is_broken_pipe(end):
                 raise BrokenPipeError from end
+            if end.code == UNUSABLE and words != typed:
+                complain("options of score stand in a file, too: grice config shows it")
             sys.stdout.flush()  # of argparse: a help page, which may have no reader either
             raise
         finally:

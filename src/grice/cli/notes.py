@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
-from grice.errors import plural
+from grice.errors import plural, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,12 @@ def notes(summary: Summary) -> Iterator[str]:
     if alone := summary.assistant_alone:
         where = "" if alone == summary.conversations else f" in {plural(alone, 'conversation')}"
         yield f"only the assistant's turns are judged{where}; --speaker all judges everybody"
+    for role, count in summary.unknown_roles.items():
+        turns = plural(count, "turn is", "turns are")
+        yield (
+            f"{turns} of the role {shortened(role, 40)!r} and not judged: --speaker assistant "
+            f"--speaker {shlex.quote(shortened(role, 40))} judges both"
+        )
     if tools := summary.tool_turns:
         yield plural(
             tools, "tool call or result is not judged", "tool calls and results are not judged"

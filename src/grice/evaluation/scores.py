@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 import msgspec
 
 from grice.errors import InputError, RecordError, os_reason
+from grice.formats import recognise
 from grice.metrics.signature import current_signature
 from grice.records import Score, Status
 
@@ -135,12 +136,28 @@ def read_rows(
             try:
                 record = decoder.decode(line)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                if number == 1 and (what := _what_else(line, kind)):
+                    raise InputError(f"{_name(file)}: {what}") from None
                 problem, field = _said(error)
                 message = f"{problem}; {expected} is expected"
                 raise RecordError(message, file=_name(file), line=number, field=field) from None
             yield number, record
     if not some:
         raise InputError(f"{_name(file)}: there is no line in it")
+
+
+def _what_else(line: bytes, kind: type[object]) -> str:
+    """Return what a file is whose line is no score, if it is one that another command takes."""
+    if kind not in (Score, ScoreLine):
+        return ""
+    try:
+        form = recognise(line, "")
+    except InputError:
+        return ""
+    return (
+        f"holds conversations (format {form.name}), where scores are expected; grice score FILE "
+        "-o OUT.jsonl writes them"
+    )
 
 
 def read_table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:

@@ -13,7 +13,7 @@ from grice.formats._find import find_conversation
 from grice.formats._format import Format, Line
 from grice.formats._objects import from_objects
 from grice.formats._reading import Reading, part_read, read, records_of
-from grice.formats._registry import Formats, find_formats
+from grice.formats._registry import Formats, find_formats, recognise
 from grice.formats._silence import SilenceError
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "from_objects",
     "part_read",
     "read",
+    "recognise",
     "records_of",
 ]

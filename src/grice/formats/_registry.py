@@ -65,6 +65,8 @@ def find_formats() -> Formats:
 
 
 _SURE_ENOUGH = 0.3
+SCORE = frozenset({"conversation", "metric", "signature", "status", "value"})
+"""Fields of a line that ``grice score`` writes."""
 
 
 def named(name: str) -> Format:
@@ -99,6 +101,11 @@ def _unknown(prefix: bytes) -> str:
     objects = samples(prefix) or [closed(prefix)]
     while isinstance(objects, list) and objects and isinstance(objects[0], list):
         objects = objects[0]
+    if objects and isinstance(objects[0], dict) and objects[0].keys() >= SCORE:
+        return (
+            "holds scores as grice score writes them, where conversations are expected; grice "
+            "review, compare, gate, verify, calibrate and estimate read scores"
+        )
     if objects and isinstance(objects[0], dict):
         fields = ", ".join(sorted(objects[0])[:12]) or "none"
         seen = f"JSON objects with the fields {fields}"

@@ -33,6 +33,7 @@ __all__ = [
     "in_text",
     "is_tool_traffic",
     "responses",
+    "unknown_roles",
     "utterances",
 ]
 
@@ -42,6 +43,8 @@ INSTRUCTIONS = frozenset({"system", "developer", "tool", "function"})
 """Roles of a chat log that steer a model and are not part of the conversation."""
 ASSISTANTS = frozenset({"assistant", "model", "bot", "chatbot", "agent", "ai"})
 """Roles whose turns are judged where roles are known."""
+USERS = frozenset({"user", "human", "customer", "client", "prompter"})
+"""Roles of those whom an assistant answers."""
 EVERYBODY = "all"
 """What to write as a speaker to judge every turn, whatever the roles."""
 CALLS = ("tool_calls", "function_call")
@@ -86,6 +89,15 @@ def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) 
     if speakers or conversation.targets is not None:
         return False
     return any(_role(turn) in ASSISTANTS for turn in conversation.turns)
+
+
+def unknown_roles(conversation: Conversation) -> list[str]:
+    """Return the role of each turn that is neither of those of an assistant, a user or a tool.
+
+    Beside an assistant's, such turns are not judged: it may be another spelling of the same role.
+    """
+    known = ASSISTANTS | USERS | INSTRUCTIONS
+    return [turn.role or "" for turn in conversation.turns if _role(turn) not in {"", *known}]
 
 
 def is_tool_traffic(turn: Turn) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 
 from grice.records import Conversation, Score, Status
 from grice.scoring.flags import FLAGS
-from grice.scoring.items import assistant_alone, is_tool_traffic
+from grice.scoring.items import assistant_alone, is_tool_traffic, unknown_roles
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
 
@@ -76,6 +76,8 @@ class Summary(msgspec.Struct, frozen=True):
         sample: The part of the input that was drawn; None if all of it was scored.
         assistant_alone: Conversations of which only the assistant's turns were judged, since their
             roles say who that is and nobody was asked for.
+        unknown_roles: Turns that were left out beside an assistant's, by a role that is neither a
+            user's nor a tool's: it may be another spelling of the assistant's.
         tool_turns: Calls of tools and their answers, which are no replies.
         flags: Judged replies by what was noticed reading them: see ``grice.scoring.flags``.
     """
@@ -88,6 +90,7 @@ class Summary(msgspec.Struct, frozen=True):
     models: str = SMALL
     sample: Sampled | None = None
     assistant_alone: int = 0
+    unknown_roles: dict[str, int] = {}
     tool_turns: int = 0
     flags: dict[str, int] = {}
 
@@ -128,6 +131,7 @@ class SummaryBuilder:
         self._conversations = 0
         self._turns = 0
         self._assistant_alone = 0
+        self._unknown_roles: Counter[str] = Counter()
         self._tool_turns = 0
         self._flags: Counter[str] = Counter()
         self._skipped = 0
@@ -137,7 +141,9 @@ class SummaryBuilder:
         """Add one conversation with all its scores."""
         self._conversations += 1
         self._turns += len(conversation.turns)
-        self._assistant_alone += assistant_alone(conversation, self._speakers)
+        if assistant_alone(conversation, self._speakers):
+            self._assistant_alone += 1
+            self._unknown_roles.update(unknown_roles(conversation))
         self._tool_turns += sum(map(is_tool_traffic, conversation.turns))
         self._flags.update(_flags(scores))
         values: dict[str, list[float]] = {name: [] for name in self._means}
@@ -167,6 +173,7 @@ class SummaryBuilder:
             tuple(self._problems),
             self._preset,
             assistant_alone=self._assistant_alone,
+            unknown_roles=dict(self._unknown_roles.most_common(REASONS)),
             tool_turns=self._tool_turns,
             flags=dict(self._flags),
         )

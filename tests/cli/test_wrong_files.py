@@ -1,0 +1,145 @@
+"""Logs as they are: roles spelled in two ways, files of another kind, columns half empty."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.cli import main
+
+
+def write(path, *records):
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return str(path)
+
+
+def messages(*pairs):
+    return {"messages": [{"role": role, "content": text} for role, text in pairs]}
+
+
+@pytest.fixture
+def scored(tmp_path, capsys):
+    def run(file, *more):
+        out = tmp_path / "out.jsonl"
+        assert main(["score", file, "-m", "log_length", "-o", str(out), *more]) == 0
+        lines = map(json.loads, out.read_text().splitlines())
+        return [line["turn"] for line in lines], capsys.readouterr().err
+
+    return run
+
+
+def test_spellings_of_a_role_that_are_known_are_one(tmp_path, scored):
+    log = write(
+        tmp_path / "log.jsonl",
+        messages(
+            ("User", "Is it here?"), ("Assistant", "Soon."), ("USER ", "When?"), ("AI", "At ten.")
+        ),
+    )
+    turns, said = scored(log)
+    assert turns == [1, 3]
+    assert "of the role" not in said
+
+
+def test_turns_of_a_role_that_nobody_knows_are_counted_and_can_be_judged(tmp_path, scored):
+    log = write(
+        tmp_path / "log.jsonl",
+        messages(
+            ("user", "Is it here?"),
+            ("Assistent", "Soon."),
+            ("user", "When?"),
+            ("assistant", "At ten."),
+        ),
+    )
+    turns, said = scored(log)
+    assert turns == [3]
+    assert "1 turn is of the role 'Assistent' and not judged" in said
+    advice = said.partition("not judged: ")[2].partition(" judges both")[0].split()
+    assert scored(log, *advice)[0] == [1, 3]
+    assert "of the role" not in scored(log, "--speaker", "all")[1]
+
+
+def test_roles_need_not_alternate(tmp_path, scored):
+    log = write(
+        tmp_path / "log.jsonl",
+        messages(*[("assistant", f"Message {i}") for i in range(3)]),
+        messages(*[("user", f"Message {i}") for i in range(3)]),
+        messages(("user", "One."), ("user", "Two?"), ("assistant", "Three."), ("assistant", "4.")),
+    )
+    assert scored(log)[0] == [0, 1, 2, 0, 1, 2, 2, 3]  # without an assistant everybody is judged
+
+
+def test_ten_thousand_tool_calls_are_counted_and_not_judged(tmp_path, scored):
+    turns = [{"role": "user", "content": "Look all of it up."}]
+    for i in range(10_000):
+        call = {"id": f"t{i}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        turns.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        turns.append({"role": "tool", "tool_call_id": f"t{i}", "content": f"row {i}"})
+    turns.append({"role": "assistant", "content": "There was nothing."})
+    judged, said = scored(write(tmp_path / "log.jsonl", {"messages": turns}))
+    assert judged == [20_001]
+    assert "20,000 tool calls and results are not judged" in said
+
+
+@pytest.mark.parametrize("empty", ["", "n/a", " "])
+def test_a_column_of_ratings_may_be_half_empty(tmp_path, scored, capsys, empty):
+    rows = [f"c{i},Do you like tea?,{'Very ' * (1 + i % 6)}much.,{i % 5 + 1 if i % 2 else empty}"
+            for i in range(40)]  # fmt: skip
+    table = tmp_path / "rated.csv"
+    table.write_text("\n".join(["id,context,response,rating", *rows]) + "\n")
+    scored(str(table))
+    assert main(["calibrate", str(table), str(tmp_path / "out.jsonl"), "--json"]) == 0
+    fitted = json.loads(capsys.readouterr().out)
+    assert [entry["n"] for entry in fitted["maps"]] == [20]
+    assert "20 items of" in " ".join(fitted["says"])
+    assert main(["meta-eval", "log_length", "--on", str(table)]) == 0
+    assert "20 items" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["gate TALKS --min relevance=0.1", "compare TALKS TALKS", "compare SCORES TALKS",
+     "review TALKS", "verify TALKS TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
+     "gate SCORES --min log_length=0 --baseline TALKS --max-drop 0.1",
+     "meta-eval --on TALKS --scores TALKS"],
+)  # fmt: skip
+def test_conversations_where_scores_are_expected_are_called_that(tmp_path, capsys, command):
+    talks = [{"id": f"t{i}", "turns": ["Is it far?", "No."], "rating": i % 5} for i in range(40)]
+    files = {"TALKS": write(tmp_path / "talks.jsonl", *talks), "SCORES": str(tmp_path / "s.jsonl")}
+    assert main(["score", files["TALKS"], "-m", "log_length", "-q", "-o", files["SCORES"]]) == 0
+    capsys.readouterr()
+    assert main([files.get(word, word) for word in command.split()]) == 2
+    said = capsys.readouterr().err
+    assert "talks.jsonl: holds conversations (format turns), where scores are expected" in said
+    assert "grice score FILE -o OUT.jsonl" in said
+
+
+@pytest.mark.parametrize("command", ["score", "health", "triplets", "perturb", "explain --file"])
+def test_scores_where_conversations_are_expected_are_called_that(tmp_path, capsys, command):
+    talks = write(tmp_path / "talks.jsonl", {"turns": ["Is it far?", "No."]})
+    scores = str(tmp_path / "s.jsonl")
+    assert main(["score", talks, "-m", "log_length", "-q", "-o", scores]) == 0
+    capsys.readouterr()
+    assert main([*command.split(), scores]) == 2
+    assert "s.jsonl: holds scores as grice score writes them" in capsys.readouterr().err
+
+
+def test_a_broken_score_is_still_told_by_its_line(tmp_path, capsys):
+    scores = write(tmp_path / "s.jsonl", {"conversation": "a", "turn": 1, "value": 0.5})
+    assert main(["review", scores]) == 2
+    assert "s.jsonl:1: Object missing required field `metric`" in capsys.readouterr().err
+
+
+def test_a_file_of_settings_is_named_where_a_value_of_it_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    talks = write(tmp_path / "talks.jsonl", {"turns": ["Is it far?", "No."]})
+    (tmp_path / "grice.toml").write_text('seed = "first"\n')
+    with pytest.raises(SystemExit) as end:
+        main(["score", talks])
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert "argument --seed: invalid int value: 'first'" in said
+    assert "grice config shows" in said
+    (tmp_path / "grice.toml").write_text("sede = 1\n")
+    assert main(["score", talks]) == 2
+    assert "no option 'sede' of grice score; did you mean 'seed'?" in capsys.readouterr().err
