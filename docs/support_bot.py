@@ -1,0 +1,158 @@
+"""Write ``docs/support-bot.md``: what of the flaws in a support bot's log is found, and what not.
+
+    GRICE_MODELS=FOLDER python docs/support_bot.py
+
+The log and the key of its planted flaws lie in ``examples/``. The preset ``medium`` has to be there
+(``grice models get medium medium-states``).
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+import console
+
+from grice.cli import main as grice
+from grice.evaluation.review import review
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from grice.evaluation.review import FlaggedTurn
+
+HERE = Path(__file__).parent
+PAGE = HERE / "support-bot.md"
+LOG = HERE.parent / "examples" / "support-bot.jsonl"
+KEY = HERE.parent / "examples" / "support-bot-flaws.csv"
+FLAWS = "relevance,repetition,unanswered,friction"
+RUNS = {
+    "default": (),
+    "small": ("-m", FLAWS),
+    "medium": ("-m", f"{FLAWS},likelihood,sense", "--models", "medium"),
+}
+"""What is run, by its name in the table."""
+
+HEAD = f"""# A support bot's log, and what is found in it
+
+Written by `python docs/support_bot.py`; see there. `examples/support-bot.jsonl` is a log as a
+support bot leaves one: messages with roles, a system prompt, calls of tools and their answers.
+It was written for this page. {{flaws}} of its {{replies}} replies have a planted flaw, each in
+`examples/support-bot-flaws.csv`; the others were written to be sound. One log of {{talks}}
+conversations tells how things look, not how good a metric is: for that see `docs/results.md`.
+
+```console
+$ grice score examples/support-bot.jsonl -m {FLAWS} -o out.jsonl
+$ grice review out.jsonl examples/support-bot.jsonl --top 5
+```
+
+## What is found
+
+The rank of each planted flaw in `grice review`, of {{replies}} replies: *default* is what
+`grice score` runs unless told otherwise, *small* what ships, by
+`-m {FLAWS}`, *medium* that and `likelihood,sense` with
+`--models medium`. Bold: among the first {{flaws}}, where all planted flaws would stand if nothing
+else did.
+
+"""
+
+
+class Flaw(NamedTuple):
+    """A planted flaw."""
+
+    conversation: str
+    turn: int
+    kind: str
+    note: str
+
+
+def planted() -> list[Flaw]:
+    """Return the key of the log."""
+    with KEY.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return [Flaw(r["conversation"], int(r["turn"]), r["flaw"], r["note"]) for r in rows]
+
+
+def order(options: Sequence[str]) -> tuple[FlaggedTurn, ...]:
+    """Return all replies of the log in their order of review, scored with some options."""
+    with TemporaryDirectory() as folder:
+        scores = f"{folder}/scores.jsonl"
+        words = ["score", str(LOG), "-q", "--no-cache", "--json", "-o", scores, *options]
+        if grice(words):
+            raise SystemExit(f"{' '.join(words)}: failed")
+        return review(scores, [str(LOG)], top=10_000).items
+
+
+def page() -> str:
+    """Return the page without what its commands print."""
+    flaws = planted()
+    orders = {name: order(options) for name, options in RUNS.items()}
+    replies = len(orders["default"])
+    talks = len(LOG.read_text("utf-8").splitlines())
+    text = HEAD.format(flaws=len(flaws), replies=replies, talks=talks)
+    return "".join([text, *table(flaws, orders), *alarms(flaws, orders)])
+
+
+def table(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) -> list[str]:
+    """Return a row for each flaw, and one of how many are found."""
+    ranks = {name: ranked(items) for name, items in orders.items()}
+    lines = [f"| planted | where | {' | '.join(ranks)} |\n", f"|---|---|{'---:|' * len(ranks)}\n"]
+    for flaw in flaws:
+        cells = (cell(by_place.get(flaw[:2]), len(flaws)) for by_place in ranks.values())
+        place = f"{flaw.conversation} #{flaw.turn}"
+        lines.append(f"| {flaw.kind}: {flaw.note} | {place} | {' | '.join(cells)} |\n")
+    for first in (len(flaws), 20):
+        found = (
+            sum(by_place.get(flaw[:2], first + 1) <= first for flaw in flaws)
+            for by_place in ranks.values()
+        )
+        cells = (f"{count} of {len(flaws)}" for count in found)
+        lines.append(f"| **among the first {first}** | | {' | '.join(cells)} |\n")
+    return lines
+
+
+def ranked(items: Sequence[FlaggedTurn]) -> dict[tuple[str, int], int]:
+    """Return the rank of each reply by its place."""
+    return {(item.conversation, item.turn): item.rank for item in items}
+
+
+def cell(rank: int | None, first: int) -> str:
+    """Return a rank, bold among the first."""
+    if rank is None:
+        return "–"
+    return f"**{rank}**" if rank <= first else str(rank)
+
+
+def alarms(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) -> list[str]:
+    """Return what stands among the first without a planted flaw, and what is never among them."""
+    places, first = {flaw[:2] for flaw in flaws}, len(flaws)
+    missed = [
+        flaw
+        for flaw in flaws
+        if all(ranked(items).get(flaw[:2], first + 1) > first for items in orders.values())
+    ]
+    lines = ["\n## What is not found\n\n"]
+    lines += [f"- {flaw.kind}, {flaw.conversation} #{flaw.turn}: {flaw.note}\n" for flaw in missed]
+    lines += ["" if missed else "Each is among the first of one run at least.\n"]
+    lines += [f"\n## What is marked and was written to be sound, among the first {first}\n"]
+    for name, items in orders.items():
+        lines.append(f"\n**{name}**\n\n")
+        for item in items[:first]:
+            if (item.conversation, item.turn) not in places:
+                why = f": {item.reason}" if item.reason else ""
+                place = f"{item.conversation} #{item.turn}"
+                lines.append(f"- {item.rank}. {place}, {item.flaw} by {item.metric}{why}\n")
+    return lines
+
+
+def main() -> None:
+    """Write the page, with what its commands print."""
+    sys.stdout.write(f"{PAGE}\n")
+    PAGE.write_text(console.refreshed(page()), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
