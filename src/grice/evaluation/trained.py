@@ -150,8 +150,8 @@ def _says(what: str, overlapping: Overlap) -> str:
     if not overlapping.matches or share is None:
         return overlapping.says
     bounds = ""
-    if share.low is not None and share.high is not None:
-        bounds = f" ({_percent(share.low)} to {_percent(share.high)})"
+    if share.interval:
+        bounds = " ({} to {})".format(*map(_percent, share.interval))
     about = f"about {_percent(share.value)} %{bounds}"
     return f"{what} {about} of the texts of this set"
 

@@ -13,6 +13,7 @@ from grice.scoring.flags import FLAGS
 from grice.scoring.items import assistant_alone, is_tool_traffic
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
+from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -42,16 +43,14 @@ class MetricSummary(msgspec.Struct, frozen=True):
     """One metric over a run.
 
     Attributes:
-        mean: Mean over the scores of status ``ok``; None if there are none.
-        low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
+        mean: Mean over the scores of status ``ok``, its interval clustered by conversation; None
+            if there are none.
         lowest: The lowest scores of status ``ok``, lowest first.
         failure: Where and why the first score failed; None if none did.
     """
 
     metric: str
-    mean: float | None
-    low: float | None
-    high: float | None
+    mean: Estimate | None
     counts: dict[Status, int]
     lowest: tuple[LowScore, ...]
     signature: str
@@ -173,13 +172,10 @@ class SummaryBuilder:
 
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:
         name = loaded.metric.name
-        interval = self._means[name].interval()
         ordered = sorted(self._lowest[name], key=lambda entry: (-entry[0], -entry[1]))
         return MetricSummary(
             name,
-            interval.mean if interval else None,
-            interval.low if interval else None,
-            interval.high if interval else None,
+            self._means[name].estimate(),
             dict(self._counts[name]),
             tuple(entry[2] for entry in ordered),
             loaded.signature,

@@ -129,7 +129,7 @@ def adapt(
         float((labels >= HALF).mean()),
         measured,
         (penalty.scalars, penalty.vectors),
-        gain is not None and gain.low is not None and gain.low > 0,
+        gain is not None and gain.side(0) == "above",
         data.says,
     )
     return Adapted(fit_head(readings, labels, penalty), report)
@@ -171,7 +171,7 @@ def _measured(
         compared = compare_correlations(
             {"after": after, "before": before}, labels, groups=groups, baseline="before"
         )
-        correlations = compared.correlations
+        correlations = compared.estimates
         gain = compared.comparisons[0].difference
         measured.append(Measured("spearman", correlations["before"], correlations["after"], gain))
     else:

@@ -147,8 +147,7 @@ def drawing(found: Scored) -> str:
         f'<rect x="{x(0)}" y="{y(1)}" width="{side}" height="{side}" fill="none" stroke="#555"/>',
     ]
     for value, share in by_band(found):
-        low = share.value if share.low is None else share.low
-        high = share.value if share.high is None else share.high
+        low, high = share.interval or (share.value, share.value)
         marks.append(
             f'<line x1="{x(value)}" y1="{y(low)}" x2="{x(value)}" y2="{y(high)}" '
             f'stroke="#1f6f8b" stroke-width="2"/>'
