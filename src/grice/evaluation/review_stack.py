@@ -163,4 +163,4 @@ def open_stack(place: str | Path) -> Stack:
         stack = msgspec.json.decode(bundle.path(FILE).read_bytes(), type=Stack)
     except msgspec.DecodeError as error:
         raise BundleError(f"{bundle.path(FILE)}: {error}") from None
-    return msgspec.structs.replace(stack, name=f"{bundle.card.name}@{bundle.digest}")
+    return msgspec.structs.replace(stack, name=bundle.identity)

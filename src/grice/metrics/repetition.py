@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.runtime.protocols import Encoder
 from grice.text.content import content_words, sentences
@@ -65,15 +65,13 @@ def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
         To compare conversations of different length: the more was said before, the more there is
         to be like. A topic that is only kept lowers the value too.
     """
-    reasons = [_nothing_to_compare(response) for response in responses]
-    judged = [
-        response for response, reason in zip(responses, reasons, strict=True) if reason is None
-    ]
-    texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
-    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-    judgements = (_judgement(response, vectors, encoder) for response in judged)
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
+        vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+        return (_judgement(response, vectors, encoder) for response in judged)
+
+    return judge_or_abstain(responses, _nothing_to_compare, judge, NEUTRAL)
 
 
 class _Likeness(NamedTuple):

@@ -105,7 +105,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     trained = {name: context.trained_share(name, marked.talks) for name in ours}
     for bundle, values in review_values(scored, marked.talks):
         columns[bundle.card.name], ours[bundle.card.name] = values, ""
-        signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:abc_eval"
+        signatures[bundle.card.name] = f"{bundle.identity}|on:abc_eval"
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}

@@ -119,7 +119,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     trained = {name: context.trained_share(name, voted.talks) for name in ours}
     for bundle, values in review_values(scored, voted.talks):
         columns[bundle.card.name], ours[bundle.card.name] = values, ""
-        signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:dbdc3"
+        signatures[bundle.card.name] = f"{bundle.identity}|on:dbdc3"
     measured = (*_areas(columns, ours, voted), *_ranks(columns, ours, voted))
     for row in (*measured, *_lifts(columns, ours, voted)):
         name = row.metric or row.row

@@ -102,7 +102,7 @@ class ReplacedTokenDetector:
             BundleError: If a setting is missing.
         """
         settings = read_settings(bundle, ReplacedTokenSettings)
-        identity = f"{bundle.card.name}@{bundle.digest}/misfits+{encoder}"
+        identity = f"{bundle.identity}/misfits+{encoder}"
         network = Mlp.load(bundle.path("misfits.npz"))
         return cls(network, settings.reach, settings.sharpness, identity)
 

@@ -41,7 +41,7 @@ def opened(head: Path | str) -> SpanHead:
         read_settings(bundle, SpanSettings),
         bundle.folder,
         lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
-        f"{bundle.card.name}@{bundle.digest}",
+        bundle.identity,
     )
 
 
