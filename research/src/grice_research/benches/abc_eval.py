@@ -211,12 +211,14 @@ def _of_behaviour(
 
 
 def _row(
-    name: str, measure: str, found: Estimate, on: str, ours: Mapping[str, str], why: str
+    name: str, measure: str, estimate: Estimate, on: str, ours: Mapping[str, str], why: str
 ) -> Row:
     """Return the row of one of ours, or of a trivial baseline."""
     kind: Kind = "ours" if name in ours else "baseline"
     metric = ours.get(name, "")
-    return Row(row=name, measure=measure, estimate=found, kind=kind, on=on, why=why, metric=metric)
+    return Row(
+        row=name, measure=measure, estimate=estimate, kind=kind, on=on, why=why, metric=metric
+    )
 
 
 def _decided(

@@ -174,8 +174,8 @@ def _ranks(
     fine = _ranks_within([1 - vote for vote in voted.mean], voted.system)
     for name, values in columns.items():
         ranks = _ranks_within(values, voted.system)
-        found = correlation(ranks, fine, kind="pearson", groups=voted.conversation)
-        yield _row(name, RANKS, found, ours, "of ranks that are centred by chatbot")
+        estimate = correlation(ranks, fine, kind="pearson", groups=voted.conversation)
+        yield _row(name, RANKS, estimate, ours, "of ranks that are centred by chatbot")
 
 
 def _ranks_within(values: Sequence[float], systems: Sequence[str]) -> list[float]:
@@ -190,8 +190,10 @@ def _ranks_within(values: Sequence[float], systems: Sequence[str]) -> list[float
     return [float(rank) for rank in ranks]
 
 
-def _row(name: str, measure: str, found: Estimate, ours: Mapping[str, str], why: str) -> Row:
+def _row(name: str, measure: str, estimate: Estimate, ours: Mapping[str, str], why: str) -> Row:
     """Return the row of one of ours, or of a trivial baseline."""
     kind: Kind = "ours" if name in ours else "baseline"
     metric = ours.get(name, "")
-    return Row(row=name, measure=measure, estimate=found, kind=kind, on=ON, why=why, metric=metric)
+    return Row(
+        row=name, measure=measure, estimate=estimate, kind=kind, on=ON, why=why, metric=metric
+    )

@@ -95,7 +95,7 @@ def main() -> None:
 def _of_source(source: str, given: Prepared) -> frozenset[int]:
     """Return the numbers of the conversations of a corpus that the networks may learn from."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    shown = {one.twin for one in given.items["train"]}
+    shown = {item.twin for item in given.items["train"]}
     return frozenset(i for i, one in enumerate(made["train"])
                      if one.source == source and i in shown)  # fmt: skip
 
@@ -111,8 +111,8 @@ def _dailydialog(data: Path, given: Prepared) -> Prepared:
     number = {one.id: i for i, one in enumerate(whole)}
     items: list[Item] = []
     turns: list[NDArray[np.float32]] = []
-    for one in (*whole, *twins):
-        item = make.sample(one, bigrams, number[one.id])
+    for sample in (*whole, *twins):
+        item = make.sample(sample, bigrams, number[sample.id])
         start = sum(map(len, turns))
         turns.append((make.vectors.rows[item.rows].astype(np.float32) - given.mean) @ given.axes)
         items.append(item._replace(rows=np.arange(start, start + len(item.rows))))
@@ -126,8 +126,8 @@ def _test(name: str, arguments: argparse.Namespace, given: Prepared) -> Test:
     bigrams, sides = Bigrams.load(WORK / "bigrams.npz"), towers()
     read = []
     for item in rated.items:
-        said = [turn for turn in item.conversation.turns if turn.text.strip()]
-        texts, speakers = [turn.text for turn in said], [turn.speaker for turn in said]
+        turns = [turn for turn in item.conversation.turns if turn.text.strip()]
+        texts, speakers = [turn.text for turn in turns], [turn.speaker for turn in turns]
         vectors = np.stack(encoder.encode(texts))  # type: ignore[attr-defined]
         blocks = turn_blocks((vectors - given.mean) @ given.axes, own_turns(speakers))
         plain = turn_features(vectors, speakers, texts, bigrams)
@@ -152,7 +152,7 @@ def _row(
             "spearman": round(float(spearmanr(joined, people).statistic), 3),
             "low": round(float(np.quantile(spread, 0.025)), 3),
             "high": round(float(np.quantile(spread, 0.975)), 3),
-            "seeds": [round(float(spearmanr(one, people).statistic), 3) for one in values],
+            "seeds": [round(float(spearmanr(value, people).statistic), 3) for value in values],
             "n": len(people),
         }
     return row

@@ -48,8 +48,8 @@ class Alone(NamedTuple):
 
     @classmethod
     def load(cls, path: Path) -> Alone:
-        found: Alone = cls(*pickle.loads(path.read_bytes()))
-        return found
+        alone: Alone = cls(*pickle.loads(path.read_bytes()))
+        return alone
 
     def outputs(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return three numbers a turn, high is good."""

@@ -83,8 +83,8 @@ class Prepared(NamedTuple):
 
     def read(self, chosen: Sequence[Item]) -> torch.Tensor:
         """Return what a network reads of all turns of some conversations, one below the other."""
-        rows = [np.concatenate([turn_blocks(self.turns[one.rows], one.own), one.numbers], axis=1)
-                for one in chosen]  # fmt: skip
+        rows = [np.concatenate([turn_blocks(self.turns[item.rows], item.own), item.numbers], axis=1)
+                for item in chosen]  # fmt: skip
         return torch.from_numpy(np.concatenate(rows, dtype=np.float32))
 
 
@@ -132,7 +132,7 @@ class _Corpus:
     """What words stand side by side in the intact conversations that train."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
-        self.texts = {text for one in samples for text in one.turns}
+        self.texts = {text for sample in samples for text in sample.turns}
         self.single, self.double = np.zeros(SINGLE, np.float32), np.zeros(DOUBLE, np.float32)
         for text in sorted(self.texts):
             for first, _, both in read_turn(text).bigrams:
@@ -197,7 +197,9 @@ def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
     place = {(one.source, one.id): i for i, one in enumerate(made["held"])}
     for name, samples in (("held_broken", made["held_broken"]),
                           ("held_again", said_again(made["held"]))):  # fmt: skip
-        items[name] = [make.sample(one, kept, place[one.source, one.id]) for one in samples]
+        items[name] = [
+            make.sample(sample, kept, place[sample.source, sample.id]) for sample in samples
+        ]
     (out / "prepared.pickle").write_bytes(pickle.dumps(_on_axes(items, make.vectors)))
 
 
@@ -233,17 +235,19 @@ def _training(
 
 def _by_conversation(samples: Sequence[Sample]) -> dict[tuple[str, str], list[Sample]]:
     ways: dict[tuple[str, str], list[Sample]] = {}
-    for one in samples:
-        ways.setdefault((one.source, one.id), []).append(one)
+    for sample in samples:
+        ways.setdefault((sample.source, sample.id), []).append(sample)
     return ways
 
 
-def _weighing(one: Sample, number: int, ways: dict[tuple[str, str], list[Sample]]) -> list[Sample]:
+def _weighing(
+    sample: Sample, number: int, ways: dict[tuple[str, str], list[Sample]]
+) -> list[Sample]:
     """Return twins of a conversation: those drawn, all others with moved turns, what repeats."""
-    made = ways.get((one.source, one.id), [])
+    made = ways.get((sample.source, sample.id), [])
     drawn = [twin for twin in _drawn(made, Random(number)) if twin.kind in WORDED | {"deam"}]
     moved = [twin for twin in made if twin.kind not in WORDED | {"deam"}]
-    return [*drawn, *moved, *said_again([one])]
+    return [*drawn, *moved, *said_again([sample])]
 
 
 def _drawn(twins: list[Sample], draw: Random) -> list[Sample]:
@@ -255,17 +259,17 @@ def _drawn(twins: list[Sample], draw: Random) -> list[Sample]:
 
 def _on_axes(items: dict[str, list[Item]], vectors: Vectors) -> Prepared:
     """Keep the rows that are used, on the principal axes of the intact turns that train."""
-    intact = [one.rows for one in items["train"] if not one.kind]
+    intact = [item.rows for item in items["train"] if not item.kind]
     sample = vectors.rows[np.unique(np.concatenate(intact))].astype(np.float32)
     mean = sample.mean(axis=0)
     centred = sample - mean
     spread, directions = np.linalg.eigh(centred.T @ centred / len(centred))
     largest = directions[:, ::-1][:, :AXES]
     axes = (largest / np.sqrt(spread[::-1][:AXES].mean())).astype(np.float32)
-    used = np.unique(np.concatenate([one.rows for group in items.values() for one in group]))
+    used = np.unique(np.concatenate([item.rows for group in items.values() for item in group]))
     turns = (vectors.rows[used].astype(np.float32) - mean) @ axes
     placed = {
-        name: [one._replace(rows=np.searchsorted(used, one.rows)) for one in group]
+        name: [item._replace(rows=np.searchsorted(used, item.rows)) for item in group]
         for name, group in items.items()
     }
     return Prepared(placed, turns.astype(np.float32), mean, axes)

@@ -100,10 +100,10 @@ def _choose(net: ThreadNet, given: Prepared) -> _Chosen:
         for name in ("held", "held_broken", "held_again", "weigh")
     )
     rated, other = (
-        wholes(net, given, [one for one in given.items["rated"] if one.held_out == held_out])
+        wholes(net, given, [item for item in given.items["rated"] if item.held_out == held_out])
         for held_out in (True, False)
     )
-    people = np.array([one.quality for one in rated.items])
+    people = np.array([item.quality for item in rated.items])
     good = liked(net)
     good /= np.std(rated.rows @ good)
     weights = {}
@@ -139,7 +139,7 @@ def _calibrated(
     weights: NDArray[np.float64], held: Wholes, bad: Wholes
 ) -> tuple[NDArray[np.float64], float]:
     """Return weights and bias: 0.5 where intact and broken are equally likely, held out."""
-    rows = [i for i, one in enumerate(bad.items) if one.kind == "deam"]
+    rows = [i for i, item in enumerate(bad.items) if item.kind == "deam"]
     raw = np.concatenate([held.rows @ weights, bad.rows[rows] @ weights])
     labels = np.concatenate([np.ones(len(held.rows)), np.zeros(len(rows))])
     counts = np.where(labels == 1, 0.5 / labels.mean(), 0.5 / (1 - labels).mean())
@@ -178,10 +178,10 @@ def _pointing(
     for kind in POINTED:
         chosen = [one for one in given.items["held_broken"] if one.kind == kind]
         hits, chance = [], []
-        for one, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
-            values = np.column_stack([outputs[:, 0], one.beside]) @ weights[:-1]
-            hits.append(int(values[1:].argmin()) + 1 in one.broken)
-            chance.append(len(one.broken - {0}) / (len(outputs) - 1))
+        for item, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
+            values = np.column_stack([outputs[:, 0], item.beside]) @ weights[:-1]
+            hits.append(int(values[1:].argmin()) + 1 in item.broken)
+            chance.append(len(item.broken - {0}) / (len(outputs) - 1))
         on = f"{kind}; a turn at random is one in {np.mean(chance):.3f}"
         found.append(_figure("worst turn is a broken one, held out", on, np.mean(hits), len(hits)))
     return found

@@ -45,7 +45,7 @@ def main() -> None:
             row = []
             for found in tests.values():
                 values = pooled_of(net, given, found)[:, :3] @ weight
-                twins = np.array([intact[one.twin] for one in found])
+                twins = np.array([intact[item.twin] for item in found])
                 row.append(float((twins > values).mean()))
             reached.append(row)
         table[kind] = {
@@ -74,8 +74,8 @@ def _with_tests(given: Prepared) -> tuple[Prepared, dict[str, list[Item]]]:
     tests: dict[str, list[Item]] = {}
     for kind, found in samples.items():
         tests[kind] = []
-        for one in found:
-            item = make.sample(one, bigrams, place[one.source, one.id])
+        for sample in found:
+            item = make.sample(sample, bigrams, place[sample.source, sample.id])
             start = sum(map(len, turns))
             read = vectors.rows[item.rows].astype(np.float32)
             turns.append((read - given.mean) @ given.axes)
@@ -85,7 +85,7 @@ def _with_tests(given: Prepared) -> tuple[Prepared, dict[str, list[Item]]]:
 
 def encoded(vectors: Vectors, samples: list[Sample]) -> Vectors:
     """Return the vectors with those of all turns of some more conversations."""
-    missing = sorted({text for one in samples for text in one.turns} - vectors.index.keys())
+    missing = sorted({text for sample in samples for text in sample.turns} - vectors.index.keys())
     if not missing:
         return vectors
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)

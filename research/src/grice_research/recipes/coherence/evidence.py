@@ -81,10 +81,12 @@ def _pointed(chosen: list[Sample], head: DialogueHead, way: str) -> dict[str, di
     ]  # fmt: skip
     hits: dict[str, list[bool]] = {"first": [], "named": []}
     judged = coherence.function(talks, model=head, evidence=way)
-    for one, judgement in zip(chosen, judged, strict=True):
-        named = [found.turn for found in judgement.evidence if isinstance(found, TurnEvidence)]
-        hits["first"].append(bool(named) and named[0] in one.broken)
-        hits["named"].append(not one.broken.isdisjoint(named))
+    for sample, judgement in zip(chosen, judged, strict=True):
+        named = [
+            evidence.turn for evidence in judgement.evidence if isinstance(evidence, TurnEvidence)
+        ]
+        hits["first"].append(bool(named) and named[0] in sample.broken)
+        hits["named"].append(not sample.broken.isdisjoint(named))
     chance = float(np.mean([len(one.broken - {0}) / (len(one.turns) - 1) for one in chosen]))
     return {name: wilson(float(np.mean(found)), len(found)) | {"random": round(chance, 4)}
             for name, found in hits.items()}  # fmt: skip

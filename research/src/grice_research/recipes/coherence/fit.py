@@ -94,7 +94,7 @@ def train(given: Prepared, seed: int, settings: Settings) -> ThreadNet:
     torch.manual_seed(seed)
     draw = np.random.default_rng(seed)
     pairs = _pairs(given, settings)
-    people = [one for one in given.items["rated"] if not one.held_out]
+    people = [item for item in given.items["rated"] if not item.held_out]
     net = ThreadNet()
     optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
     steps = settings.epochs * (len(pairs) // BATCH)
@@ -122,10 +122,10 @@ def train(given: Prepared, seed: int, settings: Settings) -> ThreadNet:
 def _pairs(given: Prepared, settings: Settings) -> list[tuple[Item, list[Item]]]:
     whole = {one.twin: one for one in given.items["train"] if not one.kind}
     ways: dict[int, list[Item]] = {}
-    for one in given.items["train"]:
-        wanted = not settings.only or one.twin in settings.only
-        if wanted and one.kind and (not settings.kinds or one.kind in settings.kinds):
-            ways.setdefault(one.twin, []).append(one)
+    for item in given.items["train"]:
+        wanted = not settings.only or item.twin in settings.only
+        if wanted and item.kind and (not settings.kinds or item.kind in settings.kinds):
+            ways.setdefault(item.twin, []).append(item)
     return [(whole[twin], found) for twin, found in ways.items()][
         :: max(1, len(ways) // settings.most)
     ]
@@ -142,8 +142,8 @@ def _loss(
     ends = np.cumsum([0, *sizes])
     # Which turns were broken; a turn of an intact conversation was not.
     targets = torch.ones(int(ends[2 * count]))
-    for one, start in zip(bad, ends[count : 2 * count], strict=True):
-        targets[[int(start) + i for i in one.broken]] = 0
+    for item, start in zip(bad, ends[count : 2 * count], strict=True):
+        targets[[int(start) + i for i in item.broken]] = 0
     weight = torch.where(targets == 0, (targets == 1).sum() / (targets == 0).sum().clamp(min=1), 1)
     by_turn = cross_entropy(outputs[: len(targets), 0], targets, weight.float())
     # A conversation against its broken twin: the difference counts, not the corpus.
@@ -166,10 +166,10 @@ def _ratings(
     if not marked:
         return torch.zeros(())
     quality = net.quality(found[:, 3:])[:, 0]
-    wanted = torch.tensor([(one.quality - 1) / 4 for one in marked], dtype=torch.float32)
+    wanted = torch.tensor([(item.quality - 1) / 4 for item in marked], dtype=torch.float32)
     loss = cross_entropy(quality, wanted)
-    said = [(int(starts[k]) + i, float(mark)) for k, one in enumerate(marked)
-            for i, mark in enumerate(one.good) if mark is not None]  # fmt: skip
+    said = [(int(starts[k]) + i, float(mark)) for k, item in enumerate(marked)
+            for i, mark in enumerate(item.good) if mark is not None]  # fmt: skip
     if said:
         places, marks = zip(*said, strict=True)
         loss = loss + cross_entropy(outputs[list(places), 1], torch.tensor(marks))
@@ -183,7 +183,7 @@ def turns_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> list[NDArra
     for start in range(0, len(chosen), 64):
         part = chosen[start : start + 64]
         outputs = net(given.read(part))
-        rows += [one.numpy() for one in torch.split(outputs, [len(one.rows) for one in part])]
+        rows += [one.numpy() for one in torch.split(outputs, [len(item.rows) for item in part])]
     return rows
 
 
@@ -191,15 +191,17 @@ def turns_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> list[NDArra
 def pooled_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> NDArray[np.float32]:
     """Return the pooled outputs of conversations, shape (n, 6)."""
     turns = turns_of(net, given, chosen)
-    found = net.conversations(torch.from_numpy(np.concatenate(turns)), [len(one) for one in turns])
+    found = net.conversations(
+        torch.from_numpy(np.concatenate(turns)), [len(turn) for turn in turns]
+    )
     return found.numpy()
 
 
 def wins(intact: NDArray, twins: NDArray, items: list[Item]) -> dict[str, list[bool]]:
     """Return for each kind whether intact conversations score above their broken twins."""
     found: dict[str, list[bool]] = {}
-    for one, value in zip(items, twins, strict=True):
-        found.setdefault(one.kind, []).append(bool(intact[one.twin] > value))
+    for item, value in zip(items, twins, strict=True):
+        found.setdefault(item.kind, []).append(bool(intact[item.twin] > value))
     return found
 
 
@@ -215,12 +217,12 @@ def accuracies(net: ThreadNet, given: Prepared) -> dict[str, float]:
 
 def quality_rank(net: ThreadNet, given: Prepared) -> dict[str, float]:
     """Return how the outputs rank held-out rated conversations as people do."""
-    held = [one for one in given.items["rated"] if one.held_out]
-    people = [one.quality for one in held]
+    held = [item for item in given.items["rated"] if item.held_out]
+    people = [item.quality for item in held]
     outputs = pooled_of(net, given, held)
     whole = outputs[:, :3] @ net.whole.weight.detach().numpy()[0]
     quality = outputs[:, 3:] @ net.quality.weight.detach().numpy()[0]
-    turns = [len(one.rows) for one in held]
+    turns = [len(item.rows) for item in held]
     return {"n": len(held)} | {
         name: round(float(spearmanr(values, people).statistic), 3)
         for name, values in (("whole", whole), ("quality", quality), ("turns", turns))

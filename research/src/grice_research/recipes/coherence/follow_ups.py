@@ -75,9 +75,9 @@ class Model:
         self._names, self._gap, self._end = _FORMS[form]
 
     @torch.no_grad()
-    def log_likelihoods(self, one: Rated, texts: Sequence[str]) -> NDArray[np.float64]:
+    def log_likelihoods(self, rated: Rated, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the mean log likelihood of the tokens of each text, said after the last turn."""
-        trunk = [*self._turns(one)[-LONGEST:], *self._tokens(self._names[1])]
+        trunk = [*self._turns(rated)[-LONGEST:], *self._tokens(self._names[1])]
         branches = [self._tokens(self._gap + text) for text in texts]
         read = _Tree.of(trunk, branches)
         hidden = self._net.model(
@@ -90,14 +90,14 @@ class Model:
         ends = np.cumsum([len(branch) for branch in branches])[:-1]
         return np.array([part.mean() for part in np.split(said, ends)])
 
-    def _turns(self, one: Rated) -> list[int]:
-        found = []
-        for speaker, text in zip(one.speakers, one.turns, strict=True):
-            name = self._names[speaker != one.speakers[-1]]
+    def _turns(self, rated: Rated) -> list[int]:
+        turns = []
+        for speaker, text in zip(rated.speakers, rated.turns, strict=True):
+            name = self._names[speaker != rated.speakers[-1]]
             line = self._tokens(f"{name}{self._gap}{' '.join(text.split())}{self._end}")
             cut = line if len(line) <= LONGEST_TURN else [*line[: LONGEST_TURN - 2], *line[-2:]]
-            found += cut
-        return found
+            turns += cut
+        return turns
 
     def _tokens(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids

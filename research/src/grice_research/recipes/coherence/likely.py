@@ -44,8 +44,8 @@ def likelihoods(folder: Path, samples: Sequence[Sample]) -> NDArray[np.float64]:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    rows = [tokenizer.encode(_lines(one), add_special_tokens=False).ids[:LONGEST]
-            for one in samples]  # fmt: skip
+    rows = [tokenizer.encode(_lines(sample), add_special_tokens=False).ids[:LONGEST]
+            for sample in samples]  # fmt: skip
     found = np.zeros(len(rows))
     order = np.argsort([len(row) for row in rows], kind="stable")
     sizes = np.array([len(rows[i]) for i in order])
@@ -56,8 +56,8 @@ def likelihoods(folder: Path, samples: Sequence[Sample]) -> NDArray[np.float64]:
     return found
 
 
-def _lines(one: Sample) -> str:
-    said = zip(one.speakers, one.turns, strict=True)
+def _lines(sample: Sample) -> str:
+    said = zip(sample.speakers, sample.turns, strict=True)
     return "\n" + "".join(f"{'AB'[who % 2]}: {' '.join(text.split())}\n" for who, text in said)
 
 
@@ -66,11 +66,11 @@ def _means(net: AutoModelForCausalLM, rows: Sequence[list[int]]) -> list[float]:
     width = max(map(len, rows))
     read = torch.tensor([row + [0] * (width - len(row)) for row in rows])
     hidden = net.model(read, use_cache=False).last_hidden_state
-    found = []
+    means = []
     for i, row in enumerate(rows):
         sure = net.lm_head(hidden[i, : len(row) - 1]).float().log_softmax(-1)
-        found.append(float(sure[range(len(row) - 1), row[1:]].mean()))
-    return found
+        means.append(float(sure[range(len(row) - 1), row[1:]].mean()))
+    return means
 
 
 def main() -> None:

@@ -53,8 +53,10 @@ def samples(data: Path, most: int, workers: int) -> None:
     held = [sample for sample in whole if sample.held_out]
     bad = broken(train, TRAINED, 100, workers)
     # The words of a half are enough for the single kinds, and halve what is to be encoded.
-    half = {(one.source, one.id) for one in train[::2]}
-    bad = [one for one in bad if one.kind not in WORDED or (one.source, one.id) in half]
+    half = {(sample.source, sample.id) for sample in train[::2]}
+    bad = [
+        sample for sample in bad if sample.kind not in WORDED or (sample.source, sample.id) in half
+    ]
     made = {
         "train": train,
         "held": held,

@@ -49,9 +49,9 @@ class Wholes(NamedTuple):
 
 def wholes(net: ThreadNet, given: Prepared, items: list[Item]) -> Wholes:
     """Return what each conversation is judged by, shape ``(n, WHOLE)``."""
-    rows = [dialogue_features(outputs, one.numbers.astype(np.float32), one.beside, one.alone,
-                          one.speakers)
-            for outputs, one in zip(turns_of(net, given, items), items, strict=True)]  # fmt: skip
+    rows = [dialogue_features(outputs, item.numbers.astype(np.float32), item.beside, item.alone,
+                          item.speakers)
+            for outputs, item in zip(turns_of(net, given, items), items, strict=True)]  # fmt: skip
     return Wholes(np.stack(rows), items)
 
 
@@ -92,10 +92,10 @@ def weighed(twins: Wholes, rated: Wholes, share: float) -> NDArray[np.float64]:
 
 def _differences(twins: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return how each intact conversation differs from a twin, and how much that one counts."""
-    whole = {one.twin: row for row, one in zip(twins.rows, twins.items, strict=True)
-             if not one.kind}  # fmt: skip
-    pairs = [(whole[one.twin] - row, one.kind)
-             for row, one in zip(twins.rows, twins.items, strict=True) if one.kind]  # fmt: skip
+    whole = {item.twin: row for row, item in zip(twins.rows, twins.items, strict=True)
+             if not item.kind}  # fmt: skip
+    pairs = [(whole[item.twin] - row, item.kind)
+             for row, item in zip(twins.rows, twins.items, strict=True) if item.kind]  # fmt: skip
     kinds = [kind for _, kind in pairs]
     counts = Counter(kinds)
     shares = np.array([COUNTED.get(kind, 1.0) / counts[kind] for kind in kinds])
@@ -105,8 +105,8 @@ def _differences(twins: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 def _without_length(rated: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return numbers and ratings of conversations, what their length says of them taken out."""
-    sizes = np.array([len(one.rows) for one in rated.items])
-    left = without_length(np.array([one.quality for one in rated.items]), sizes)
+    sizes = np.array([len(item.rows) for item in rated.items])
+    left = without_length(np.array([item.quality for item in rated.items]), sizes)
     return without_length(rated.rows[:, READ].astype(np.float64), sizes), left / left.std()
 
 
@@ -115,12 +115,12 @@ def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[
 
     They tell turns that were broken from those that were not, both as likely, where few were.
     """
-    items = [one for one in items if one.broken and len(one.broken) <= FEW * len(one.rows)]
+    items = [item for item in items if item.broken and len(item.broken) <= FEW * len(item.rows)]
     outputs = turns_of(net, given, items)
-    rows = np.concatenate([np.column_stack([found[:, 0], one.beside])
-                           for one, found in zip(items, outputs, strict=True)])  # fmt: skip
-    whole = np.concatenate([[i not in one.broken for i in range(len(one.rows))]
-                            for one in items]).astype(np.float64)  # fmt: skip
+    rows = np.concatenate([np.column_stack([found[:, 0], item.beside])
+                           for item, found in zip(items, outputs, strict=True)])  # fmt: skip
+    whole = np.concatenate([[i not in item.broken for i in range(len(item.rows))]
+                            for item in items]).astype(np.float64)  # fmt: skip
     spread, middle = np.maximum(rows.std(axis=0), LEAST), rows.mean(axis=0)
     read = np.column_stack([(rows - middle) / spread, np.ones(len(rows))]).astype(np.float64)
     counts = np.where(whole == 1, 0.5 / whole.mean(), 0.5 / (1 - whole).mean()) / len(whole)

@@ -46,25 +46,25 @@ def main() -> None:
     model = TailModel(shape_of(tokenizer), 0.0)
     model.load_state_dict(torch.load(options.run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, out)
-    found = read_said(options.data, research=options.research)
-    np.save(out / "usual.npy", usual(tokenizer, found))
-    describe(out, found, research=options.research)
-    record_texts(out, (text for one in (*found.training, *found.validation)
-                       for text in (*one.query.split(" | "), one.reply)))  # fmt: skip
+    corpus = read_said(options.data, research=options.research)
+    np.save(out / "usual.npy", usual(tokenizer, corpus))
+    describe(out, corpus, research=options.research)
+    record_texts(out, (text for utterance in (*corpus.training, *corpus.validation)
+                       for text in (*utterance.query.split(" | "), utterance.reply)))  # fmt: skip
     for path in sorted(out.iterdir()):
         print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
 
 
-def usual(tokenizer: Tokenizer, found: Spoken) -> np.ndarray:
+def usual(tokenizer: Tokenizer, corpus: Spoken) -> np.ndarray:
     """Return the log share of each piece in the replies that are learned, their ends included."""
-    rows = code(tokenizer, found.training, shape_of(tokenizer))
+    rows = code(tokenizer, corpus.training, shape_of(tokenizer))
     counts = np.full(tokenizer.get_vocab_size(), 0.5)
     for reply, share in zip(rows.replies, rows.corpora.tolist(), strict=True):
         np.add.at(counts, reply[1:], share)
     return np.log(counts / counts.sum()).astype(np.float16)
 
 
-def describe(out: Path, found: Spoken, *, research: bool) -> None:
+def describe(out: Path, corpus: Spoken, *, research: bool) -> None:
     """Write the card beside the files, whose sums it states."""
     licences = {one.name: one.licence for one in (*SOURCES, *(RESEARCH if research else ()))}
     facts = {
@@ -78,7 +78,7 @@ def describe(out: Path, found: Spoken, *, research: bool) -> None:
     }
     training = {
         "data": [f"{name} ({licence})" for name, licence in licences.items()],
-        "selection": [f"{len(found.validation):,} replies of held-out conversations"],
+        "selection": [f"{len(corpus.validation):,} replies of held-out conversations"],
         "excluded": (
             "replies that stand, or whose turn before stands, in an evaluated set: "
             + ", ".join(EVALUATED)

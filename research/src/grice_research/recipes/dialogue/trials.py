@@ -85,15 +85,21 @@ def messages(data: Path, evaluated: set[str], *, held_out: bool) -> Iterator[Tri
         if dialogue.held_out != held_out:
             continue
         authors = dict(zip(dialogue.turns, dialogue.by_person, strict=True))
-        for one in dialogue.rated:
-            known = [normalise(text) in evaluated for text in one.history]
+        for message in dialogue.rated:
+            known = [normalise(text) in evaluated for text in message.history]
             first = max((i + 1 for i, seen in enumerate(known) if seen), default=0)
-            if first == len(known) or normalise(one.text) in evaluated:
+            if first == len(known) or normalise(message.text) in evaluated:
                 continue
             # A message may be the beginning of a turn.
-            by = next((p for text, p in authors.items() if text.startswith(one.text)), True)
-            yield Trial("message", one.history[first:], one.text, int(one.good), dialogue.id,
-                        "person" if by else "bot")  # fmt: skip
+            by = next((p for text, p in authors.items() if text.startswith(message.text)), True)
+            yield Trial(
+                "message",
+                message.history[first:],
+                message.text,
+                int(message.good),
+                dialogue.id,
+                "person" if by else "bot",
+            )
 
 
 def written(file: Path, histories: Sequence[Sequence[str]]) -> Iterator[Trial]:

@@ -89,10 +89,10 @@ def gathered(data: Path) -> list[Trial]:
     replies = [names[i] for i in held.reply.tolist()]
     lengths = np.array([_length(reply) for reply in replies])
     random = np.random.default_rng(2)
-    for one in written(WRITTEN_FILE, histories):
-        like = int(random.choice(np.flatnonzero(lengths == _length(one.reply))))
+    for trial in written(WRITTEN_FILE, histories):
+        like = int(random.choice(np.flatnonzero(lengths == _length(trial.reply))))
         beside = Trial("as long", tuple(histories[like]), replies[like], 1, f"row {like}")
-        found += [one, beside]
+        found += [trial, beside]
     return found
 
 
@@ -101,9 +101,9 @@ def _length(text: str) -> int:
 
 
 def tasks_of(found: list[Trial]) -> list[Task]:
-    kinds = np.array([one.kind for one in found])
-    bots = np.array([one.author == "bot" for one in found])
-    labels = np.array([one.label for one in found], np.float64)
+    kinds = np.array([trial.kind for trial in found])
+    bots = np.array([trial.author == "bot" for trial in found])
+    labels = np.array([trial.label for trial in found], np.float64)
     chosen = {
         "random": np.isin(kinds, ("true", "random")),
         "damaged": np.isin(kinds, ("true", "damaged")),
@@ -183,15 +183,17 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     found = gathered(options.data)
-    texts = {text for one in found for text in (*one.history, one.reply)}
+    texts = {text for trial in found for text in (*trial.history, trial.reply)}
     encoder = StoredEncoder(texts, VectorStore(VECTORS), VectorStore(WORK / "vectors"))
     opened = open_bundle(options.head)
     head = PairHead(opened, read_settings(opened, PairSettings), encoder)
-    fitting = np.array(head.classify([Pair(one.history, one.reply) for one in found]))
+    fitting = np.array(head.classify([Pair(trial.history, trial.reply) for trial in found]))
     fitting = np.clip(fitting, 1e-6, 1 - 1e-6)
     model = open_bundle(options.model)
     oddness = FluencyModel(model, EmbeddedGenerator(model, mode="exact", threads=1))
-    odd = np.array([one.value for one in oddness.measure([one.reply for one in found])])
+    odd = np.array(
+        [disfluency.value for disfluency in oddness.measure([trial.reply for trial in found])]
+    )
     odds = np.log(fitting / (1 - fitting))
     tasks = tasks_of(found)
     weight = chosen_weight(odds, odd, tasks)

@@ -69,7 +69,11 @@ def without_evaluated(
     """Return the labels whose texts no evaluated set holds, and in words what was left out."""
     evaluated = evaluated_texts(data)
     if research:  # its own pairs stand in the folder of the evaluated set they belong to
-        own = {normalise(t) for one in _finetuning(data) for t in (*one.pair.left, one.pair.right)}
+        own = {
+            normalise(t)
+            for utterance in _finetuning(data)
+            for t in (*utterance.pair.left, utterance.pair.right)
+        }
         rated = {
             normalise(row[field])
             for name in ("rated_600", "convai_amt_297", "dd_test_1849")
@@ -79,9 +83,9 @@ def without_evaluated(
         }
         evaluated -= own - rated
     kept = [
-        one
-        for one in labels
-        if not any(normalise(text) in evaluated for text in (*one.pair.left, one.pair.right))
+        label
+        for label in labels
+        if not any(normalise(text) in evaluated for text in (*label.pair.left, label.pair.right))
     ]
     return kept, (
         f"{len(labels) - len(kept):,} of {len(labels):,} labelled replies, where the reply or the "

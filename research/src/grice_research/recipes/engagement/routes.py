@@ -86,20 +86,22 @@ def labelled(labels: Sequence[Said], folder: Path) -> Labelled:
     """Return everything that the routes read of the labels of one source."""
     bundle = open_bundle(folder)
     model = EmbeddedGenerator(bundle, mode="exact", threads=1)
-    replies = [one.pair.right for one in labels]
+    replies = [label.pair.right for label in labels]
     begin = [str(bundle.card.settings["begin"])] * len(replies)
     pieces = model.piece_log_probabilities(
-        [asked(one.pair.left) for one in labels], replies, begin=begin
+        [asked(label.pair.left) for label in labels], replies, begin=begin
     )
     alone = model.log_probabilities([""] * len(replies), replies, begin=begin)
-    rows = [counted(one.pair.left[-1], one.pair.right) for one in labels]
+    rows = [counted(label.pair.left[-1], label.pair.right) for label in labels]
     columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    columns["given"] = np.array([np.mean([value for _, value in one]) for one in pieces])
-    columns["surprise"] = np.log1p([-sum(value for _, value in one) for one in pieces])
+    columns["given"] = np.array([np.mean([value for _, value in piece]) for piece in pieces])
+    columns["surprise"] = np.log1p([-sum(value for _, value in piece) for piece in pieces])
     columns["ratio"] = columns["given"] - np.array(alone)
-    columns["odd"] = np.array([one.value for one in FluencyModel(bundle, model).measure(replies)])
-    _, groups = np.unique([one.group for one in labels], return_inverse=True)
-    return Labelled(np.array([one.label for one in labels], np.float64), groups, columns)
+    columns["odd"] = np.array(
+        [disfluency.value for disfluency in FluencyModel(bundle, model).measure(replies)]
+    )
+    _, groups = np.unique([label.group for label in labels], return_inverse=True)
+    return Labelled(np.array([label.label for label in labels], np.float64), groups, columns)
 
 
 def carried(fitted: Labelled, judged: Labelled, names: Sequence[str]) -> Floats:
@@ -125,14 +127,15 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, default=work_folder("dialogue") / "seed0/bundle")
     options = parser.parse_args()
-    found = [
-        one
-        for one in said(options.data)
-        if not unreadable(one.pair.right) and not unreadable(one.pair.left[0])
+    utterances = [
+        utterance
+        for utterance in said(options.data)
+        if not unreadable(utterance.pair.right) and not unreadable(utterance.pair.left[0])
     ]
-    kept, _ = without_evaluated(found, options.data)
+    kept, _ = without_evaluated(utterances, options.data)
     ones = [
-        labelled([one for one in kept if one.source == source], options.model) for source in SOURCES
+        labelled([utterance for utterance in kept if utterance.source == source], options.model)
+        for source in SOURCES
     ]
     values = {
         route: [carried(*pair, names) for pair in (ones, ones[::-1])]

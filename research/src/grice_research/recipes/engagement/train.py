@@ -103,24 +103,24 @@ class Material(NamedTuple):
 
     @property
     def truth(self) -> NDArray[np.float64]:
-        return np.array([one.label for one in self.labels], np.float64)
+        return np.array([label.label for label in self.labels], np.float64)
 
 
 def material(data: Path, *, research: bool) -> Material:
     """Read and encode every labelled reply; vectors are kept in the work folder."""
-    found = [
-        one
-        for one in said(data, research=research)
-        if not unreadable(one.pair.right) and not unreadable(one.pair.left[0])
+    utterances = [
+        utterance
+        for utterance in said(data, research=research)
+        if not unreadable(utterance.pair.right) and not unreadable(utterance.pair.left[0])
     ]
-    labels, excluded = without_evaluated(found, data, research=research)
-    names = tuple(dict.fromkeys(one.source for one in labels))
+    labels, excluded = without_evaluated(utterances, data, research=research)
+    names = tuple(dict.fromkeys(label.source for label in labels))
     labels = _drawn(labels, names)
     WORK.mkdir(exist_ok=True)
-    texts = {text for one in labels for text in (*one.pair.left, one.pair.right)}
+    texts = {text for label in labels for text in (*label.pair.left, label.pair.right)}
     encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
-    readings = read_replies([one.pair for one in labels], encoder)
-    sources = np.array([names.index(one.source) for one in labels])
+    readings = read_replies([label.pair for label in labels], encoder)
+    sources = np.array([names.index(label.source) for label in labels])
     return Material(labels, readings, sources, names, excluded)
 
 
@@ -129,21 +129,21 @@ def _drawn(labels: list[Said], names: Sequence[str]) -> list[Said]:
     random = np.random.default_rng(0)
     rows: list[int] = []
     for name in names:
-        own = np.array([i for i, one in enumerate(labels) if one.source == name])
+        own = np.array([i for i, utterance in enumerate(labels) if utterance.source == name])
         rows += random.permutation(own)[:MOST].tolist()
     return [labels[i] for i in sorted(rows)]
 
 
 def of_sources(stuff: Material, mix: tuple[str, ...]) -> NDArray[np.bool_]:
     """Return which labels are of some sources."""
-    return np.array([one.source in mix for one in stuff.labels])
+    return np.array([label.source in mix for label in stuff.labels])
 
 
 def carried_over(
     stuff: Material, mix: tuple[str, ...], penalty: Penalty, judged: tuple[str, ...]
 ) -> dict[str, list[float | None]]:
     """Return by source the rank correlation given length, fitted on the other corpora."""
-    corpora = np.array([one.source.split()[0] for one in stuff.labels])
+    corpora = np.array([label.source.split()[0] for label in stuff.labels])
     used = of_sources(stuff, mix)
     found = {}
     for source in judged:
@@ -211,7 +211,7 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
         facts["licence"] = "none: research only, not to be passed on"
     save_head(folder, head, facts, training, {"reads": way}, quality)
     # Those that only chose the sources count too.
-    texts = {text for one in stuff.labels for text in (*one.pair.left, one.pair.right)}
+    texts = {text for label in stuff.labels for text in (*label.pair.left, label.pair.right)}
     record_texts(folder, texts)
 
 

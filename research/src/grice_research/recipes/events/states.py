@@ -82,12 +82,12 @@ def main() -> None:
     for begin in range(0, len(rows), 512):
         block = rows[begin : begin + 512]
         hidden = encoder.hidden([row.text for row, _ in block])
-        for (row, form), (found, _) in zip(block, hidden, strict=True):
-            if not found.offsets:
+        for (row, form), (hidden_states, _) in zip(block, hidden, strict=True):
+            if not hidden_states.offsets:
                 continue
-            states.append(found.states[1:-1].astype(np.float16))
-            tagged += tags(found.offsets, row.spans)[1:-1]
-            meta.append((len(found.offsets) - 2, split_of(row.conversation), form))
+            states.append(hidden_states.states[1:-1].astype(np.float16))
+            tagged += tags(hidden_states.offsets, row.spans)[1:-1]
+            meta.append((len(hidden_states.offsets) - 2, split_of(row.conversation), form))
     np.savez(
         WORK / "states.npz",
         states=np.concatenate(states),

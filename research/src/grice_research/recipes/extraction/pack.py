@@ -81,7 +81,9 @@ def main() -> None:
     least = float(1 / (1 + np.exp(-np.quantile(odds, 1 - RATE))))
     counted = f"{len(everyday)} replies; dropped for an evaluated text: {dropped}"
     write(arguments.out, HERE / "cues.toml", scale, least, counted)
-    record_texts(arguments.out, (t for one in everyday for t in (one.previous, one.reply)))
+    record_texts(
+        arguments.out, (t for exchange in everyday for t in (exchange.previous, exchange.reply))
+    )
 
 
 def sampled(data: Path, each: int) -> tuple[list[Exchange], int]:
@@ -140,7 +142,9 @@ def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, flo
 
     A pair can hold a reaction only if a mood is told, and then people mostly find one.
     """
-    written = np.array([sum(len(one.gold.get(name, ())) for one in train) for name in RELATIONS])
+    written = np.array(
+        [sum(len(reply.gold.get(name, ())) for reply in train) for name in RELATIONS]
+    )
     odds = FREQUENT * np.log(written / written.mean())
     for reaction in (False, True):
         columns = [i for i, name in enumerate(RELATIONS) if name.endswith("React") == reaction]

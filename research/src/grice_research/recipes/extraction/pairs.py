@@ -38,10 +38,10 @@ def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = (
     """Read the pairs of events of each reply with the shipped tagger."""
     tagger = Models(mode="exact", workers=1, cache=None).open("bundle:events")
     found = []
-    for i, (said, _) in enumerate(mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
-        pairs = candidates(said, KINDS)
-        own = sum(item.own for item in said)
-        counts = (len(said) - own, own)
+    for i, (event_mentions, _) in enumerate(mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
+        pairs = candidates(event_mentions, KINDS)
+        own = sum(item.own for item in event_mentions)
+        counts = (len(event_mentions) - own, own)
         people = gold[i] if gold else {}
         found.append(
             Pairs(

@@ -90,8 +90,8 @@ def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:
     """Fit the weights within relations: how plausible a relation is as such is left out of it."""
     triples, labels, names = read_population(data, "dev")
     found = knowledge.likelihoods(triples)
-    kept = np.array([one is not None for one in found])
-    values = np.array([one for one in found if one is not None])
+    kept = np.array([likelihood is not None for likelihood in found])
+    values = np.array([likelihood for likelihood in found if likelihood is not None])
     labels, names = labels[kept], names[kept]
     for title, scores in {
         "likelihood": values[:, 0],

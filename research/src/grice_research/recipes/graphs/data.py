@@ -90,12 +90,12 @@ def denied(belief: str) -> str | None:
 
     None if no verb is found. What supports a belief counters this one.
     """
-    found = DENIED.search(belief)
-    if found is None:
+    match = DENIED.search(belief)
+    if match is None:
         said = SAID.search(belief)
         return None if said is None else f"{belief[: said.end()]} not{belief[said.end() :]}"
-    verb = found[1] or {"ca": "can", "wo": "will"}.get((found[2] or "ca").lower(), found[2])
-    return belief[: found.start()] + verb + belief[found.end() :]
+    verb = match[1] or {"ca": "can", "wo": "will"}.get((match[2] or "ca").lower(), match[2])
+    return belief[: match.start()] + verb + belief[match.end() :]
 
 
 def parse(text: str) -> Graph:
@@ -178,19 +178,19 @@ def atomic(data: Path) -> list[Triple]:
 
 def opposites(data: Path) -> list[Triple]:
     """Return WordNet's antonyms and pairs of synonyms."""
-    found = []
+    triples = []
     with gzip.open(
         data / "conceptnet" / "wordnet_antonyms.tsv.gz", "rt", encoding="utf-8"
     ) as lines:
         next(lines)
-        found += [Triple(p[0], "antonym of", p[1]) for p in (x.split("\t") for x in lines)]
+        triples += [Triple(p[0], "antonym of", p[1]) for p in (x.split("\t") for x in lines)]
     with gzip.open(data / "conceptnet" / "wordnet_synsets.tsv.gz", "rt", encoding="utf-8") as lines:
         next(lines)
         for line in lines:
             members = line.split("\t")[2].split("|")
             if len(members) > 1:
-                found.append(Triple(members[0], "synonym of", members[1]))
-    return found
+                triples.append(Triple(members[0], "synonym of", members[1]))
+    return triples
 
 
 def chains(found: list[Instance]) -> dict[str, Graph]:
@@ -201,12 +201,12 @@ def chains(found: list[Instance]) -> dict[str, Graph]:
     draws = random.Random(7)
     used = [edge.relation for one in found for edge in one.graph.edges]
     made = {}
-    for one in found:
-        said = [*dict.fromkeys(phrases(one.belief) + phrases(one.argument))]
+    for instance in found:
+        said = [*dict.fromkeys(phrases(instance.belief) + phrases(instance.argument))]
         if len(said) > 4:
             picked = draws.sample(said, 5)
             facts = (Triple(a, draws.choice(used), b) for a, b in pairwise(picked))
-            made[one.id] = Graph(tuple(facts))
+            made[instance.id] = Graph(tuple(facts))
     return made
 
 
@@ -214,30 +214,33 @@ def moved(found: list[Instance]) -> list[tuple[Instance, Graph]]:
     """Return each gold graph with its concepts moved about: links and relations stay."""
     draws = random.Random(11)
     made = []
-    for one in found:
-        concepts = list(one.graph.concepts)
+    for instance in found:
+        concepts = list(instance.graph.concepts)
         other = concepts[:]
         for _ in range(9):
             draws.shuffle(other)
             if sum(a == b for a, b in zip(concepts, other, strict=True)) < 2:
                 break
         new = dict(zip(concepts, other, strict=True))
-        facts = (Triple(new[e.head], e.relation, new[e.tail]) for e in one.graph.edges)
-        made.append((one, Graph(tuple(facts))))
+        facts = (Triple(new[e.head], e.relation, new[e.tail]) for e in instance.graph.edges)
+        made.append((instance, Graph(tuple(facts))))
     return made
 
 
 def swapped(found: list[Instance]) -> list[tuple[Instance, Graph]]:
     """Return texts with the gold graph of another belief."""
     draws = random.Random(12)
-    others = ((one, draws.choice(found)) for one in found)
-    return [(one, other.graph) for one, other in others if one.belief != other.belief]
+    others = ((instance, draws.choice(found)) for instance in found)
+    return [
+        (instance, other.graph) for instance, other in others if instance.belief != other.belief
+    ]
 
 
 def nonsense(found: list[Instance]) -> dict[str, Graph]:
     """Return the nonsense chain of every third row; models are never taught it."""
     return {
-        one.id: read_graph(nonsense_graph(one.belief, one.argument)).graph for one in found[::3]
+        instance.id: read_graph(nonsense_graph(instance.belief, instance.argument)).graph
+        for instance in found[::3]
     }
 
 

@@ -66,7 +66,7 @@ class Form(torch.nn.Module):
 
 def fit_facts(
     kept: Kept,
-    found: list[Instance],
+    instances: list[Instance],
     known: list[Triple],
     *,
     epochs: int = 2,
@@ -76,7 +76,7 @@ def fit_facts(
     """Return the form; gold facts come ``repeat`` times as often as known ones."""
     torch.manual_seed(seed)
     draws = random.Random(seed)
-    right = _examples(found, known, repeat)
+    right = _examples(instances, known, repeat)
     index = {name: i for i, name in enumerate(relation_names())}
     table = torch.from_numpy(with_one(kept.table))
     ids = kept.vectors.index
@@ -109,12 +109,14 @@ def fit_facts(
 Said = tuple[str, ...]
 
 
-def _examples(found: list[Instance], known: list[Triple], repeat: int) -> list[tuple[Triple, Said]]:
+def _examples(
+    instances: list[Instance], known: list[Triple], repeat: int
+) -> list[tuple[Triple, Said]]:
     """Return right facts, each with the phrases of its texts, if it has texts."""
     right: list[tuple[Triple, Said]] = [(fact, ()) for fact in known]
-    for one in found:
-        said = tuple(dict.fromkeys(phrases(one.belief) + phrases(one.argument)))
-        right += [(fact, said) for fact in one.graph.edges] * repeat
+    for instance in instances:
+        said = tuple(dict.fromkeys(phrases(instance.belief) + phrases(instance.argument)))
+        right += [(fact, said) for fact in instance.graph.edges] * repeat
     return right
 
 

@@ -21,9 +21,9 @@ class Draws:
     """
 
     def __init__(self, graphs: dict[str, Pairs]) -> None:
-        beliefs = sorted({one.belief for pairs in graphs.values() for one, _ in pairs})
+        beliefs = sorted({instance.belief for pairs in graphs.values() for instance, _ in pairs})
         place = {belief: i for i, belief in enumerate(beliefs)}
-        self._places = {kind: np.array([place[one.belief] for one, _ in pairs])
+        self._places = {kind: np.array([place[instance.belief] for instance, _ in pairs])
                         for kind, pairs in graphs.items()}  # fmt: skip
         draws = np.random.default_rng(0)
         self._samples = [
@@ -41,11 +41,13 @@ def siblings(values: dict[str, np.ndarray], graphs: dict[str, Pairs]) -> np.ndar
 
     1 where the accepted one is higher, 0 where it is lower, NaN where there is none.
     """
-    final = {one.id: value for (one, _), value in zip(graphs["accepted"], values["accepted"],
-                                                      strict=True)}  # fmt: skip
+    final = {
+        instance.id: value
+        for (instance, _), value in zip(graphs["accepted"], values["accepted"], strict=True)
+    }
     return np.array([
-        float(final[one.id] > value) if one.id in final else np.nan
-        for (one, _), value in zip(graphs["failed"], values["failed"], strict=True)
+        float(final[instance.id] > value) if instance.id in final else np.nan
+        for (instance, _), value in zip(graphs["failed"], values["failed"], strict=True)
     ])  # fmt: skip
 
 

@@ -154,14 +154,16 @@ def line(name: str, found: np.ndarray, rows: Rows, floor: Floor) -> dict[str, ob
     both = [mean(one.astype(float).tolist(), groups=floor.beliefs) for one in (right[judged], gain)]
     row = {
         "route": name,
-        **{f"{key}{end}": getattr(one, part) for key, one in zip(("accuracy", "above"), both,
-                                                                strict=True)
-           for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))},
+        **{
+            f"{key}{end}": getattr(estimate, part)
+            for key, estimate in zip(("accuracy", "above"), both, strict=True)
+            for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+        },
         "stance": float(stance[accepted].mean()),
         "flipped": float(right[flipped].mean()) if flipped.any() else None,
         "n": both[0].n,
-    }  # fmt: skip
-    shown = [f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in both]
+    }
+    shown = [f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]" for estimate in both]
     last = f"{row['flipped']:.2f}" if flipped.any() else ""
     print(f"| {name} | {shown[0]} | {shown[1]} | {row['stance']:.3f} | {last} |", flush=True)
     return row
@@ -175,14 +177,16 @@ def main() -> None:
     fold = topic_folds(kept, found)
     features = Features(make_space(kept, found, data), kept)
     examples = meaning_examples(found, fold)
-    read = [one for one in examples if one.kind in READ]
-    kept.vectors.add([text for one in read for text in (as_text(one), joint(one))], encoder())
+    read = [example for example in examples if example.kind in READ]
+    kept.vectors.add(
+        [text for example in read for text in (as_text(example), joint(example))], encoder()
+    )
     kept.table = kept.vectors.table()
     rows = rows_of(examples, features)
-    beside = [blocks(one, features) for one in examples]
+    beside = [blocks(example, features) for example in examples]
     judged = rows.kinds == "judged"
-    some = [one for one, pick in zip(examples, judged, strict=True) if pick]
-    beliefs = [one.reading.belief.lower() for one in some]
+    some = [example for example, pick in zip(examples, judged, strict=True) if pick]
+    beliefs = [example.reading.belief.lower() for example in some]
     words = np.full((len(examples), 3), np.nan)
     words[judged] = tfidf_held_out(some, 3)
     floor = Floor((words[judged].argmax(axis=1) == rows.labels[judged]).astype(float), beliefs)

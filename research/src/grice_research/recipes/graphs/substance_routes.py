@@ -74,17 +74,17 @@ def by_fact(given: Taught, features: Features) -> np.ndarray:
     Shape ``(graphs, 2)``.
     """
     owner, counts, vectors = [], [], []
-    for place, (one, graph) in enumerate(given.graphs):
+    for place, (instance, graph) in enumerate(given.graphs):
         for fact in graph.edges if given.kinds[place] in SEEN else ():
-            row, vector = fact_row(fact, one.belief, features)
+            row, vector = fact_row(fact, instance.belief, features)
             owner.append(place)
             counts.append(row)
             vectors.append(vector)
     at, rows, beside = np.array(owner), np.array(counts), np.stack(vectors)
     labels = (given.kinds[at] == "accepted").astype(int)
     found = np.zeros((len(given.kinds), 2))
-    for one in TEACHER:
-        out = given.halves[at] == one
+    for instance in TEACHER:
+        out = given.halves[at] == instance
         pick = np.isin(given.kinds[at], ("accepted", "failed")) & ~out
         head = fit_kernel(rows[pick], beside[pick], labels[pick], classes=2, share=0.3,
                           **SETTINGS)  # type: ignore[arg-type]  # fmt: skip
@@ -102,11 +102,16 @@ def explained(shelf: Shelf, given: Taught) -> tuple[np.ndarray, np.ndarray, np.n
     """
     pick = np.flatnonzero(np.isin(given.kinds, SEEN))
     pairs = [given.graphs[place] for place in pick]
-    meaning = read(shelf.kept, [Reading(one.belief, None, g) for one, g in pairs], shelf.features)
-    stance = read(shelf.kept, [Reading(one.belief, one.argument, Graph(())) for one, _ in pairs],
-                  shelf.features)  # fmt: skip
+    meaning = read(
+        shelf.kept, [Reading(instance.belief, None, g) for instance, g in pairs], shelf.features
+    )
+    stance = read(
+        shelf.kept,
+        [Reading(instance.belief, instance.argument, Graph(())) for instance, _ in pairs],
+        shelf.features,
+    )
     kinds, halves = given.kinds[pick], given.halves[pick]
-    gold = np.array([LABELS[one.stance] for one, _ in pairs])
+    gold = np.array([LABELS[instance.stance] for instance, _ in pairs])
     labels = np.where(kinds == "failed", 2, gold)
     three, two = np.zeros((len(given.kinds), 3)), np.zeros((len(given.kinds), 2))
     for one in TEACHER:
@@ -165,7 +170,9 @@ def unseen(shelf: Shelf, given: Taught, graphs: dict[str, Pairs]) -> dict[str, V
     parts = [fit_calibrated(given, part, 0) for part in PARTS]
     return {
         "before": {kind: former(*read) for kind, read in rows.items()},
-        "ships": {kind: np.minimum(*(one(*read) for one in parts)) for kind, read in rows.items()},
+        "ships": {
+            kind: np.minimum(*(part(*read) for part in parts)) for kind, read in rows.items()
+        },
     }
 
 

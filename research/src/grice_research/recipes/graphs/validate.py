@@ -33,15 +33,15 @@ Figure = dict[str, object]
 
 
 def figure(on: str, measure: str, values: np.ndarray, examples: list[Example]) -> Figure:
-    beliefs = [one.reading.belief.lower() for one in examples]
-    found = mean(values.astype(float).tolist(), groups=beliefs)
-    print(f"{on}: {measure}: {found}", flush=True)
-    return {"on": on, "measure": measure, "value": found.value, "low": found.low,
-            "high": found.high, "n": found.n}  # fmt: skip
+    beliefs = [example.reading.belief.lower() for example in examples]
+    estimate = mean(values.astype(float).tolist(), groups=beliefs)
+    print(f"{on}: {measure}: {estimate}", flush=True)
+    return {"on": on, "measure": measure, "value": estimate.value, "low": estimate.low,
+            "high": estimate.high, "n": estimate.n}  # fmt: skip
 
 
 def _some(examples: list[Example], chosen: np.ndarray) -> list[Example]:
-    return [one for one, pick in zip(examples, chosen, strict=True) if pick]
+    return [example for example, pick in zip(examples, chosen, strict=True) if pick]
 
 
 def recall_values(found: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -77,7 +77,7 @@ def training_examples(data: Path) -> tuple[list[Example], dict[str, int]]:
     """Return all examples of licensed sources, and how many rows each rule dropped."""
     kept_out = barrier(data)
     known, dropped = training_triples(data, kept_out)
-    found = [
+    examples = [
         worded(k.head, k.relation, k.tail, 1, k.source) for k in known if k.relation in RELATIONS
     ]
     extra = Counter(dropped)
@@ -87,12 +87,12 @@ def training_examples(data: Path) -> tuple[list[Example], dict[str, int]]:
             if example.group in kept_out.heads or text:
                 extra[f"{example.source}: head or text of an evaluated set"] += 1
             else:
-                found.append(example)
-    return list(dict.fromkeys(found)), dict(extra)
+                examples.append(example)
+    return list(dict.fromkeys(examples)), dict(extra)
 
 
 def _event2mind(data: Path) -> list[Example]:
-    found = []
+    examples = []
     names = {"xintent": "xIntent", "xreact": "xReact", "oreact": "oReact"}
     with gzip.open(data / "event2mind/event2mind.jsonl.gz", "rt", encoding="utf-8") as file:
         for item in map(json.loads, file):
@@ -100,8 +100,10 @@ def _event2mind(data: Path) -> list[Example]:
                 continue
             for field, relation in names.items():
                 tails = [tail for tail in item[field] if tail and tail != "none"]
-                found += [worded(item["event"], relation, tail, 1, "event2mind") for tail in tails]
-    return found
+                examples += [
+                    worded(item["event"], relation, tail, 1, "event2mind") for tail in tails
+                ]
+    return examples
 
 
 def _virtue(data: Path) -> list[Example]:
@@ -114,7 +116,7 @@ def _virtue(data: Path) -> list[Example]:
 
 def _defeasible(data: Path) -> list[Example]:
     """A circumstance that weakens an inference makes it implausible, and may hinder the event."""
-    found = []
+    examples = []
     for row in rows(data / "defeasible_nli/atomic.tsv.gz"):
         if not row["update"] or row["head_in_cskb_population"] == "1":
             continue
@@ -123,12 +125,12 @@ def _defeasible(data: Path) -> list[Example]:
         head = f"{row['head'].rstrip('.')}. {row['update']}"
         label = int(row["type"] == "S")
         example = worded(head, row["relation"], row["tail"], label, "defeasible_nli")
-        found.append(example._replace(group=content(row["head"])))
-    return found
+        examples.append(example._replace(group=content(row["head"])))
+    return examples
 
 
 def _ecare(data: Path) -> list[Example]:
-    found = []
+    examples = []
     for row in rows(data / "ecare/ecare.tsv.gz"):
         if row["split"] != "train":
             continue
@@ -137,8 +139,8 @@ def _ecare(data: Path) -> list[Example]:
             head, tail = pair if row["asks_for"] == "effect" else pair[::-1]
             label = int(index == int(row["label"]))
             example = worded(head, "Causes", tail, label, "ecare")
-            found.append(example._replace(group=content(row["premise"])))
-    return found
+            examples.append(example._replace(group=content(row["premise"])))
+    return examples
 
 
 COPA = {
@@ -149,15 +151,15 @@ COPA = {
 
 def _copa(data: Path) -> list[Example]:
     """Explanations that people rated; the middle of the scale says nothing and is left out."""
-    found = []
+    examples = []
     for row in rows(data / "copa_sse/triples.tsv.gz"):
         rating = float(row["rating"] or 3)
         if row["split"] != "dev" or row["relation"] not in COPA or 2.5 <= rating < 3.5:
             continue
         relation = COPA[row["relation"]]
         example = worded(row["head"], relation, row["tail"], int(rating >= 3.5), "copa_sse")
-        found.append(example._replace(group=f"copa {row['copa_id']}"))
-    return found
+        examples.append(example._replace(group=f"copa {row['copa_id']}"))
+    return examples
 
 
 def _omcs(data: Path) -> list[Example]:

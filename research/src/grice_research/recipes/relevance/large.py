@@ -144,10 +144,10 @@ def seen(items: Items, name: str, whole: Whole) -> Iterator[dict[str, object]]:
     columns = dict(zip(called, parts.T, strict=True))
     columns |= {"length": length, **whole.scores(parts, length)}
     for what, values in columns.items():
-        found = correlation(values.tolist(), np.asarray(items.labels).tolist(), kind="spearman")
-        low, high = (round(one, 3) for one in (found.low or 0, found.high or 0))
-        row = {"on": items.name, "what": what, "spearman": round(found.value, 3)}
-        yield {**row, "low": low, "high": high, "n": found.n}
+        estimate = correlation(values.tolist(), np.asarray(items.labels).tolist(), kind="spearman")
+        low, high = (round(one, 3) for one in (estimate.low or 0, estimate.high or 0))
+        row = {"on": items.name, "what": what, "spearman": round(estimate.value, 3)}
+        yield {**row, "low": low, "high": high, "n": estimate.n}
 
 
 def lines_of(name: str, whole: Whole, data: Path) -> Iterator[str]:

@@ -92,7 +92,7 @@ def _deco(data: Path) -> Items:
     for row in rows:
         turns = [one.strip() for one in row["history"].split("</UTT>")]
         said = row["response"].replace("</UTT>", " ")
-        replies.append((tuple(one for one in turns if one), " ".join(said.split())))
+        replies.append((tuple(turn for turn in turns if turn), " ".join(said.split())))
     return Items("deco_train", replies, np.array([row["event_cs"] for row in rows]))
 
 
@@ -101,11 +101,11 @@ def _fine_tuning(data: Path) -> Items:
     from grice_research.recipes.engagement.labels import said, without_evaluated
 
     labels, _ = without_evaluated(list(said(data, research=True)), data, research=True)
-    kept = [one for one in labels if one.group.startswith("dd-")]
+    kept = [label for label in labels if label.group.startswith("dd-")]
     return Items(
         "fine_tuning",
-        [(tuple(one.pair.left), one.pair.right) for one in kept],
-        np.array([one.label for one in kept], np.float64),
+        [(tuple(utterance.pair.left), utterance.pair.right) for utterance in kept],
+        np.array([utterance.label for utterance in kept], np.float64),
     )
 
 
@@ -125,7 +125,7 @@ class Kept:
 
     def missing(self, replies: Sequence[Reply]) -> list[Reply]:
         """Return the different replies that have no numbers."""
-        return [one for key, one in {_key(one): one for one in replies}.items()
+        return [one for key, one in {_key(reply): reply for reply in replies}.items()
                 if key not in self.rows]  # fmt: skip
 
     def add(self, replies: Sequence[Reply], rows: Sequence[Sequence[float]]) -> None:
@@ -138,7 +138,7 @@ class Kept:
 
     def of(self, replies: Sequence[Reply]) -> NDArray[np.float64]:
         """Return the numbers of replies, shape (n, numbers)."""
-        return np.array([self.rows[_key(one)] for one in replies])
+        return np.array([self.rows[_key(reply)] for reply in replies])
 
 
 def _key(reply: Reply) -> str:
@@ -183,7 +183,7 @@ def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequenc
     head = Models(mode="exact", workers=1, cache=None).open(names[options.step])
 
     def odds(replies: Sequence[Reply]) -> list[list[float]]:
-        sure = np.clip(head.classify([Pair(*one) for one in replies]), 1e-6, 1 - 1e-6)
+        sure = np.clip(head.classify([Pair(*reply) for reply in replies]), 1e-6, 1 - 1e-6)
         return np.log(sure / (1 - sure))[:, None].tolist()
 
     return odds

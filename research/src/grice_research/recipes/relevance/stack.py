@@ -90,9 +90,11 @@ class Reply(NamedTuple):
 def rated_replies(data: Path) -> list[Reply]:
     """Return every judged reply whose text stands in no evaluated set."""
     evaluated = evaluated_texts(data)
-    found = (*_dbdc3(data), *_ab_redial(data), *_convai2017(data))
+    replies = (*_dbdc3(data), *_ab_redial(data), *_convai2017(data))
     return [
-        reply for reply in found if reply.pair.left and normalise(reply.pair.right) not in evaluated
+        reply
+        for reply in replies
+        if reply.pair.left and normalise(reply.pair.right) not in evaluated
     ]
 
 
@@ -210,7 +212,7 @@ def left_out(columns: Floats, replies: Sequence[Reply]) -> Iterator[dict[str, An
             "cosine": _rank(columns[rows, 1], ratings[rows]),
             "sum": _rank(stacked, ratings[rows]),
             "sum less cosine": gap,
-            "weights": [round(float(one), 3) for one in weights],
+            "weights": [round(float(weight), 3) for weight in weights],
         }
 
 
@@ -311,7 +313,9 @@ def _rated(figures: Sequence[Figure], shipped: str) -> Iterator[dict[str, Any]]:
                 "n": figure.n,
                 "command": EVALUATE,
                 "note": ", ".join(
-                    f"{one.scorer} {one.value:.3f}" for one in others if one.scorer != shipped
+                    f"{other.scorer} {other.value:.3f}"
+                    for other in others
+                    if other.scorer != shipped
                 ),
             }
 

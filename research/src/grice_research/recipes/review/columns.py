@@ -45,7 +45,7 @@ def columns_of(
     marked: Sequence[Marked], asked: Sequence[Asked], preset: str
 ) -> NDArray[np.float64]:
     """Return what each witness says of each turn; NaN where it says nothing."""
-    metrics = list(dict.fromkeys(one.metric for one in asked))
+    metrics = list(dict.fromkeys(question.metric for question in asked))
     folder = work_folder("review")
     folder.mkdir(parents=True, exist_ok=True)
     seen: dict[tuple[str, int], dict[str, Observed]] = {}
@@ -54,7 +54,7 @@ def columns_of(
             for place, what in _observed(grader, metric, marked, folder):
                 seen.setdefault(place, {}).update(what)
     rows = [seen.get((one.talk.id, one.turn), {}) for one in marked]
-    return np.array([[_figure(row, one) for one in asked] for row in rows], np.float64)
+    return np.array([[_figure(row, question) for question in asked] for row in rows], np.float64)
 
 
 def _figure(seen: dict[str, Observed], asked: Asked) -> float:
@@ -90,7 +90,11 @@ def _scored(
     kept = next((group[0].signature for group in groups.values()), None)
     if kept == grader.signatures[metric] and all(talk.id in groups for talk in talks):
         return groups
-    (scorer,) = (one for one in grader.scorer.metrics if one.metric.name == metric)
+    (scorer,) = (
+        loaded_metric
+        for loaded_metric in grader.scorer.metrics
+        if loaded_metric.metric.name == metric
+    )
     groups = {}
     for start in range(0, len(talks), WINDOW):
         window = talks[start : start + WINDOW]

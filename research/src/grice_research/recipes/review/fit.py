@@ -179,15 +179,15 @@ def quality_of(table: Table, command: str) -> Iterator[dict[str, object]]:
             ).areas[""],
             "lift of the first 10 %": review_lifts({"": odds}, labels, groups=groups).lifts[""],
         }
-        for measure, found in areas.items():
-            yield _figure(name, measure, found, command)
+        for measure, estimate in areas.items():
+            yield _figure(name, measure, estimate, command)
 
 
-def _figure(on: str, measure: str, found: Estimate, command: str) -> dict[str, object]:
-    figure = {"on": on, "measure": measure, "value": found.value}
-    figure |= {"low": found.low, "high": found.high}
+def _figure(on: str, measure: str, estimate: Estimate, command: str) -> dict[str, object]:
+    figure = {"on": on, "measure": measure, "value": estimate.value}
+    figure |= {"low": estimate.low, "high": estimate.high}
     rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in figure.items()}
-    return {**rounded, "n": found.n, "command": command}
+    return {**rounded, "n": estimate.n, "command": command}
 
 
 def stack_of(table: Table, asked: Sequence[Asked]) -> Stack:
@@ -206,8 +206,13 @@ def stack_of(table: Table, asked: Sequence[Asked]) -> Stack:
     slope, intercepts = fit(odds[:, None], which, flawed, weight)
     factor, intercept = float(slope[0]), float(intercepts.mean())
     witnesses = tuple(
-        Witness(one.metric, one.flaw, *_rounded(center, scale, factor * weight), one.feature)
-        for one, center, scale, weight in zip(asked, centers, scales, weights, strict=True)
+        Witness(
+            question.metric,
+            question.flaw,
+            *_rounded(center, scale, factor * weight),
+            question.feature,
+        )
+        for question, center, scale, weight in zip(asked, centers, scales, weights, strict=True)
         if weight > 0
     )
     chances = expit(intercept + factor * odds)
@@ -222,13 +227,13 @@ def _thresholds(chances: Floats, flawed: Floats, weight: Floats) -> tuple[Thresh
     """Return the lowest probabilities from which on a share of the turns is marked."""
     order = np.argsort(-chances, kind="stable")
     precision = np.cumsum((flawed * weight)[order]) / np.cumsum(weight[order])
-    found = []
+    thresholds = []
     for wanted in PRECISIONS:
         enough = np.flatnonzero(precision[LEAST - 1 :] >= wanted)
         if len(enough):
             lowest = chances[order][enough[-1] + LEAST - 1]
-            found.append(Threshold(wanted, round(float(lowest), 3)))
-    return tuple(found)
+            thresholds.append(Threshold(wanted, round(float(lowest), 3)))
+    return tuple(thresholds)
 
 
 def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, command: str) -> None:
@@ -281,7 +286,9 @@ def main() -> None:
     given = parser.parse_args()
     asked = WITNESSES[given.models]
     marked = read_marked(given.data)
-    columns = columns_of(marked, [one for one in asked if one.metric != SENSE], given.models)
+    columns = columns_of(
+        marked, [question for question in asked if question.metric != SENSE], given.models
+    )
     if asked is MEDIUM:
         columns = np.column_stack([columns, _sense(marked, given.data)])
     table = table_of(marked, columns)

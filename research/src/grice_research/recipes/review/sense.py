@@ -56,7 +56,10 @@ def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float6
     values = np.zeros(len(marked))
     for fold in range(FOLDS):
         kept = [
-            not any((("", *one.history)[-1], one.reply) in held[fold] for one in item.readings)
+            not any(
+                (("", *reading.history)[-1], reading.reply) in held[fold]
+                for reading in item.readings
+            )
             for item in items
         ]
         rows = np.repeat(kept, [len(item.readings) for item in items])

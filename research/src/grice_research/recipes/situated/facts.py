@@ -70,10 +70,12 @@ def collect(data: Path, wordnet: Path, clauses: ClauseFinder) -> tuple[dict[str,
     ids, texts = evaluated(data)
     pool = [(name, text) for name, text, holds in sentences_of(data) if holds]
     asked = [
-        one for one in questions(data) if one.id not in ids and normalise(one.question) not in texts
+        question
+        for question in questions(data)
+        if question.id not in ids and normalise(question.question) not in texts
     ]
     left = sum(1 for _ in questions(data)) - len(asked)
-    pool += [(one.id, one.statement) for one in to_statements(asked, clauses)]
+    pool += [(statement.id, statement.statement) for statement in to_statements(asked, clauses)]
     pool += list(glosses(wordnet))
     kept: dict[str, str] = {}
     seen: set[str] = set()
@@ -95,7 +97,7 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
 
     def hidden(texts: list[str]) -> list[tuple]:
-        return [tuple(found) for found, _ in encoder.hidden(texts)]
+        return [tuple(hidden_states) for hidden_states, _ in encoder.hidden(texts)]
 
     tagger = ContextTagger(WORK, hidden, "")
     kept, left = collect(arguments.data, arguments.wordnet, ClauseFinder(WORK, hidden, ""))

@@ -68,16 +68,16 @@ def main() -> None:
     known = dict(zip(words, encode_all(words, workers=WORKERS).astype(np.float32), strict=True))
     sets: dict[bool, list[tuple[np.ndarray, float]]] = {True: [], False: []}
     seen: dict[str, int] = {}
-    for one in samples:
-        out = [held_out(name) for name in one.ids]
-        if any(out) != all(out) or max(seen.get(name, 0) for name in one.ids) > 12:
+    for sample in samples:
+        out = [held_out(name) for name in sample.ids]
+        if any(out) != all(out) or max(seen.get(name, 0) for name in sample.ids) > 12:
             continue  # a statement in a hundred pairs teaches its keywords and nothing else
-        for name in one.ids:
+        for name in sample.ids:
             seen[name] = seen.get(name, 0) + 1
-        for i, j in itertools.combinations(range(len(one.keywords)), 2):
-            a, b = one.keywords[i], one.keywords[j]
+        for i, j in itertools.combinations(range(len(sample.keywords)), 2):
+            a, b = sample.keywords[i], sample.keywords[j]
             if a.lower() != b.lower():
-                same = float(one.keywords_pos[i] == one.keywords_pos[j])
+                same = float(sample.keywords_pos[i] == sample.keywords_pos[j])
                 sets[all(out)].append((pair_features(known[a], known[b]), same))
     x, y = (np.stack([row[0] for row in sets[False]]), np.array([r[1] for r in sets[False]]))
     vx, vy = (np.stack([row[0] for row in sets[True]]), np.array([r[1] for r in sets[True]]))

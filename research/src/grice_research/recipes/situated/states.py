@@ -30,7 +30,7 @@ def states_of(texts: Sequence[str], encoder: EmbeddedEncoder) -> dict[str, State
         key = hashlib.sha256("\n".join((encoder.identity, *block)).encode()).hexdigest()[:16]
         file = FOLDER / f"{key}.npz"
         if not file.is_file():
-            _write(file, [tuple(one) for one, _ in encoder.hidden(block)])
+            _write(file, [tuple(hidden_states) for hidden_states, _ in encoder.hidden(block)])
         with np.load(file) as packed:
             states, offsets, ends = packed["states"], packed["offsets"], packed["ends"]
         starts = [0, *ends[:-1]]

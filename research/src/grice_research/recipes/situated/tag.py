@@ -52,7 +52,7 @@ def mended(text: str, spans: Spans, others: Spans, names: Names) -> Spans:
     }
     own = [(start, end, "GPE" if (start, end) in places else label) for start, end, label in spans]
     tagged = [TaggedSpan(s, e, OURS.get(label, "NAME"), 1.0) for s, e, label in own]
-    return [(one.start, one.end, one.label) for one in merge_spans(text, tagged)]
+    return [(span.start, span.end, span.label) for span in merge_spans(text, tagged)]
 
 
 def tags_of(spans: Spans, words: list[tuple[int, int]]) -> list[int]:
@@ -122,7 +122,7 @@ def features(
         for number, (row, states) in enumerate(zip(block, hidden(texts), strict=True), begin):
             text = str(row["text"])
             said = row["teachers"]
-            every = [one for entities in said for one in entities]
+            every = [entity for entities in said for entity in entities]
             sides = [mended(text, entities, every, names) for entities in said]
             versions = [text, text.lower()] if rng.random() < 0.5 else [text]
             for version in versions:
@@ -150,7 +150,7 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
 
     def hidden(texts: list[str]) -> list[tuple]:
-        return [tuple(found) for found, _ in encoder.hidden(texts)]
+        return [tuple(hidden_states) for hidden_states, _ in encoder.hidden(texts)]
 
     train, valid = (features(part, names, hidden) for part in parted(rows))
     print(f"{len(rows):,} sentences; words: {len(train[1]):,}")

@@ -33,9 +33,11 @@ RISKY = re.compile(
 SOURCES = ("creak", "strategyqa-fact", "csqa2")
 
 
-def template(one: Marked) -> Template:
-    labels = {e.text: CONTEXTS.get(e.label, "") for e in one.entities}
-    return Template(one.statement, one.keywords, tuple(labels.get(k, "") for k in one.keywords))
+def template(marked: Marked) -> Template:
+    labels = {e.text: CONTEXTS.get(e.label, "") for e in marked.entities}
+    return Template(
+        marked.statement, marked.keywords, tuple(labels.get(k, "") for k in marked.keywords)
+    )
 
 
 def fits(one: Template, masked: str) -> bool:

@@ -24,10 +24,10 @@ def drawn(samples: list[Sample], count: int, seed: int) -> list[Sample]:
     """Return samples drawn by chance, no two with a statement in common."""
     seen: set[str] = set()
     found = []
-    for one in random.Random(seed).sample(samples, len(samples)):
-        if seen.isdisjoint(one.ids) and len(found) < count:
-            seen.update(one.ids)
-            found.append(one)
+    for sample in random.Random(seed).sample(samples, len(samples)):
+        if seen.isdisjoint(sample.ids) and len(found) < count:
+            seen.update(sample.ids)
+            found.append(sample)
     return found
 
 
@@ -50,8 +50,8 @@ def main() -> None:
         .recomposer(tagger)
         .generate([one.keywords for one in samples])
     )
-    for one, text in zip(samples, written, strict=True):
-        print(f"{', '.join(one.keywords)}\n    {text}\n    reference: {one.reference}")
+    for sample, text in zip(samples, written, strict=True):
+        print(f"{', '.join(sample.keywords)}\n    {text}\n    reference: {sample.reference}")
 
 
 if __name__ == "__main__":

@@ -106,12 +106,12 @@ def thinned(samples: Sequence[Sample], texts: set[str]) -> list[Sample]:
     """Return the samples without evaluated texts, none of whose statements comes too often."""
     seen: Counter[str] = Counter()
     kept = []
-    for one in random.Random(0).sample(list(samples), len(samples)):
-        if any(normalise(text) in texts for text in one.statements):
+    for sample in random.Random(0).sample(list(samples), len(samples)):
+        if any(normalise(text) in texts for text in sample.statements):
             continue
-        if max(seen[text] for text in one.statements) < OFTEN:
-            seen.update(one.statements)
-            kept.append(one)
+        if max(seen[text] for text in sample.statements) < OFTEN:
+            seen.update(sample.statements)
+            kept.append(sample)
     return kept
 
 
@@ -119,9 +119,9 @@ def singles(samples: Sequence[Sample], data: Path) -> list[TextPair]:
     """Return single sentences with their keywords."""
     rng = random.Random(0)
     found = {}
-    for one in samples:
-        for side, text in enumerate(one.statements):
-            places = zip(one.keywords, one.keywords_pos, strict=True)
+    for sample in samples:
+        for side, text in enumerate(sample.statements):
+            places = zip(sample.keywords, sample.keywords_pos, strict=True)
             found[text] = TextPair(prompt([word for word, place in places if place == side]), text)
     common = []
     for line in rows_of_commongen(data):
@@ -173,8 +173,12 @@ def epochs(
             if time.process_time() - begun > 60 * minutes:
                 break
             some = pairs[begin : begin + BATCH]
-            source = padded(coded(tokenizer, [one.source for one in some], LONGEST), nothing)
-            target = padded(coded(tokenizer, [one.target for one in some], LONGEST), nothing)
+            source = padded(
+                coded(tokenizer, [text_pair.source for text_pair in some], LONGEST), nothing
+            )
+            target = padded(
+                coded(tokenizer, [text_pair.target for text_pair in some], LONGEST), nothing
+            )
             given = torch.cat([torch.full((len(some), 1), start), target[:, :-1]], 1)
             with torch.autocast("cpu", torch.bfloat16):
                 real = source != nothing
@@ -240,14 +244,14 @@ def evaluate(data: Path, every: int) -> None:
     judge = cast("ContrastModels", models.open("bundle:situated")).judge
     said = judge.judge_outputs(samples, texts)
     outputs = {one.id: text for one, text in zip(samples, texts, strict=True)}
-    extra = {"plausibility": [one.plausibility for one in said]}
+    extra = {"plausibility": [judged.plausibility for judged in said]}
     for row in score_outputs(samples, outputs, name="keyword-to-text", extra=extra):
-        for measure, found in row.measures.items():
+        for measure, estimate in row.measures.items():
             print(json.dumps({"row": row.name, "on": row.context, "measure": measure,
-                              "value": round(found.value, 4), "low": round(found.low, 4),
-                              "high": round(found.high, 4), "n": found.n}))  # fmt: skip
-    for one in samples[:: len(samples) // 5]:
-        print(", ".join(one.keywords), "->", outputs[one.id])
+                              "value": round(estimate.value, 4), "low": round(estimate.low, 4),
+                              "high": round(estimate.high, 4), "n": estimate.n}))  # fmt: skip
+    for sample in samples[:: len(samples) // 5]:
+        print(", ".join(sample.keywords), "->", outputs[sample.id])
 
 
 def main() -> None:

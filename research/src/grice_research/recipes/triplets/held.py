@@ -107,14 +107,16 @@ def with_plausibility(talks: list[tuple[Sides, list[Link], list[Link]]]) -> Iter
          for a, r, b in (*links, *wrong)]
         for sides, links, wrong in talks
     ]  # fmt: skip
-    known = [one for each in listed for one in each if one.relation in head.known]
+    known = [triple for each in listed for triple in each if triple.relation in head.known]
     values = np.clip(head.plausibility(known), 1e-4, 1 - 1e-4)
     models.close()
     odds = dict(zip(known, np.log(values / (1 - values)).tolist(), strict=True))
-    usual = {name: np.mean([odds[one] for one in odds if one.relation == name])
-             for name in {one.relation for one in odds}}  # fmt: skip
+    usual = {name: np.mean([odds[odd] for odd in odds if odd.relation == name])
+             for name in {odd.relation for odd in odds}}  # fmt: skip
     for (sides, links, wrong), each in zip(talks, listed, strict=True):
-        sensible = [odds[one] - usual[one.relation] if one in odds else 0.0 for one in each]
+        sensible = [
+            odds[triple] - usual[triple.relation] if triple in odds else 0.0 for triple in each
+        ]
         yield Talk(sides, links, wrong, np.array(sensible))
 
 

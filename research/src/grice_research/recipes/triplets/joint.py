@@ -58,10 +58,10 @@ def losses(
     nli, choice, asked = prepare(batch, negatives=False)
     known = set(batch.heads)
     # Of the negatives whose heads are no heads of positives, a share in each epoch.
-    for i, one in enumerate(batch.dialogues):
-        others = {int(rows.pairs[rows.nli[r, 0], 0]) for r in one.nli} - known
+    for i, dialogue in enumerate(batch.dialogues):
+        others = {int(rows.pairs[rows.nli[r, 0], 0]) for r in dialogue.nli} - known
         others = {h for h in sorted(others) if draw.random() < share}
-        more = [r for r in one.nli if rows.pairs[rows.nli[r, 0], 0] in others]
+        more = [r for r in dialogue.nli if rows.pairs[rows.nli[r, 0], 0] in others]
         for row in more:
             batch.head(rows.pairs[rows.nli[row, 0], 0], i)
         nli = np.concatenate([nli, np.array(more, int)])
@@ -86,8 +86,8 @@ def losses(
         scores = batch.answers(asked)
         total = scores.flatten(1).logsumexp(1)
         wanted = torch.zeros_like(scores, dtype=torch.bool)
-        for row, (_, one) in enumerate(asked):
-            for first, end in one.good:
+        for row, (_, dialogue) in enumerate(asked):
+            for first, end in dialogue.good:
                 wanted[row, first, min(end - first, LONGEST) - 1] = True
         target = scores.masked_fill(~wanted, -1e4).flatten(1).logsumexp(1)
         found["span"] = (total - target).mean()
@@ -155,7 +155,7 @@ def judge(rows: Rows, dialogues: list[Dialogue], found: dict) -> dict[str, float
     hits = gold[np.argsort(-odds)]
     levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
     four = rows.choice[found["choice"]]
-    golds = [[q.tail] for one in dialogues for q in one.questions]
+    golds = [[q.tail] for dialogue in dialogues for q in dialogue.questions]
     answers = [max(c, key=lambda x: x[0] + WEIGHT * x[3])[1] for c in found["answers"]]
     spans = score_spans(golds, answers)
     return {
@@ -174,9 +174,9 @@ def lowest_states(net: Joint, dialogues: list[Dialogue]) -> dict[str, torch.Tens
     if not path.exists():
         net.eval()
         found = {}
-        for one in dialogues:
-            ids = torch.tensor([one.ids])
-            found[one.name] = net.lowest(ids, torch.ones(ids.shape))[0].to(torch.bfloat16)
+        for dialogue in dialogues:
+            ids = torch.tensor([dialogue.ids])
+            found[dialogue.name] = net.lowest(ids, torch.ones(ids.shape))[0].to(torch.bfloat16)
         torch.save(found, path)
     return torch.load(path)
 
@@ -187,9 +187,9 @@ def lower_states(name: str, dialogues: list[Dialogue]) -> dict[str, torch.Tensor
     if not path.exists():
         read = open_lower(WORK / f"lower_{name}")
         found = {}
-        for one in dialogues:
-            (hidden,) = read([one.text])
-            found[one.name] = torch.tensor(hidden.states).to(torch.bfloat16)
+        for dialogue in dialogues:
+            (hidden,) = read([dialogue.text])
+            found[dialogue.name] = torch.tensor(hidden.states).to(torch.bfloat16)
         torch.save(found, path)
     return torch.load(path)
 
@@ -274,7 +274,7 @@ def train(
         run.net.train()
         began = time.process_time()
         totals: dict[str, float] = {}
-        for numbers in _batches([len(one.ids) for one in train], run.draw):
+        for numbers in _batches([len(dialogue.ids) for dialogue in train], run.draw):
             batch = Batch(run.net, rows, [train[i] for i in numbers], low)
             found = losses(batch, hard=epoch >= 1, draw=run.draw, share=share)
             run.step(torch.stack(list(found.values())).sum())
@@ -321,10 +321,13 @@ def main() -> None:
     tokens = WORK / f"lower_{options.lower}" if options.lower else options.model
     rows, dialogues, folds = load_material(options.data, tokens)
     chosen = np.random.default_rng(7).random(len(dialogues)) < 1 / 8
-    test = [one for one in dialogues if folds[one.name] == options.fold]
-    rest = [(one, flag) for one, flag in zip(dialogues, chosen, strict=True)
-            if folds[one.name] != options.fold]  # fmt: skip
-    held, fit = [one for one, flag in rest if flag], [one for one, flag in rest if not flag]
+    test = [dialogue for dialogue in dialogues if folds[dialogue.name] == options.fold]
+    rest = [(dialogue, flag) for dialogue, flag in zip(dialogues, chosen, strict=True)
+            if folds[dialogue.name] != options.fold]  # fmt: skip
+    held, fit = (
+        [dialogue for dialogue, flag in rest if flag],
+        [dialogue for dialogue, flag in rest if not flag],
+    )
     settings = Settings(frozen=options.frozen, whole=options.whole, drop=options.drop)
     if options.lower:
         low, name = lower_states(options.lower, dialogues), f"_{options.lower}"
@@ -343,7 +346,7 @@ def main() -> None:
         path.with_suffix(".npz"),
         **{key: np.array(found[key]) for key in ("nli", "odds", "relation", "choice", "four")},
     )
-    listed = {"dialogues": [one.name for one in wanted], "answers": found["answers"]}
+    listed = {"dialogues": [dialogue.name for dialogue in wanted], "answers": found["answers"]}
     path.with_suffix(".json").write_text(json.dumps(listed))
 
 

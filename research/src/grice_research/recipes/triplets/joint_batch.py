@@ -20,9 +20,9 @@ class Batch:
         longest = max(len(one.ids) for one in dialogues)
         self.mask = torch.zeros(len(dialogues), longest)
         self.low = torch.zeros(len(dialogues), longest, net.size)
-        for i, one in enumerate(dialogues):
-            self.mask[i, : len(one.ids)] = 1
-            self.low[i, : len(one.ids)] = low[one.name]
+        for i, dialogue in enumerate(dialogues):
+            self.mask[i, : len(dialogue.ids)] = 1
+            self.low[i, : len(dialogue.ids)] = low[dialogue.name]
         self.text: dict[int, int] = {}
         self.heads: dict[int, int] = {}
 
@@ -57,7 +57,7 @@ class Batch:
 
     def answers(self, asked: list[tuple[int, Question]]) -> torch.Tensor:
         """Return the log scores of all spans for questions, each with the place of its dialogue."""
-        heads = torch.tensor([self.heads[one.span] for _, one in asked])
+        heads = torch.tensor([self.heads[question.span] for _, question in asked])
         held = self.mask.clone()
         held[:, 0] = 0
         for i, one in enumerate(self.dialogues):
@@ -68,19 +68,19 @@ class Batch:
         for row, (i, one) in enumerate(asked):
             dialogue = self.dialogues[i]
             bins[row, : len(dialogue.ids)] = _bins(dialogue, self.rows.places[one.span])
-        relation = torch.tensor([one.relation for _, one in asked])
+        relation = torch.tensor([question.relation for _, question in asked])
         return self.net.answers(self.states, held, self.row_of[heads], self.vectors[heads],
                                 relation, torch.tensor(bins))  # fmt: skip
 
     def candidates(self, listed: list[tuple[int, Question, list[tuple[int, int]]]]) -> torch.Tensor:
         """Return the numbers of token spans as tails of questions, ``(spans, 3)``, all in a row."""
         heads, spans, relations, numbers = [], [], [], []
-        for i, one, wanted in listed:
+        for i, question, wanted in listed:
             dialogue = self.dialogues[i]
-            place = tuple(int(x) for x in self.rows.places[one.span])
+            place = tuple(int(x) for x in self.rows.places[question.span])
             head, layout = dialogue.text[slice(*place)], layout_of(dialogue.text)
-            heads += [self.heads[one.span]] * len(wanted)
-            relations += [one.relation] * len(wanted)
+            heads += [self.heads[question.span]] * len(wanted)
+            relations += [question.relation] * len(wanted)
             spans += wanted
             for first, end in wanted:
                 at = int(dialogue.starts[first]), int(dialogue.ends[end - 1])
@@ -112,18 +112,18 @@ def prepare(batch: Batch, *, negatives: bool) -> tuple[np.ndarray, np.ndarray, l
     """Gather the rows of a batch: NLI, choice, questions."""
     rows = batch.rows
     nli, choice, asked = [], [], []
-    for i, one in enumerate(batch.dialogues):
-        mine = {q.span for q in one.questions}
-        for row in one.nli:
+    for i, dialogue in enumerate(batch.dialogues):
+        mine = {q.span for q in dialogue.questions}
+        for row in dialogue.nli:
             head = rows.pairs[rows.nli[row, 0], 0]
             # A head that nothing else is asked about costs a pass of its own.
             if negatives or rows.nli[row, 2] or head in mine:
                 batch.head(head, i)
                 nli.append(row)
-        for row in one.choice:
+        for row in dialogue.choice:
             batch.head(rows.pairs[rows.choice[row, 0], 0], i)
             choice.append(row)
-        for question in one.questions:
+        for question in dialogue.questions:
             batch.head(question.span, i)
             asked.append((i, question))
     return np.array(nli, int), np.array(choice, int), asked

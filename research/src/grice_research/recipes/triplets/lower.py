@@ -84,7 +84,7 @@ def standardised(folder: Path, arrays: dict[str, np.ndarray], data: Path) -> dic
     np.savez(folder / "lower.npz", **arrays, **raw)
     read = Decoder(folder)
     texts = [join_turns(talk)[0] for talk in conversations(data, held=True)[::EVERY]]
-    states = np.concatenate([one.states[1:-1] for one in read(texts)]) * 1e6
+    states = np.concatenate([hidden_states.states[1:-1] for hidden_states in read(texts)]) * 1e6
     return {"centre": states.mean(axis=0), "spread": states.std(axis=0) + 1e-6}
 
 

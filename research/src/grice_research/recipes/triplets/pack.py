@@ -107,7 +107,7 @@ def quality() -> str:
     verdicts, talks = [row["verdict"] for row in rows], [row["conversation"] for row in rows]
     on = "links of ten conversations of topical_chat test_freq, read by one person (judged.tsv)"
     for measure, right in (("right or trivial", {"right", "trivial"}), ("right", {"right"})):
-        share = mean([float(one in right) for one in verdicts], groups=talks)
+        share = mean([float(verdict in right) for verdict in verdicts], groups=talks)
         found.append((on, f"share {measure}", share.value, share.low, share.high, len(verdicts),
                       "python -m grice_research.recipes.triplets.pack"))  # fmt: skip
     names = ("on", "measure", "value", "low", "high", "n", "command")

@@ -52,7 +52,9 @@ All of these were chosen on the validating part of fold 1."""
 def best_level(cider: Cider, held: set[str], models: TaskModels) -> float:
     """Return the log odds from which on triplets of some dialogues are best called entailed."""
     said = answer_tasks(cider, held, models).entailed
-    told = [(one, True) for one in cider.items] + [(one, False) for one in cider.negatives]
+    told = [(item, True) for item in cider.items] + [
+        (negative, False) for negative in cider.negatives
+    ]
     rows = [(one.dialogue, Triple(one.head.strip(), one.relation, one.tail.strip()), gold)
             for one, gold in told if one.dialogue in held]  # fmt: skip
     odds = np.array([said[name, triple] for name, triple, _ in rows])

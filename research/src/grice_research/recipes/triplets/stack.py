@@ -231,22 +231,26 @@ def named_relations(held: Held, models: TaskModels) -> None:
 
 def answers(asked: list[Asked], models: TaskModels) -> None:
     """Print F1 by the released rule of ways to choose among candidates."""
-    groups = np.array([one.dialogue for one in asked])
+    groups = np.array([question.dialogue for question in asked])
     shared = [
-        np.array([[score_span(a, b).f1 for b in one.answers] for a in one.answers]) for one in asked
+        np.array([[score_span(a, b).f1 for b in question.answers] for a in question.answers])
+        for question in asked
     ]
     sure, good = models.counted[1], models.counted[0]
     joined = [
-        one.numbers[:, 0]
-        + sure * one.numbers[:, 1]
-        + good * one.numbers[:, 2]
-        + models.rerank * (one.numbers[:, 4] + one.numbers[:, 5])
-        for one in asked
+        question.numbers[:, 0]
+        + sure * question.numbers[:, 1]
+        + good * question.numbers[:, 2]
+        + models.rerank * (question.numbers[:, 4] + question.numbers[:, 5])
+        for question in asked
     ]
 
     def measured(chosen: list[int]) -> np.ndarray:
-        said = [score_span(one.gold, one.answers[i]) for one, i in zip(asked, chosen, strict=True)]
-        return np.array([[one.f1, one.bucket == "EM"] for one in said])
+        said = [
+            score_span(question.gold, question.answers[i])
+            for question, i in zip(asked, chosen, strict=True)
+        ]
+        return np.array([[span_score.f1, span_score.bucket == "EM"] for span_score in said])
 
     def expected(scores: list[np.ndarray], sharp: float, likely: float) -> list[int]:
         chosen = []
@@ -255,12 +259,15 @@ def answers(asked: list[Asked], models: TaskModels) -> None:
             chosen.append(int(np.argmax(chances @ alike + likely * chances)))
         return chosen
 
-    has = np.array([one.gold in one.answers for one in asked])
+    has = np.array([question.gold in question.answers for question in asked])
     features = np.stack(
-        [np.resize(one.numbers, (CANDIDATES, one.numbers.shape[1])) for one in asked]
+        [np.resize(question.numbers, (CANDIDATES, question.numbers.shape[1])) for question in asked]
     )
     gold = np.array(
-        [one.answers.index(one.gold) if one.gold in one.answers else 0 for one in asked]
+        [
+            question.answers.index(question.gold) if question.gold in question.answers else 0
+            for question in asked
+        ]
     )
     scores = crossed(features, gold, groups, 10.0, has)
     stacked = [one[: len(each.answers)] for one, each in zip(scores, asked, strict=True)]
@@ -278,7 +285,7 @@ def answers(asked: list[Asked], models: TaskModels) -> None:
     }
     for name, chosen in {
         **ways,
-        "reader alone": [int(one.numbers[:, 0].argmax()) for one in asked],
+        "reader alone": [int(question.numbers[:, 0].argmax()) for question in asked],
         "stacked: numbers of both networks, length": [int(one.argmax()) for one in stacked],
         "... most expected F1": expected(stacked, 1.0, 0.0),
     }.items():

@@ -68,9 +68,9 @@ def restricted(kept: dict[str, np.ndarray], pairs: np.ndarray) -> dict[str, np.n
 def only(folder: Path, pattern: str, encoder: TripletEncoder) -> HeadConditionedEnsemble | None:
     """Return the joint networks of a fold whose folders have some names, all counted alike."""
     with tempfile.TemporaryDirectory() as place:
-        for one in folder.iterdir():
-            if not one.name.startswith("rereader") or one.match(pattern):
-                (Path(place) / one.name).symlink_to(one.resolve())
+        for path in folder.iterdir():
+            if not path.name.startswith("rereader") or path.match(pattern):
+                (Path(place) / path.name).symlink_to(path.resolve())
         (Path(place) / "settings.json").unlink()
         (Path(place) / "settings.json").write_text('{"level": 0}')
         return open_folder(Path(place), encoder).head_conditioned
@@ -115,7 +115,7 @@ def read_held(
         at = [None if one[0] < 0 else (int(one[0]), int(one[1])) for one in kept["places"][spans]]
         said = ["" if one is None else text[slice(*one)] for one in at]
         beside = Sides(layout_of(text), said, at, np.zeros((len(at), 1)))
-        again = {name: one.read(text, beside) for name, one in several.items()}
+        again = {name: ensemble.read(text, beside) for name, ensemble in several.items()}
         mine = [one for one in place if of[one] == number]
         sides = {one: tuple(local[int(span)] for span in kept["pairs"][one]) for one in mine}
         rows = [place[one] for one in mine]
@@ -151,9 +151,9 @@ class Asked(NamedTuple):
 def questions(held: set[str], cider: Cider, models: TaskModels) -> list[Asked]:
     """Return the questions of some dialogues with their candidates."""
     by_dialogue: dict[str, list] = {}
-    for one in cider.questions():
-        if one.item.dialogue in held:
-            by_dialogue.setdefault(one.item.dialogue, []).append(one)
+    for question in cider.questions():
+        if question.item.dialogue in held:
+            by_dialogue.setdefault(question.item.dialogue, []).append(question)
     links = models.heads.links.in_context()
     found = []
     for number, (name, asked) in enumerate(by_dialogue.items()):
@@ -162,8 +162,8 @@ def questions(held: set[str], cider: Cider, models: TaskModels) -> list[Asked]:
         heads = list(dict.fromkeys(one.item.head.strip() for one in asked))
         sides = span_vectors(reading, layout, heads, alone=models.heads.encoder.encode, both=False)
         again = models.head_conditioned.read(reading.text, sides)
-        for one in asked:
-            head, relation = heads.index(one.item.head.strip()), one.item.relation
+        for question in asked:
+            head, relation = heads.index(question.item.head.strip()), question.item.relation
             listed = again.answers(head, relation, count=CANDIDATES)
             spans = [heads[head], *(reading.text[slice(*x.place)] for x in listed)]
             both = span_vectors(
@@ -180,5 +180,5 @@ def questions(held: set[str], cider: Cider, models: TaskModels) -> list[Asked]:
             numbers = np.column_stack(
                 [[x.score for x in listed], [x.numbers for x in listed], frozen, words, words**2]
             )
-            found.append(Asked(number, one.valid[0], spans[1:], numbers))
+            found.append(Asked(number, question.valid[0], spans[1:], numbers))
     return found

@@ -65,15 +65,15 @@ def read(talks: list[Conversation], out: Path) -> None:
     settings = read_settings(bundle, SpanSettings)
     tagger = SpanHead(settings, bundle.folder, lambda ts: [held[t] for t in ts], "")
     rows = []
-    for one in talks:
-        joined = join_turns(one)
+    for talk in talks:
+        joined = join_turns(talk)
         reading = read_texts([joined.text], lambda ts: [h for h, _ in encoder.hidden(ts)])[0]
         held = dict(slices(reading, joined))
-        found = find_candidates(
+        span_candidates = find_candidates(
             joined, lambda ts, held=held: [tagger.tag([t])[0] if t in held else () for t in ts]
         )
-        vectors = np.array([reading.vector(each.place) for each in found], np.float16)
-        rows.append((one.id, joined, found, vectors))
+        vectors = np.array([reading.vector(each.place) for each in span_candidates], np.float16)
+        rows.append((talk.id, joined, span_candidates, vectors))
     out.write_bytes(pickle.dumps(rows))
 
 

@@ -241,7 +241,7 @@ def known_groups(known: list[tuple[str, str, str]], draw: np.random.Generator) -
         group = [known[i] for i in order[start : start + GROUP]]
         spans = list(dict.fromkeys(side for head, _, tail in group for side in (head, tail)))
         links = [(spans.index(h), NUMBER[r], spans.index(t)) for h, r, t in group if h != t]
-        rows = np.array([kept.array[kept.index[one]] for one in spans], np.float32)
+        rows = np.array([kept.array[kept.index[span]] for span in spans], np.float32)
         yield Group(spans, rows, list(dict.fromkeys(links)))
 
 
