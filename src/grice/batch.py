@@ -240,7 +240,7 @@ def _drawn(
                 seen += 1
                 yield record
 
-    placed = sorted(draw(conversations(), most, seed), key=lambda found: found[0])
+    placed = sorted(draw(conversations(), most, seed), key=lambda placed_record: placed_record[0])
     chosen = [conversation for _, conversation in placed]
     return iter([*broken, *chosen]), Sampled(len(chosen), seen, seed)
 

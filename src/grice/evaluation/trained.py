@@ -90,13 +90,13 @@ def trained_share(models: Iterable[Model], texts: Iterable[str]) -> float:
         BundleError: If a fingerprint is missing, changed or no fingerprint.
     """
     different = list(dict.fromkeys(texts))
-    found = (
+    overlaps = (
         _overlap(bundle, path, different)
         for bundle in (model.bundle for model in models)
         if bundle is not None
         for path in (bundle.training_texts(), bundle.selection_texts())
     )
-    shares = (one.share for one in found if one is not None)
+    shares = (each.share for each in overlaps if each is not None)
     return max((share.value for share in shares if share is not None), default=0.0)
 
 

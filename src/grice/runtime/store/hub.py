@@ -43,13 +43,13 @@ def parse_hub(place: str) -> HubSource:
     Raises:
         InputError: If it is not of that form; a branch or a tag is no commit.
     """
-    found = REFERENCE.fullmatch(place)
-    if not found:
+    match = REFERENCE.fullmatch(place)
+    if not match:
         raise InputError(
             f"hf:{place}: write hf:OWNER/NAME@COMMIT, the commit as all 40 of its hexadecimal "
             "digits: a branch may hold another model tomorrow"
         )
-    return HubSource(repo=found["repo"], commit=found["commit"])
+    return HubSource(repo=match["repo"], commit=match["commit"])
 
 
 def cached_snapshot(source: HubSource) -> Path | None:

@@ -136,13 +136,13 @@ def deco(data: Path) -> tuple[Rated, int]:
 
 def concept_edges(data: Path) -> set[tuple[str, str]]:
     """Return the pairs of single words that ConceptNet joins, in their base forms."""
-    found = set()
+    pairs = set()
     with gzip.open(data / "conceptnet/cn100k.tsv.gz", "rt", encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             head, tail = row["head"].lower(), row["tail"].lower()
             if head.isalpha() and tail.isalpha() and row["split"] == "train":
-                found.add((base_form(head), base_form(tail)))
-    return {(a, b) for a, b in found if a != b}
+                pairs.add((base_form(head), base_form(tail)))
+    return {(a, b) for a, b in pairs if a != b}
 
 
 def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[Mlp, float]:

@@ -144,8 +144,8 @@ def broken(
     task = partial(_ways, samples, kinds, seed)
     parts = [range(i, len(samples), workers * 8) for i in range(workers * 8)]
     with Pool(workers) as pool:
-        found = {i: ways for part in pool.imap_unordered(task, parts) for i, ways in part}
-    return [sample for i in range(len(samples)) for sample in found[i]]
+        by_place = {i: ways for part in pool.imap_unordered(task, parts) for i, ways in part}
+    return [sample for i in range(len(samples)) for sample in by_place[i]]
 
 
 def only_weighs(number: int) -> bool:
@@ -175,7 +175,7 @@ def _ways(
     conversations = [_conversation(sample) for sample in samples]
     material = Material(conversations)
     chosen = [named(kind) for kind in kinds]
-    found = []
+    drawn = []
     for i in part:
         ways = []
         for number, kind in enumerate(chosen):
@@ -186,8 +186,8 @@ def _ways(
                 places = frozenset(place for change in made.changes for place in change.turns)
                 ways.append(samples[i]._replace(
                     turns=turns, speakers=speakers, broken=places, kind=kind.name))  # fmt: skip
-        found.append((i, ways))
-    return found
+        drawn.append((i, ways))
+    return drawn
 
 
 def _conversation(sample: Sample) -> Conversation:

@@ -46,19 +46,19 @@ def likelihoods(folder: Path, samples: Sequence[Sample]) -> NDArray[np.float64]:
     tokenizer.no_truncation()
     rows = [tokenizer.encode(_lines(sample), add_special_tokens=False).ids[:LONGEST]
             for sample in samples]  # fmt: skip
-    found = np.zeros(len(rows))
+    values = np.zeros(len(rows))
     order = np.argsort([len(row) for row in rows], kind="stable")
     sizes = np.array([len(rows[i]) for i in order])
     groups = np.cumsum(sizes) // BATCH
-    for _, part in groupby(zip(groups, order, strict=True), key=lambda one: one[0]):
+    for _, part in groupby(zip(groups, order, strict=True), key=lambda pair: pair[0]):
         chosen = [int(i) for _, i in part]
-        found[chosen] = _means(net, [rows[i] for i in chosen])
-    return found
+        values[chosen] = _means(net, [rows[i] for i in chosen])
+    return values
 
 
 def _lines(sample: Sample) -> str:
-    said = zip(sample.speakers, sample.turns, strict=True)
-    return "\n" + "".join(f"{'AB'[who % 2]}: {' '.join(text.split())}\n" for who, text in said)
+    turns = zip(sample.speakers, sample.turns, strict=True)
+    return "\n" + "".join(f"{'AB'[who % 2]}: {' '.join(text.split())}\n" for who, text in turns)
 
 
 @torch.no_grad()
@@ -94,7 +94,7 @@ def main() -> None:
     ours, theirs = scores[intact] - broken, held[intact] - twins
     for kind in KINDS:
         rows = [i for i, (_, item) in enumerate(kept) if item.kind == kind]
-        a, b = (one[rows] / one[rows].std() for one in (ours, theirs))
+        a, b = (values[rows] / values[rows].std() for values in (ours, theirs))
         joined = [f"{np.mean((1 - share) * a + share * b > 0):.3f}" for share in SHARES]
         print(f"{kind}: n {len(rows)}, shipped {np.mean(a > 0):.3f}, model {np.mean(b > 0):.3f}, "
               f"both {' '.join(joined)}, neither {np.mean((a <= 0) & (b <= 0)):.3f}")  # fmt: skip

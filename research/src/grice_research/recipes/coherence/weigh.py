@@ -84,9 +84,9 @@ def weighed(twins: Wholes, rated: Wholes, share: float) -> NDArray[np.float64]:
         return float(value), np.append(slope, -2 * share * (left @ values) / len(people))
 
     start = np.append(np.full(len(READ), 1e-3), 0.2)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    fitted = minimize(loss, start, jac=True, method="L-BFGS-B").x
     weights = np.zeros(WHOLE)
-    weights[READ] = found[:-1] / spread
+    weights[READ] = fitted[:-1] / spread
     return weights
 
 
@@ -117,8 +117,8 @@ def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[
     """
     items = [item for item in items if item.broken and len(item.broken) <= FEW * len(item.rows)]
     outputs = turns_of(net, given, items)
-    rows = np.concatenate([np.column_stack([found[:, 0], item.beside])
-                           for item, found in zip(items, outputs, strict=True)])  # fmt: skip
+    rows = np.concatenate([np.column_stack([output[:, 0], item.beside])
+                           for item, output in zip(items, outputs, strict=True)])  # fmt: skip
     whole = np.concatenate([[i not in item.broken for i in range(len(item.rows))]
                             for item in items]).astype(np.float64)  # fmt: skip
     spread, middle = np.maximum(rows.std(axis=0), LEAST), rows.mean(axis=0)
@@ -131,9 +131,9 @@ def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[
         slope = (counts * (expit(logits) - whole)) @ read + 2 * SHRUNK * weights
         return float(value), slope
 
-    found = minimize(loss, np.zeros(read.shape[1]), jac=True, method="L-BFGS-B").x
-    weights = found[:-1] / spread
-    return np.append(weights, found[-1] - weights @ middle)
+    fitted = minimize(loss, np.zeros(read.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = fitted[:-1] / spread
+    return np.append(weights, fitted[-1] - weights @ middle)
 
 
 def liked(net: ThreadNet) -> NDArray[np.float64]:

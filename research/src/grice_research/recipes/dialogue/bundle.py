@@ -66,7 +66,9 @@ def usual(tokenizer: Tokenizer, corpus: Spoken) -> np.ndarray:
 
 def describe(out: Path, corpus: Spoken, *, research: bool) -> None:
     """Write the card beside the files, whose sums it states."""
-    licences = {one.name: one.licence for one in (*SOURCES, *(RESEARCH if research else ()))}
+    licences = {
+        source.name: source.licence for source in (*SOURCES, *(RESEARCH if research else ()))
+    }
     facts = {
         "name": "dialogue_research" if research else "dialogue",
         "kind": "generator",

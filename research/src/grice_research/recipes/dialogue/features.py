@@ -39,7 +39,7 @@ def main() -> None:
         "likelihood ratio": _each(given, np.mean) - _each(alone, np.mean),
         "lowest log likelihood of a piece": _each(given, np.min),
         "log likelihood less that of the pieces at large": np.array(
-            [np.mean([value - usual[piece] for piece, value in one]) for one in alone]
+            [np.mean([value - usual[piece] for piece, value in pieces]) for pieces in alone]
         ),
         "oddness": -np.array(
             [disfluency.value for disfluency in FluencyModel(bundle, model).measure(replies)]
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _each(scored: list[list[tuple[str, float]]], reduce: np.ufunc) -> np.ndarray:
-    return np.array([reduce([value for _, value in one]) for one in scored])
+    return np.array([reduce([value for _, value in pieces]) for pieces in scored])
 
 
 if __name__ == "__main__":

@@ -120,7 +120,10 @@ def draw(data: Path) -> Drawn:
     training: list[Said] = []
     held_out: list[Said] = []
     for (_, is_held_out), pool in sorted(pools.items(), key=itemgetter(0)):
-        ordered = sorted(pool.values(), key=lambda one: (hashed(one.text, SEED), one))
+        ordered = sorted(
+            pool.values(),
+            key=lambda kept_utterance: (hashed(kept_utterance.text, SEED), kept_utterance),
+        )
         if is_held_out:
             held_out += ordered[:HELD_OUT_TURNS]
         else:

@@ -106,7 +106,10 @@ def labelled(labels: Sequence[Said], folder: Path) -> Labelled:
 
 def carried(fitted: Labelled, judged: Labelled, names: Sequence[str]) -> Floats:
     """Return log odds of one source by what was fitted on the other."""
-    here, there = (np.stack([one.columns[name] for name in names], 1) for one in (fitted, judged))
+    here, there = (
+        np.stack([labelled_set.columns[name] for name in names], 1)
+        for labelled_set in (fitted, judged)
+    )
     centre, spread = here.mean(axis=0), here.std(axis=0)
     linear = fit_logistic(
         (here - centre) / spread,
@@ -148,8 +151,8 @@ def main() -> None:
         line: dict[str, object] = {"route": route}
         for name, column in (("mean area", means), ("less that of length", means - base)):
             low, high = np.percentile(column[1:], (2.5, 97.5))
-            line[name] = [round(float(one), 4) for one in (column[0], low, high)]
-        print(json.dumps({**line, "n": sum(len(one.truth) for one in ones)}))
+            line[name] = [round(float(figure), 4) for figure in (column[0], low, high)]
+        print(json.dumps({**line, "n": sum(len(labelled_set.truth) for labelled_set in ones)}))
 
 
 def _resampled(judged: Labelled, seed: int) -> list[Integers]:
@@ -169,8 +172,8 @@ def _means(
 ) -> Floats:
     """Return the mean of both areas, first over all rows, then over each resample."""
     areas = [
-        [area(values[rows], one.truth[rows]) for rows in again]
-        for values, one, again in zip(both, judged, drawn, strict=True)
+        [area(values[rows], labelled_set.truth[rows]) for rows in again]
+        for values, labelled_set, again in zip(both, judged, drawn, strict=True)
     ]
     return np.mean(areas, axis=0)
 

@@ -145,7 +145,7 @@ def carried_over(
     """Return by source the rank correlation given length, fitted on the other corpora."""
     corpora = np.array([label.source.split()[0] for label in stuff.labels])
     used = of_sources(stuff, mix)
-    found = {}
+    by_source = {}
     for source in judged:
         out = stuff.sources == stuff.names.index(source)
         kept = np.flatnonzero(used & (corpora != source.split()[0]))
@@ -162,8 +162,8 @@ def carried_over(
             [[_log_words(stuff.labels[row]) for row in rows]],
             groups=[stuff.labels[row].group for row in rows],
         )
-        found[source] = [estimate.value, estimate.low, estimate.high]
-    return found
+        by_source[source] = [estimate.value, estimate.low, estimate.high]
+    return by_source
 
 
 def _log_words(label: Said) -> float:
@@ -174,11 +174,11 @@ def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
     """Write what each set of sources and way of penalising carries over, one line each."""
     with log.open("w") as lines:
         for (name, mix), (way, penalty) in product(MIXES.items(), WAYS.items()):
-            found = carried_over(stuff, mix, penalty, judged)
-            mean = sum(value or 0.0 for value, *_ in found.values()) / len(found)
-            lines.write(json.dumps({"mix": name, "way": way, "mean": mean, **found}) + "\n")
+            by_source = carried_over(stuff, mix, penalty, judged)
+            mean = sum(value or 0.0 for value, *_ in by_source.values()) / len(by_source)
+            lines.write(json.dumps({"mix": name, "way": way, "mean": mean, **by_source}) + "\n")
             lines.flush()
-            print(name, way, round(mean, 4), found, flush=True)
+            print(name, way, round(mean, 4), by_source, flush=True)
 
 
 def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:

@@ -57,14 +57,14 @@ def bare(row: Labelled, rng: random.Random) -> Labelled:
 
 def tags(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> list[int]:
     """Return the tag of each token by the span its first character lies in."""
-    found = [OUTSIDE] * len(offsets)
+    token_tags = [OUTSIDE] * len(offsets)
     for start, end in spans:
         inside = [i for i, (a, b) in enumerate(offsets) if b > a and start <= a < end]
         for i in inside:
-            found[i] = INSIDE
+            token_tags[i] = INSIDE
         if inside:
-            found[inside[0]] = BEGIN
-    return found
+            token_tags[inside[0]] = BEGIN
+    return token_tags
 
 
 def read(path: Path) -> list[Labelled]:

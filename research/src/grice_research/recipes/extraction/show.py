@@ -30,8 +30,8 @@ def main() -> None:
     for reply, extraction in zip(shown, read, strict=True):
         print(f"\n{reply.exchange.previous}\n> {reply.exchange.reply.strip()}")
         for triple in surest(extraction.triples, arguments.most):
-            said = f"({triple.head} | {triple.relation} | {triple.tail})"
-            print(f"   {triple.confidence:.2f} {triple.kind} {said}")
+            written = f"({triple.head} | {triple.relation} | {triple.tail})"
+            print(f"   {triple.confidence:.2f} {triple.kind} {written}")
         if extraction.reason:
             print(f"   none: {extraction.reason}")
         for name, people in reply.gold.items():

@@ -54,10 +54,10 @@ def flipped(graph: Graph) -> list[Triple]:
 def main() -> None:
     parser = parser_of(__doc__)
     data = parser.parse_args().data
-    found, _ = instances(data)
+    corpus, _ = instances(data)
     engine = encoder()
     texts = list(
-        dict.fromkeys(t for instance in found for t in (instance.belief, instance.argument))
+        dict.fromkeys(t for instance in corpus for t in (instance.belief, instance.argument))
     )
     if not (WORK / "states.pkl").exists():
         states = {
@@ -70,22 +70,22 @@ def main() -> None:
         (WORK / "states.pkl").write_bytes(pickle.dumps(states))
     graphs = [
         graph
-        for instance in found
+        for instance in corpus
         for graph in (
             instance.graph,
             *(g for g, _ in instance.versions),
             *(g for g, _ in instance.perturbed),
         )
     ]
-    wanted = [*texts, *external_concepts(found)]
-    wanted += [text for instance in found if (text := denied(instance.belief)) is not None]
+    wanted = [*texts, *external_concepts(corpus)]
+    wanted += [text for instance in corpus if (text := denied(instance.belief)) is not None]
     wanted += [concept for graph in graphs for concept in graph.concepts]
     wanted += [fact_text(fact) for graph in graphs for fact in graph.edges]
-    wanted += [fact_text(fact) for instance in found for fact in flipped(instance.graph)]
+    wanted += [fact_text(fact) for instance in corpus for fact in flipped(instance.graph)]
     kept = Vectors(WORK / "vectors")
     kept.add(wanted, engine)
     kept.add([phrase for text in texts for phrase in phrases(text)], engine)
-    empty = [*chains(found).values(), *nonsense(found).values(), *(g for _, g in moved(found))]
+    empty = [*chains(corpus).values(), *nonsense(corpus).values(), *(g for _, g in moved(corpus))]
     kept.add([text for graph in empty for text in graph.concepts], engine)
     kept.add([fact_text(fact) for graph in empty for fact in graph.edges], engine)
     kept.add([side for fact in lexical(data) for side in (fact.head, fact.tail)], engine)

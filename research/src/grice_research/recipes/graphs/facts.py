@@ -89,7 +89,7 @@ def fit_facts(
         for start in range(0, len(right), BATCH):
             batch = right[start : start + BATCH]
             facts = [fact for fact, _ in batch]
-            facts += [_wrong(fact, said, right, draws) for fact, said in batch for _ in "ab"]
+            facts += [_wrong(fact, spoken, right, draws) for fact, spoken in batch for _ in "ab"]
             heads = table[[ids[fact.head] for fact in facts]]
             tails = table[[ids[fact.tail] for fact in facts]]
             relation = torch.tensor([index[fact.relation] for fact in facts])
@@ -115,17 +115,17 @@ def _examples(
     """Return right facts, each with the phrases of its texts, if it has texts."""
     right: list[tuple[Triple, Said]] = [(fact, ()) for fact in known]
     for instance in instances:
-        said = tuple(dict.fromkeys(phrases(instance.belief) + phrases(instance.argument)))
-        right += [(fact, said) for fact in instance.graph.edges] * repeat
+        spoken = tuple(dict.fromkeys(phrases(instance.belief) + phrases(instance.argument)))
+        right += [(fact, spoken) for fact in instance.graph.edges] * repeat
     return right
 
 
 def _wrong(
-    fact: Triple, said: Said, right: list[tuple[Triple, Said]], draws: random.Random
+    fact: Triple, spoken: Said, right: list[tuple[Triple, Said]], draws: random.Random
 ) -> Triple:
     chance = draws.random()
-    if len(said) > 1 and chance < PHRASES:
-        head, tail = draws.sample(said, 2)
+    if len(spoken) > 1 and chance < PHRASES:
+        head, tail = draws.sample(spoken, 2)
         return Triple(head, draws.choice(right)[0].relation, tail)
     if chance < PHRASES + RELATION:
         if draws.random() < 0.5:

@@ -58,8 +58,8 @@ def figures_of(
     draws = Draws(graphs)
     figures: list[dict[str, object]] = []
 
-    def add(measure: str, value: float, found: list[float], n: int) -> None:
-        low, high = np.nanpercentile(found, [2.5, 97.5])
+    def add(measure: str, value: float, resampled: list[float], n: int) -> None:
+        low, high = np.nanpercentile(resampled, [2.5, 97.5])
         figures.append({"on": on, "measure": f"{measure}, seed {seed}", "value": value,
                         "low": float(low), "high": float(high), "n": n})  # fmt: skip
         print(f"{measure}, seed {seed}: {value:.3f} [{low:.3f}, {high:.3f}], n {n}", flush=True)
@@ -70,8 +70,8 @@ def figures_of(
     for kind in values:
         if kind not in ("gold", "accepted"):
             both = zip(draws.counts("accepted"), draws.counts(kind), strict=True)
-            drawn = [area(np.repeat(values["accepted"], one), np.repeat(values[kind], other))
-                     for one, other in both]  # fmt: skip
+            drawn = [area(np.repeat(values["accepted"], counts), np.repeat(values[kind], other))
+                     for counts, other in both]  # fmt: skip
             add(f"AUC of substance, accepted over {kind}", area(values["accepted"], values[kind]),
                 drawn, len(values["accepted"]) + len(values[kind]))  # fmt: skip
     above = siblings(values, graphs)

@@ -33,7 +33,7 @@ def by_count(shelf: Shelf, making: Making) -> Making:
 
 
 def values(pairs: Pairs) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {name: [] for name in MEASURES}
+    by_measure: dict[str, list[float]] = {name: [] for name in MEASURES}
     for instance, graph in pairs:
         gold = Sample(
             instance.id,
@@ -46,8 +46,8 @@ def values(pairs: Pairs) -> dict[str, list[float]]:
             gold, Prediction(instance.id, gold.stance or "support", write_graph(graph))
         )
         for name in MEASURES:
-            found[name].append(sample_score.values[name])
-    return found
+            by_measure[name].append(sample_score.values[name])
+    return by_measure
 
 
 def main() -> None:
@@ -71,14 +71,16 @@ def main() -> None:
             shown = [several[:count] for several in graphs]
             best = {instance.id: graph for instance, graph in
                     chosen(choice, rows, shown, shelf.kept, shelf.features)}  # fmt: skip
-            found = values([(row, best.get(row.id, Graph(()))) for row in rows])
-            first = found if first is None else first
+            by_measure = values([(row, best.get(row.id, Graph(()))) for row in rows])
+            first = by_measure if first is None else first
             groups = [row.belief for row in rows]
             cells = []
             for measure in MEASURES:
-                here = mean(found[measure], groups=groups)
-                gain = mean([b - a for a, b in zip(first[measure], found[measure], strict=True)],
-                            groups=groups)  # fmt: skip
+                here = mean(by_measure[measure], groups=groups)
+                gain = mean(
+                    [b - a for a, b in zip(first[measure], by_measure[measure], strict=True)],
+                    groups=groups,
+                )
                 cells.append(f"{here.value:.3f} ({gain.value:+.3f} [{gain.low:+.3f}, "
                              f"{gain.high:+.3f}])")  # fmt: skip
             print(f"| {name}, chosen from {count} | {' | '.join(cells)} |", flush=True)

@@ -121,28 +121,28 @@ def fit_rows(rows: Rows, settings: dict[str, float], classes: int, seed: int) ->
 
 def held_out(rows: Rows, settings: dict[str, float], classes: int, seed: int) -> np.ndarray:
     """Return the scores of each row by a head that saw none of its topic."""
-    found = np.zeros((len(rows.labels), classes))
+    out_of_fold = np.zeros((len(rows.labels), classes))
     for fold in np.unique(rows.folds):
         out = rows.folds == fold
         head = fit_rows(rows.pick(~out), settings, classes, seed)
-        found[out] = scores(head, rows.counts[out], rows.vectors[out])
-    return found
+        out_of_fold[out] = scores(head, rows.counts[out], rows.vectors[out])
+    return out_of_fold
 
 
-def best_offset(found: np.ndarray, labels: np.ndarray) -> float:
+def best_offset(odds: np.ndarray, labels: np.ndarray) -> float:
     """Return what to add to ``incorrect`` so that most verdicts are right."""
     steps = np.linspace(-0.4, 0.2, 61)
-    right = [((found + np.array([0, 0, step])).argmax(axis=1) == labels).mean() for step in steps]
+    right = [((odds + np.array([0, 0, step])).argmax(axis=1) == labels).mean() for step in steps]
     return float(steps[int(np.argmax(right))])
 
 
-def offset_by_fold(found: np.ndarray, rows: Rows) -> np.ndarray:
+def offset_by_fold(odds: np.ndarray, rows: Rows) -> np.ndarray:
     """Return for each judged row the offset that suits the other folds best."""
     judged = rows.kinds == "judged"
     offsets = np.zeros(len(rows.labels))
     for fold in np.unique(rows.folds):
         others = judged & (rows.folds != fold)
-        offsets[rows.folds == fold] = best_offset(found[others], rows.labels[others])
+        offsets[rows.folds == fold] = best_offset(odds[others], rows.labels[others])
     return offsets
 
 
@@ -194,9 +194,9 @@ def logistic(rows: scipy.sparse.csr_matrix, labels: np.ndarray, test: scipy.spar
         value = (weights * (norm - (out * goal).sum(axis=1))).sum() + 0.5 * (weight**2).sum()
         return value, np.concatenate([(rows.T @ slope + weight).ravel(), slope.sum(axis=0)])
 
-    found = minimize(loss, np.zeros((width + 1) * classes), jac=True, method="L-BFGS-B",
+    fitted = minimize(loss, np.zeros((width + 1) * classes), jac=True, method="L-BFGS-B",
                      options={"maxiter": 200}).x  # fmt: skip
-    return test @ found[: width * classes].reshape(width, classes) + found[width * classes :]
+    return test @ fitted[: width * classes].reshape(width, classes) + fitted[width * classes :]
 
 
 def tfidf_held_out(examples: list[Example], classes: int) -> np.ndarray:
@@ -208,7 +208,7 @@ def tfidf_held_out(examples: list[Example], classes: int) -> np.ndarray:
         f"{example.reading.argument or ''} {write_graph(example.reading.graph)}"
         for example in examples
     ]
-    found = np.zeros((len(examples), classes))
+    out_of_fold = np.zeros((len(examples), classes))
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         sides = [
@@ -216,5 +216,5 @@ def tfidf_held_out(examples: list[Example], classes: int) -> np.ndarray:
             for texts in (beliefs, others)
         ]
         first, second = (scipy.sparse.hstack(part).tocsr() for part in zip(*sides, strict=True))
-        found[test] = logistic(first, labels[train], second, classes, weights[train])
-    return found
+        out_of_fold[test] = logistic(first, labels[train], second, classes, weights[train])
+    return out_of_fold

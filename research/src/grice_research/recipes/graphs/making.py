@@ -144,7 +144,7 @@ def fit_making(kept: Kept, instances: list[Instance], known: list[Triple], featu
 
 def without(cases: Templates, beliefs: list[str], belief: str) -> Templates:
     """Return the cases that are about another belief."""
-    keep = [place for place, one in enumerate(beliefs) if one != belief]
+    keep = [place for place, other in enumerate(beliefs) if other != belief]
     if len(keep) == len(beliefs):
         return cases
     concepts = np.concatenate([cases._concepts[place] for place in keep])

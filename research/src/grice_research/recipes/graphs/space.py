@@ -88,10 +88,10 @@ def topic_folds(kept: Kept, instances: list[Instance], seed: int = 0) -> dict[st
     random.Random(seed).shuffle(order)
     load = [0] * FOLDS
     fold: dict[int, int] = {}
-    for one in sorted(order, key=lambda cluster: -sizes[cluster]):
-        fold[one] = min(range(FOLDS), key=load.__getitem__)
-        load[fold[one]] += sizes[one]
-    return {belief: fold[one] for belief, one in topic.items()}
+    for largest in sorted(order, key=lambda cluster: -sizes[cluster]):
+        fold[largest] = min(range(FOLDS), key=load.__getitem__)
+        load[fold[largest]] += sizes[largest]
+    return {belief: fold[cluster] for belief, cluster in topic.items()}
 
 
 def _clusters(rows: np.ndarray, seed: int, rounds: int = 40) -> np.ndarray:

@@ -124,15 +124,20 @@ def calibration(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> 
 def chosen(choice: KernelHead, rows: list[Instance], made: list[list[Graph]], kept: Kept,
            features: Features) -> Pairs:  # fmt: skip
     """Return the graph that the generator's judge picks for each row."""
-    flat = [(one, graph) for one, graphs in zip(rows, made, strict=True) for graph in graphs]
-    readings = [Reading(one.belief, one.argument, depth_first(graph)) for one, graph in flat]
-    said = scores(choice, *read(kept, readings, features))
+    flat = [
+        (explained, graph) for explained, graphs in zip(rows, made, strict=True) for graph in graphs
+    ]
+    readings = [
+        Reading(explained.belief, explained.argument, depth_first(graph))
+        for explained, graph in flat
+    ]
+    odds = scores(choice, *read(kept, readings, features))
     best: dict[str, tuple[float, Graph]] = {}
-    for (instance, graph), row in zip(flat, said, strict=True):
+    for (instance, graph), row in zip(flat, odds, strict=True):
         likely = float(row[CLASSES[instance.stance]])
         if instance.id not in best or likely > best[instance.id][0]:
             best[instance.id] = likely, graph
-    return [(one, best[one.id][1]) for one in rows if one.id in best]
+    return [(explained, best[explained.id][1]) for explained in rows if explained.id in best]
 
 
 def accepted(rows: list[Instance]) -> Pairs:
@@ -153,10 +158,10 @@ class Shelf(NamedTuple):
 
 
 def open_shelf(data: Path) -> Shelf:
-    found, _ = instances(data)
+    corpus, _ = instances(data)
     kept = Kept()
-    features = Features(make_space(kept, found, data), kept)
-    return Shelf(kept, features, lexical(data), topic_folds(kept, found), found)
+    features = Features(make_space(kept, corpus, data), kept)
+    return Shelf(kept, features, lexical(data), topic_folds(kept, corpus), corpus)
 
 
 class Taught(NamedTuple):
@@ -203,10 +208,10 @@ def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
     kinds = np.array([kind for kind, several in graphs.items() for _ in several])
     halves = np.array([shelf.fold[instance.belief] for instance, _ in pairs])
     order, blocks = [], []
-    for one, other in (TEACHER, TEACHER[::-1]):
+    for half, other in (TEACHER, TEACHER[::-1]):
         # Facts of a topic are judged by a form that never saw it, as they will be at last.
         facts = form(f"facts{other}", shelf.kept, shelf.rows((other,)), shelf.known, 0)
-        places = np.flatnonzero(halves == one)
+        places = np.flatnonzero(halves == half)
         readings = readings_of([pairs[place] for place in places])
         order.append(places)
         blocks.append(with_parts(facts, shelf.kept, readings, shelf.features))
@@ -250,17 +255,17 @@ class Fitted(NamedTuple):
     scale: np.ndarray
 
     def __call__(self, counts: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        found: np.ndarray = sigmoid(
+        chances: np.ndarray = sigmoid(
             self.scale[0] * scores(self.head, counts, vectors)[:, 1] + self.scale[1]
         )
-        return found
+        return chances
 
 
 def by_other_half(given: Taught, part: Part, seed: int) -> np.ndarray:
     """Return the score of each graph by a judge that was taught on the other half of topics."""
     crossed = np.zeros(len(given.kinds))
-    for one, other in (TEACHER, TEACHER[::-1]):
-        out = given.halves == one
+    for half, other in (TEACHER, TEACHER[::-1]):
+        out = given.halves == half
         head = fit_part(given, part, seed, (other,))
         crossed[out] = scores(head, given.counts[out], given.vectors[out])[:, 1]
     return crossed
@@ -302,8 +307,8 @@ def main() -> None:
             figures += figures_of(on, values, tests[on], seed)
     arrays = {**choice.arrays("choice"), "phrases": making.phrases,
               "often": np.array([often for _, often in making.words], np.float32)}  # fmt: skip
-    for name, one in fitted[0].items():
-        arrays |= {**one.head.arrays(name), f"{name}_scale": one.scale}
+    for name, informativeness in fitted[0].items():
+        arrays |= {**informativeness.head.arrays(name), f"{name}_scale": informativeness.scale}
     np.savez(WORK / "substance.npz", allow_pickle=False, **arrays)
     (WORK / "concepts.txt").write_text("\n".join(w for w, _ in making.words) + "\n", "utf-8")
     making.cases.save(WORK)

@@ -101,7 +101,7 @@ def _dialogue_events(item: dict) -> list[tuple[str, bool]]:
 def training_triples(data: Path, kept_out: Barrier) -> tuple[list[Known], dict[str, int]]:
     """Return distinct triples in a fixed order, and how many rows each rule dropped."""
     dropped: Counter[str] = Counter()
-    found: dict[tuple[str, str, str], Known] = {}
+    by_triple: dict[tuple[str, str, str], Known] = {}
     for known, allowed in _sources(data):
         if not allowed:
             dropped["marked as evaluated, or not of a training split"] += 1
@@ -113,8 +113,8 @@ def training_triples(data: Path, kept_out: Barrier) -> tuple[list[Known], dict[s
             dropped["text of an evaluated set"] += 1
         else:
             key = (folded(known.head), known.relation, folded(known.tail))
-            found.setdefault(key, known)
-    return list(found.values()), dict(dropped)
+            by_triple.setdefault(key, known)
+    return list(by_triple.values()), dict(dropped)
 
 
 def _sources(data: Path) -> list[tuple[Known, bool]]:

@@ -48,24 +48,30 @@ class Example(NamedTuple):
 
 
 def worded(head: str, relation: str, tail: str, label: int, source: str) -> Example:
-    said = tail_text(tail, SCHEMA[relation])
+    tail_words = tail_text(tail, SCHEMA[relation])
     return Example(
-        head_text(head), relation, said, spoken(tail, relation, said), label, content(head), source
+        head_text(head),
+        relation,
+        tail_words,
+        spoken(tail, relation, tail_words),
+        label,
+        content(head),
+        source,
     )
 
 
-def spoken(tail: str, relation: str, said: str) -> str:
+def spoken(tail: str, relation: str, tail_words: str) -> str:
     """Say half of the wishes and feelings in full, so that typing meets both wordings."""
     form = SCHEMA[relation].tail
     full = crc32(f"{relation}\t{folded(tail)}".encode()) % 100
-    subject, _, rest = said.partition(" ")
+    subject, _, rest = tail_words.partition(" ")
     if relation in ("xReact", "oReact") and rest.startswith("is ") and full < 50:
         return f"{subject} feels {rest[3:]}"
     if relation in ("xWant", "oWant") and full < 50:
         return f"{subject} wants to {rest}"
     if relation in ("xIntent", "xNeed") and full < 15:
         return f"{subject} {'wants' if relation == 'xIntent' else 'needs'} to {rest}"
-    return said if form != "clause" else event_text(tail)
+    return tail_words if form != "clause" else event_text(tail)
 
 
 def held_out(group: str) -> bool:
@@ -180,13 +186,13 @@ class Labelled(NamedTuple):
 
 def population(data: Path, part: str) -> list[Labelled]:
     """CSKB Population, part ``dev`` or ``tst``; ``name`` keeps the relation as the set calls it."""
-    found = []
+    labelled = []
     for row in rows(data / "cskb_population" / f"{part}.tsv.gz"):
         relation = POPULATION_NAMES.get(row["relation"], row["relation"])
         tail = tail_text(row["tail"], SCHEMA[relation])
         label = int(row["label"])
-        found.append(Labelled(head_text(row["head"]), relation, tail, label, row["relation"]))
-    return found
+        labelled.append(Labelled(head_text(row["head"]), relation, tail, label, row["relation"]))
+    return labelled
 
 
 class Rated(NamedTuple):
@@ -199,7 +205,7 @@ class Rated(NamedTuple):
 
 
 def deco(data: Path, part: str) -> list[Rated]:
-    found = []
+    rated = []
     for line in (data / "accent_deco" / f"deco_{part}.jsonl").read_text("utf-8").splitlines():
         item = json.loads(line)
         gold = item.get("tuples_single", []) + item.get("tuples_pair", [])
@@ -207,8 +213,8 @@ def deco(data: Path, part: str) -> list[Rated]:
             gold += [triple[:3] for triple in triples]
         worded_gold = [(head_text(h), r, tail_text(t, SCHEMA[r])) for h, r, t in gold]
         events = [(event_text(h), r, event_text(t)) for h, r, t in gold]
-        found.append(Rated(worded_gold, events, item["event_cs"], item["system"] == "Human"))
-    return found
+        rated.append(Rated(worded_gold, events, item["event_cs"], item["system"] == "Human"))
+    return rated
 
 
 __all__ = [

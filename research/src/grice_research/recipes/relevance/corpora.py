@@ -176,7 +176,11 @@ def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
     users = meta.get("users") or {}
     if source.name == "convai2_rated":  # 0 bad, 1 good; the other set has 0 none, 1 bad, 2 good
         ratings = [0 if rating is None else rating + 1 for rating in ratings]
-        users = {name: one["class"] for name, one in meta["participants"].items() if one}
+        users = {
+            name: participant["class"]
+            for name, participant in meta["participants"].items()
+            if participant
+        }
     turns: list[str] = []
     by_person: list[bool] = []
     rated: list[Message] = []

@@ -90,9 +90,9 @@ def _deco(data: Path) -> Items:
     rows = [json.loads(line) for line in text.splitlines()]
     replies = []
     for row in rows:
-        turns = [one.strip() for one in row["history"].split("</UTT>")]
-        said = row["response"].replace("</UTT>", " ")
-        replies.append((tuple(turn for turn in turns if turn), " ".join(said.split())))
+        turns = [turn.strip() for turn in row["history"].split("</UTT>")]
+        response = row["response"].replace("</UTT>", " ")
+        replies.append((tuple(turn for turn in turns if turn), " ".join(response.split())))
     return Items("deco_train", replies, np.array([row["event_cs"] for row in rows]))
 
 
@@ -125,13 +125,13 @@ class Kept:
 
     def missing(self, replies: Sequence[Reply]) -> list[Reply]:
         """Return the different replies that have no numbers."""
-        return [one for key, one in {_key(reply): reply for reply in replies}.items()
+        return [reply for key, reply in {_key(reply): reply for reply in replies}.items()
                 if key not in self.rows]  # fmt: skip
 
     def add(self, replies: Sequence[Reply], rows: Sequence[Sequence[float]]) -> None:
         """Keep the numbers of replies."""
         for reply, row in zip(replies, rows, strict=True):
-            self.rows[_key(reply)] = [round(float(one), 5) for one in row]
+            self.rows[_key(reply)] = [round(float(value), 5) for value in row]
         part = self._file.with_suffix(".part")
         part.write_text(json.dumps(self.rows), "utf-8")
         part.rename(self._file)
@@ -159,8 +159,8 @@ def main() -> None:
         parser.error("likelihood needs --name, of the language model")
     kept = Kept(name)
     numbers_of = None
-    for one in options.sets.split(","):
-        missing = kept.missing(items_of(one, options.data).replies)
+    for set_name in options.sets.split(","):
+        missing = kept.missing(items_of(set_name, options.data).replies)
         if missing:
             numbers_of = numbers_of or _measure(options)
             began = time.monotonic()
@@ -169,7 +169,7 @@ def main() -> None:
                 part = missing[start : start + PART]
                 kept.add(part, numbers_of(part))
                 done, seconds = start + len(part), time.monotonic() - began
-                print(f"{one}: {done:,} of {len(missing):,}, {seconds:.0f} s", flush=True)
+                print(f"{set_name}: {done:,} of {len(missing):,}, {seconds:.0f} s", flush=True)
 
 
 def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequence[Sequence[float]]]:

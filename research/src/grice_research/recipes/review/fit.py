@@ -105,22 +105,22 @@ def _usual(columns: Floats) -> tuple[Floats, Floats]:
 
 def table_of(marked: Sequence[Marked], columns: Floats) -> Table:
     """Return the table of the marked turns."""
-    corpus = np.array([one.corpus for one in marked])
-    system = np.array([one.system for one in marked])
-    words = np.log1p([len(one.text.split()) for one in marked])
-    place = np.log1p([one.turn for one in marked])
-    share = np.array([one.turn / len(one.talk.turns) for one in marked])
+    corpus = np.array([turn.corpus for turn in marked])
+    system = np.array([turn.system for turn in marked])
+    words = np.log1p([len(turn.text.split()) for turn in marked])
+    place = np.log1p([turn.turn for turn in marked])
+    share = np.array([turn.turn / len(turn.talk.turns) for turn in marked])
     speaker = np.where(corpus == PAIRS, PAIRS, system)
     numbers = [words - words.mean(), (words - words.mean()) ** 2, place - place.mean(), share - 0.5]
     controls = np.stack([*numbers, *(speaker == name for name in np.unique(speaker))], axis=1)
     return Table(
         columns,
         controls.astype(np.float64),
-        np.array([one.flawed for one in marked]),
+        np.array([turn.flawed for turn in marked]),
         _weights(corpus, system),
         corpus,
         system,
-        np.array([one.group for one in marked]),
+        np.array([turn.group for turn in marked]),
     )
 
 
@@ -272,8 +272,8 @@ def _sense(marked: Sequence[Marked], data: Path) -> Floats:
     # torch is needed for this alone.
     from grice_research.recipes.review.sense import sense_out_of_fold
 
-    people = np.array([one.corpus in PEOPLE for one in marked])
-    turns = [one for one in marked if one.corpus in PEOPLE]
+    people = np.array([turn.corpus in PEOPLE for turn in marked])
+    turns = [turn for turn in marked if turn.corpus in PEOPLE]
     values = np.full(len(marked), np.nan)
     values[people] = sense_out_of_fold(turns, data)
     return values

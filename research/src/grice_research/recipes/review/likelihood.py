@@ -46,7 +46,7 @@ def constants(table: Table, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) ->
 
 def main() -> None:
     given = parser_of(__doc__).parse_args()
-    marked = [one for one in read_marked(given.data) if one.corpus in PEOPLE]
+    marked = [turn for turn in read_marked(given.data) if turn.corpus in PEOPLE]
     for asked in ((AFTER,), (GAIN,), (AFTER, GAIN)):
         table = table_of(marked, columns_of(marked, asked, "medium"))
         for figure in quality_of(table, ""):

@@ -51,7 +51,7 @@ def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float6
     folds = np.array([crc32(turn.group.encode()) % FOLDS for turn in marked])
     held: list[set[tuple[str, str]]] = [set() for _ in range(FOLDS)]
     for turn, fold in zip(marked, folds, strict=True):
-        texts = [shortened(said.text) for said in turn.talk.turns]
+        texts = [shortened(spoken.text) for spoken in turn.talk.turns]
         held[fold] |= set(pairwise(["", *texts]))
     values = np.zeros(len(marked))
     for fold in range(FOLDS):
@@ -71,12 +71,12 @@ def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float6
 
 
 def _response(turn: Marked) -> Response:
-    said = turn.talk.turns[turn.turn]
+    spoken = turn.talk.turns[turn.turn]
     return Response(
         turn.talk.id,
         turn.turn,
-        said.text,
-        said.speaker,
+        spoken.text,
+        spoken.speaker,
         turn.talk.turns[: turn.turn],
         tuple(range(turn.turn)),
     )

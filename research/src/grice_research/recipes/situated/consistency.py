@@ -49,18 +49,18 @@ def read(data: Path) -> dict[str, list[Said]]:
         for source in SOURCES
     }
     first: dict[str, set[str]] = {}
-    for text, found in (line for part in lines.values() for line in part):
-        for name, label in found:
+    for text, entities in (line for part in lines.values() for line in part):
+        for name, label in entities:
             if label in CONTEXTS and bare(name) in text:
                 first.setdefault(WORD.findall(bare(name))[0], set()).add(bare(name))
     return {source: [_said(*line, first) for line in part] for source, part in lines.items()}
 
 
-def _said(text: str, found: list[tuple[str, str]], first: dict[str, set[str]]) -> Said:
+def _said(text: str, entities: list[tuple[str, str]], first: dict[str, set[str]]) -> Said:
     covered = [
-        one.span() for name, _ in found for one in re.finditer(re.escape(name.lower()), text)
+        one.span() for name, _ in entities for one in re.finditer(re.escape(name.lower()), text)
     ]
-    marked = {bare(name) for name, label in found if label in CONTEXTS}
+    marked = {bare(name) for name, label in entities if label in CONTEXTS}
     left = set()
     for phrase in {name for word in WORD.findall(text) for name in first.get(word, ())} - marked:
         for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
@@ -72,17 +72,20 @@ def _said(text: str, found: list[tuple[str, str]], first: dict[str, set[str]]) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    said = read(parser.parse_args().data)
-    every = [statement for part in said.values() for statement in part]
+    statements = read(parser.parse_args().data)
+    every = [statement for part in statements.values() for statement in part]
     marked = Counter(phrase for statement in every for phrase in statement.marked)
     left = Counter(phrase for statement in every for phrase in statement.left)
     often = {phrase for phrase, count in marked.items() if count > left[phrase]}
     rare = marked.keys() - often
     print(f"{len(marked):,} phrases, marked {sum(marked.values()):,} times")
     print(f"those mostly marked are left out {sum(left[phrase] for phrase in often):,} times")
-    print(f"{len(rare):,} are mostly left out, marked {sum(marked[one] for one in rare):,} times")
+    print(
+        f"{len(rare):,} are mostly left out, "
+        f"marked {sum(marked[phrase] for phrase in rare):,} times"
+    )
     print("| source | F1 of the reader by phrase | by other statements | n |\n|---|---|---|---|")
-    for source, part in (*said.items(), ("all", every)):
+    for source, part in (*statements.items(), ("all", every)):
         whole = f1(
             [(statement.marked, (statement.marked | statement.left) & often) for statement in part]
         )

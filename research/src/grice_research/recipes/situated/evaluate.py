@@ -47,7 +47,9 @@ def figures() -> Iterator[tuple[str, str, dict[str, object]]]:
 
 def as_quality(on: str, measure: str, estimate: Estimate, command: str) -> dict[str, object]:
     """Return a figure as the cards have it."""
-    value, low, high = (round(one, 4) for one in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (
+        round(figure, 4) for figure in (estimate.value, estimate.low, estimate.high)
+    )
     return {"on": on, "measure": measure, "value": value, "low": low, "high": high,
             "n": estimate.n, "command": command}  # fmt: skip
 

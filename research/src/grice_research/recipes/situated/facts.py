@@ -55,13 +55,13 @@ def glosses(folder: Path) -> Iterator[tuple[str, str]]:
         parts = head.split()
         if parts[1] in INSTANCES and "@i" in parts:
             name = parts[4].replace("_", " ")
-            said = re.split(r"; (?=[\"'])", gloss)[0].strip()
-            yield f"wordnet::{parts[0]}", f"{name} is {said}"
+            meaning = re.split(r"; (?=[\"'])", gloss)[0].strip()
+            yield f"wordnet::{parts[0]}", f"{name} is {meaning}"
 
 
 def may_have_context(text: str, names: Names) -> bool:
     """Say whether a listed place or event or a spelt date stands in a text: a quick first look."""
-    marks = {mark for found, _ in names.look(text).values() for mark in found}
+    marks = {mark for marks_of_name, _ in names.look(text).values() for mark in marks_of_name}
     return bool(marks & {"P", "E"}) or bool(spelt_spans(text))
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     tagger = ContextTagger(WORK, hidden, "")
     kept, left = collect(arguments.data, arguments.wordnet, ClauseFinder(WORK, hidden, ""))
     print(f"{len(kept):,} sentences, {left:,} left out", flush=True)
-    found = []
+    facts = []
     listed = Names.load(WORK / "names.txt.gz")
     kept = {name: text for name, text in kept.items() if may_have_context(text, listed)}
     print(f"{len(kept):,} may have context", flush=True)
@@ -112,10 +112,10 @@ def main() -> None:
         for name, text, marks in zip(names[begin:], block, tagger.find(block), strict=False):
             for span, kind in context_spans(marks):
                 entity = text[span.start : span.end]
-                found.append((name, without(text, entity), entity, kind, text))
-        print(begin, len(found), flush=True)
-    (WORK / "facts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in found))
-    print(f"{len(found):,} facts", flush=True)
+                facts.append((name, without(text, entity), entity, kind, text))
+        print(begin, len(facts), flush=True)
+    (WORK / "facts.jsonl").write_text("".join(json.dumps(fact) + "\n" for fact in facts))
+    print(f"{len(facts):,} facts", flush=True)
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ def main() -> None:
 
 def measured_on(kind: str, measured: list[tuple[Sample, float]]) -> Estimate:
     """Return the share of pairs of a kind of context, with its interval over statements."""
-    kept = [one for one in measured if not kind or kind in one[0].context]
+    kept = [pair for pair in measured if not kind or kind in pair[0].context]
     return mean_of_samples([hit for _, hit in kept], [sample for sample, _ in kept])
 
 

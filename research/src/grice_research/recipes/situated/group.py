@@ -57,8 +57,10 @@ def main() -> None:
     given = [Statement(name, text) for text, name in texts.items()]
     with ProcessPoolExecutor(WORKERS) as pool:
         blocks = pool.map(mark, [given[i : i + 200] for i in range(0, len(given), 200)])
-        marked = [one for block in blocks for one in block]
-    vectors = encode_all([one.masked for one in marked], workers=WORKERS).astype(np.float32)
+        marked = [statement for block in blocks for statement in block]
+    vectors = encode_all([statement.masked for statement in marked], workers=WORKERS).astype(
+        np.float32
+    )
     pairs, refused = mine_pairs(marked, alike(vectors, threshold=0.75), "paper")
     print(f"{len(marked):,} statements, {len(pairs):,} pairs, refused {refused}", flush=True)
     rng = random.Random(0)
@@ -108,7 +110,7 @@ def main() -> None:
             Mlp(layers).save(WORK / "together.npz")
     with (WORK / "held_pairs.jsonl").open("wb") as out_file:
         held = [s for s in samples if all(held_out(name) for name in s.ids)]
-        out_file.writelines(msgspec.json.encode(one) + b"\n" for one in held)
+        out_file.writelines(msgspec.json.encode(held_sample) + b"\n" for held_sample in held)
 
 
 if __name__ == "__main__":

@@ -31,12 +31,12 @@ EPOCHS, RATE, SEEDS = 4, 3e-4, 3
 
 
 def spans_of(text: str, entities: list[tuple[str, str]]) -> list[tuple[int, int, str]]:
-    found = []
+    places = []
     for name, label in entities:
         start = text.find(name)
         if start >= 0:
-            found.append((start, start + len(name), OURS.get(label, "NAME")))
-    return found
+            places.append((start, start + len(name), OURS.get(label, "NAME")))
+    return places
 
 
 def learned(start: Mlp, x: np.ndarray, tags: np.ndarray, seed: int) -> Mlp:
@@ -111,7 +111,7 @@ def score(folder: Path, network: Mlp, read: list[tuple]) -> float:
         texts, read, tagger.find(texts), strict=True
     ):
         mine = {bare(text[e.start : e.end], e.label) for e in tagged_spans if e.label in CONTEXTS}
-        other = {bare(*one) for one in gold if one[1] in CONTEXTS}
+        other = {bare(*entity) for entity in gold if entity[1] in CONTEXTS}
         right += 2 * len(mine & other)
         both += len(mine) + len(other)
     return right / both

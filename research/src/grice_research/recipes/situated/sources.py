@@ -53,7 +53,7 @@ Line = tuple[str, str, list[tuple[str, str]]]
 
 def statements(data: Path, context: ContextModels) -> dict[str, list[Line]]:
     """Return the released statements of each source; questions are turned by the pipeline."""
-    found: dict[str, list[Line]] = {}
+    by_source: dict[str, list[Line]] = {}
     for source in SOURCES:
         lines = list(rows(data / f"situatedgen/statements_{source}.jsonl.gz"))
         turned = {line["id"]: str(line["statement"]).strip() for line in lines}
@@ -63,8 +63,8 @@ def statements(data: Path, context: ContextModels) -> dict[str, list[Line]]:
                 statement.id: statement.statement
                 for statement in to_statements(asked, context.clauses)
             }
-        found[source] = [(r["id"], turned[r["id"]], named_entities(r)) for r in lines]
-    return found
+        by_source[source] = [(r["id"], turned[r["id"]], named_entities(r)) for r in lines]
+    return by_source
 
 
 def of_source(row: Labelled, source: str) -> bool:
@@ -150,8 +150,8 @@ def main() -> None:
         texts, gold = [line[1] for line in lines], [line[2] for line in lines]
         for seed, folder in enumerate(folders):
             tagger = ContextTagger(folder, hidden, "")
-            said = tagger.find(texts), tagger.find_without_rules(texts)
-            sides = [found_in(texts, one) for one in said]
+            by_tagger = tagger.find(texts), tagger.find_without_rules(texts)
+            sides = [found_in(texts, entities) for entities in by_tagger]
             for on, part in (
                 ("all", range(len(lines))),
                 ("dev, test", [i for i, line in enumerate(lines) if line[0] in unseen]),

@@ -79,7 +79,7 @@ def labelled() -> list[dict[str, object]]:
         [json.loads(line) for line in (WORK / file).open(encoding="utf-8")] for file in LABELLED
     )
     for row, *more in zip(rows, *others, strict=True):
-        row["teachers"] = [row["entities"], *(one["entities"] for one in more)]
+        row["teachers"] = [row["entities"], *(other_row["entities"] for other_row in more)]
     return rows
 
 
@@ -121,9 +121,9 @@ def features(
         texts = [str(row["text"]) for row in block]
         for number, (row, states) in enumerate(zip(block, hidden(texts), strict=True), begin):
             text = str(row["text"])
-            said = row["teachers"]
-            every = [entity for entities in said for entity in entities]
-            sides = [mended(text, entities, every, names) for entities in said]
+            by_teacher = row["teachers"]
+            every = [entity for entities in by_teacher for entity in entities]
+            sides = [mended(text, entities, every, names) for entities in by_teacher]
             versions = [text, text.lower()] if rng.random() < 0.5 else [text]
             for version in versions:
                 if len(version) != len(text):

@@ -62,13 +62,13 @@ class Writer:
     def generate(self, prompts: Sequence[str], *, count: int) -> list[tuple[Generated, ...]]:
         """Return one text per prompt; there is no second."""
         assert count == 1
-        found: list[tuple[Generated, ...]] = []
+        answers: list[tuple[Generated, ...]] = []
         self.network.eval()
         with torch.no_grad():
             for begin in range(0, len(prompts), BATCH):
-                found += self._answer(prompts[begin : begin + BATCH])
+                answers += self._answer(prompts[begin : begin + BATCH])
         self.network.train()
-        return found
+        return answers
 
     def _answer(self, prompts: Sequence[str]) -> list[tuple[Generated, ...]]:
         nothing, start, end = (
@@ -78,19 +78,19 @@ class Writer:
         real = source != nothing
         memory = self.network.memory(self.network.encode(source, real))
         lines = torch.arange(len(prompts))
-        said = torch.full((len(prompts), 1), start)
+        written = torch.full((len(prompts), 1), start)
         total = torch.zeros(len(prompts))
         open_ones = torch.ones(len(prompts), dtype=torch.bool)
-        while said.shape[1] < LONGEST and open_ones.any():
-            asked = torch.zeros(said.shape, dtype=torch.bool)
+        while written.shape[1] < LONGEST and open_ones.any():
+            asked = torch.zeros(written.shape, dtype=torch.bool)
             asked[:, -1] = True
-            logits = self.network.decode(memory, real, lines, said, asked).float()
+            logits = self.network.decode(memory, real, lines, written, asked).float()
             best = logits.log_softmax(-1).max(-1)
             total += torch.where(open_ones, best.values, 0.0)
-            said = torch.cat([said, torch.where(open_ones, best.indices, end)[:, None]], 1)
+            written = torch.cat([written, torch.where(open_ones, best.indices, end)[:, None]], 1)
             open_ones &= best.indices != end
         answers = []
-        for line, value in zip(said[:, 1:].tolist(), total.tolist(), strict=True):
+        for line, value in zip(written[:, 1:].tolist(), total.tolist(), strict=True):
             kept = line[: line.index(end)] if end in line else line
             text = self.tokenizer.decode(kept).strip()
             answers.append((Generated(text, value / (len(kept) + 1)),))
@@ -99,7 +99,7 @@ class Writer:
 
 def coded(tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
     end = tokenizer.token_to_id(END_OF_TEXT)
-    return [[*one.ids[: longest - 1], end] for one in tokenizer.encode_batch(list(texts))]
+    return [[*encoding.ids[: longest - 1], end] for encoding in tokenizer.encode_batch(list(texts))]
 
 
 def thinned(samples: Sequence[Sample], texts: set[str]) -> list[Sample]:
@@ -118,17 +118,19 @@ def thinned(samples: Sequence[Sample], texts: set[str]) -> list[Sample]:
 def singles(samples: Sequence[Sample], data: Path) -> list[TextPair]:
     """Return single sentences with their keywords."""
     rng = random.Random(0)
-    found = {}
+    by_text = {}
     for sample in samples:
         for side, text in enumerate(sample.statements):
             places = zip(sample.keywords, sample.keywords_pos, strict=True)
-            found[text] = TextPair(prompt([word for word, place in places if place == side]), text)
+            by_text[text] = TextPair(
+                prompt([word for word, place in places if place == side]), text
+            )
     common = []
     for line in rows_of_commongen(data):
         words = line[1].split()
         rng.shuffle(words)
         common.append(TextPair(prompt(words), line[2].strip()))
-    return [*found.values(), *rng.sample(common, COMMON)]
+    return [*by_text.values(), *rng.sample(common, COMMON)]
 
 
 def rows_of_commongen(data: Path) -> Iterator[list[str]]:
@@ -218,10 +220,10 @@ def train(arguments: argparse.Namespace) -> None:
         nonlocal best
         for name, now in epochs(writer, [("sentences", first), ("pairs", second)],
                                 arguments.minutes):  # fmt: skip
-            found = choose_checkpoint([(name, now)], held).rouge_2
-            print(f"  ROUGE-2 of {len(held)}: {found:.4f}", flush=True)
-            if found > best:
-                best = found
+            rouge = choose_checkpoint([(name, now)], held).rouge_2
+            print(f"  ROUGE-2 of {len(held)}: {rouge:.4f}", flush=True)
+            if rouge > best:
+                best = rouge
                 torch.save(now.network.state_dict(), WORK / "writer.pt")
             yield name, now
 
@@ -237,14 +239,14 @@ def evaluate(data: Path, every: int) -> None:
     network.load_state_dict(torch.load(WORK / "writer.pt", weights_only=True))
     folder = data / "situatedgen"
     known = entities_in(folder)
-    samples = [with_entities(one, known) for one in read_samples(folder / "test.jsonl.gz")]
+    samples = [with_entities(each, known) for each in read_samples(folder / "test.jsonl.gz")]
     samples = samples[::every]
-    texts = write_pairs([one.keywords for one in samples], Writer(network, tokenizer))
+    texts = write_pairs([each.keywords for each in samples], Writer(network, tokenizer))
     models = Models(mode="exact", workers=1, cache=None)
     judge = cast("ContrastModels", models.open("bundle:situated")).judge
-    said = judge.judge_outputs(samples, texts)
-    outputs = {one.id: text for one, text in zip(samples, texts, strict=True)}
-    extra = {"plausibility": [judged.plausibility for judged in said]}
+    judgements = judge.judge_outputs(samples, texts)
+    outputs = {each.id: text for each, text in zip(samples, texts, strict=True)}
+    extra = {"plausibility": [judged.plausibility for judged in judgements]}
     for row in score_outputs(samples, outputs, name="keyword-to-text", extra=extra):
         for measure, estimate in row.measures.items():
             print(json.dumps({"row": row.name, "on": row.context, "measure": measure,

@@ -100,7 +100,7 @@ def main() -> None:
     print(len(made), "items, pools of", round(float(np.mean([len(p) for p in pools])), 1))
     for number, item in enumerate(filtered.curve, 1):
         print(number, f"{item.accuracy:.4f}", item.replaced, flush=True)
-    (WORK / "filtering.json").write_text(json.dumps([one._asdict() for one in filtered.curve]))
+    (WORK / "filtering.json").write_text(json.dumps([point._asdict() for point in filtered.curve]))
 
 
 if __name__ == "__main__":

@@ -69,19 +69,19 @@ def losses(
     out = batch.links(rows.nli[nli, 0])
     relation = torch.tensor(rows.nli[nli, 1])
     gold = torch.tensor(rows.nli[nli, 2]).float()
-    said = out[torch.arange(len(nli)), 0, relation]
+    logits = out[torch.arange(len(nli)), 0, relation]
     weight = torch.where(gold == 1, 1.0, 0.6)
-    found = {"nli": (functional.binary_cross_entropy_with_logits(said, gold, weight=weight))}
+    by_task = {"nli": (functional.binary_cross_entropy_with_logits(logits, gold, weight=weight))}
     right = gold == 1
-    found["relation"] = functional.cross_entropy(out[right, 2], relation[right])
+    by_task["relation"] = functional.cross_entropy(out[right, 2], relation[right])
     if len(choice):
         four = rows.choice[choice]
         listed = np.concatenate([four[:, :4], rows.more[choice, :3]], axis=1)
         absent = torch.tensor(np.arange(3) >= rows.more[choice, 3:]) * -1e4
-        said = batch.links(listed.reshape(-1)).view(len(four), 7, TASKS, -1)
-        said = said[torch.arange(len(four)), :, 1, four[:, 4]]
-        said = torch.cat([said[:, :4], said[:, 4:] + absent], dim=1)
-        found["choice"] = functional.cross_entropy(said, torch.tensor(four[:, 5]))
+        logits = batch.links(listed.reshape(-1)).view(len(four), 7, TASKS, -1)
+        logits = logits[torch.arange(len(four)), :, 1, four[:, 4]]
+        logits = torch.cat([logits[:, :4], logits[:, 4:] + absent], dim=1)
+        by_task["choice"] = functional.cross_entropy(logits, torch.tensor(four[:, 5]))
     if asked:
         scores = batch.answers(asked)
         total = scores.flatten(1).logsumexp(1)
@@ -90,27 +90,27 @@ def losses(
             for first, end in dialogue.good:
                 wanted[row, first, min(end - first, LONGEST) - 1] = True
         target = scores.masked_fill(~wanted, -1e4).flatten(1).logsumexp(1)
-        found["span"] = (total - target).mean()
+        by_task["span"] = (total - target).mean()
         if hard:
-            found["hard"] = _hard(batch, asked, scores.detach())
-    return found
+            by_task["hard"] = _hard(batch, asked, scores.detach())
+    return by_task
 
 
 def _batches(lengths: list[int], draw: np.random.Generator) -> list[list[int]]:
     """Return dialogues in batches of about one length, in an order by chance."""
     noise = draw.normal(0, 12, len(lengths))
     order = np.argsort(np.array(lengths) + noise)
-    found = [order[at : at + BATCH].tolist() for at in range(0, len(order), BATCH)]
-    return [found[i] for i in draw.permutation(len(found))]
+    batches = [order[at : at + BATCH].tolist() for at in range(0, len(order), BATCH)]
+    return [batches[i] for i in draw.permutation(len(batches))]
 
 
 def _hard(batch: Batch, asked: list, scores: torch.Tensor) -> torch.Tensor:
     """Return the loss of telling the right answer from those the reader likes."""
     listed = []
-    for row, (i, one) in enumerate(asked):
-        good = set(one.good)
+    for row, (i, question) in enumerate(asked):
+        good = set(question.good)
         wrong = [(a, b) for _, a, b in best(scores[row], HARD + len(good)) if (a, b) not in good]
-        listed.append((i, one, [one.good[0], *wrong[:HARD]]))
+        listed.append((i, question, [question.good[0], *wrong[:HARD]]))
     numbers = batch.candidates(listed)[:, 1].view(len(asked), 1 + HARD)
     return functional.cross_entropy(numbers, torch.zeros(len(asked), dtype=torch.long))
 
@@ -118,7 +118,7 @@ def _hard(batch: Batch, asked: list, scores: torch.Tensor) -> torch.Tensor:
 def said(net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> dict:
     """Return what the network says of some dialogues, as arrays by row."""
     net.eval()
-    found: dict[str, list] = {"nli": [], "odds": [], "relation": [], "choice": [], "four": [],
+    outputs: dict[str, list] = {"nli": [], "odds": [], "relation": [], "choice": [], "four": [],
                               "answers": []}  # fmt: skip
     with torch.no_grad():
         for start in range(0, len(dialogues), BATCH):
@@ -127,42 +127,42 @@ def said(net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> dict:
             batch.run()
             out = batch.links(rows.nli[nli, 0])
             place = torch.arange(len(nli)), torch.tensor(rows.nli[nli, 1])
-            found["nli"].extend(nli)
-            found["odds"].extend(out[:, 0][place].tolist())
-            found["relation"].extend(out[:, 2].numpy().astype(np.float16))
+            outputs["nli"].extend(nli)
+            outputs["odds"].extend(out[:, 0][place].tolist())
+            outputs["relation"].extend(out[:, 2].numpy().astype(np.float16))
             if len(choice):
                 four = rows.choice[choice]
                 scores = batch.links(four[:, :4].reshape(-1)).view(len(four), 4, TASKS, -1)
-                found["choice"].extend(choice)
-                found["four"].extend(scores[torch.arange(len(four)), :, 1, four[:, 4]].numpy())
+                outputs["choice"].extend(choice)
+                outputs["four"].extend(scores[torch.arange(len(four)), :, 1, four[:, 4]].numpy())
             scores = batch.answers(asked) if asked else ()
-            for (i, one), row in zip(asked, scores, strict=True):
+            for (i, question), row in zip(asked, scores, strict=True):
                 listed = best(row, KEPT)
-                wanted = [(i, one, [x[1:] for x in listed])]
+                wanted = [(i, question, [x[1:] for x in listed])]
                 numbers = batch.candidates(wanted)[:, :2].numpy()
                 dialogue = batch.dialogues[i]
-                found["answers"].append(
+                outputs["answers"].append(
                     [(x, dialogue.text[dialogue.starts[a] : dialogue.ends[b - 1]], *map(float, n))
                      for (x, a, b), n in zip(listed, numbers, strict=True)]
                 )  # fmt: skip
-    return found
+    return outputs
 
 
-def judge(rows: Rows, dialogues: list[Dialogue], found: dict) -> dict[str, float]:
+def judge(rows: Rows, dialogues: list[Dialogue], outputs: dict) -> dict[str, float]:
     """Return the measures by which an epoch is chosen."""
-    nli, odds = rows.nli[found["nli"]], np.array(found["odds"])
+    nli, odds = rows.nli[outputs["nli"]], np.array(outputs["odds"])
     gold = nli[:, 2] == 1
     hits = gold[np.argsort(-odds)]
     levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
-    four = rows.choice[found["choice"]]
+    four = rows.choice[outputs["choice"]]
     golds = [[q.tail] for dialogue in dialogues for q in dialogue.questions]
-    answers = [max(c, key=lambda x: x[0] + WEIGHT * x[3])[1] for c in found["answers"]]
+    answers = [max(c, key=lambda x: x[0] + WEIGHT * x[3])[1] for c in outputs["answers"]]
     spans = score_spans(golds, answers)
     return {
         "ap": float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean()),
         "macro_f1": max(macro_f1(gold, odds > x) for x in levels),
-        "choice": float((np.argmax(found["four"], 1) == four[:, 5]).mean()),
-        "relation": float((np.array(found["relation"])[gold].argmax(1) == nli[gold, 1]).mean()),
+        "choice": float((np.argmax(outputs["four"], 1) == four[:, 5]).mean()),
+        "relation": float((np.array(outputs["relation"])[gold].argmax(1) == nli[gold, 1]).mean()),
         "em": spans.em,
         "f1": spans.f1,
     }
@@ -173,11 +173,11 @@ def lowest_states(net: Joint, dialogues: list[Dialogue]) -> dict[str, torch.Tens
     path = WORK / f"lowest_{net.settings.frozen}.pt"
     if not path.exists():
         net.eval()
-        found = {}
+        states = {}
         for dialogue in dialogues:
             ids = torch.tensor([dialogue.ids])
-            found[dialogue.name] = net.lowest(ids, torch.ones(ids.shape))[0].to(torch.bfloat16)
-        torch.save(found, path)
+            states[dialogue.name] = net.lowest(ids, torch.ones(ids.shape))[0].to(torch.bfloat16)
+        torch.save(states, path)
     return torch.load(path)
 
 
@@ -186,11 +186,11 @@ def lower_states(name: str, dialogues: list[Dialogue]) -> dict[str, torch.Tensor
     path = WORK / f"lower_{name}.pt"
     if not path.exists():
         read = open_lower(WORK / f"lower_{name}")
-        found = {}
+        states = {}
         for dialogue in dialogues:
             (hidden,) = read([dialogue.text])
-            found[dialogue.name] = torch.tensor(hidden.states).to(torch.bfloat16)
-        torch.save(found, path)
+            states[dialogue.name] = torch.tensor(hidden.states).to(torch.bfloat16)
+        torch.save(states, path)
     return torch.load(path)
 
 
@@ -276,9 +276,9 @@ def train(
         totals: dict[str, float] = {}
         for numbers in _batches([len(dialogue.ids) for dialogue in train], run.draw):
             batch = Batch(run.net, rows, [train[i] for i in numbers], low)
-            found = losses(batch, hard=epoch >= 1, draw=run.draw, share=share)
-            run.step(torch.stack(list(found.values())).sum())
-            for task, value in found.items():
+            losses_of_tasks = losses(batch, hard=epoch >= 1, draw=run.draw, share=share)
+            run.step(torch.stack(list(losses_of_tasks.values())).sum())
+            for task, value in losses_of_tasks.items():
                 totals[task] = totals.get(task, 0.0) + float(value.detach()) * BATCH / len(train)
         used = time.process_time() - began
         print(epoch, f"{used:.0f}s", {k: round(v, 3) for k, v in totals.items()}, flush=True)
@@ -341,12 +341,12 @@ def main() -> None:
     train(run, rows, fit, held, low, options.epochs, options.share)
     net.load_state_dict(torch.load(best_of(path)))
     wanted = [*held, *test]
-    found = said(net, rows, wanted, low)
+    outputs = said(net, rows, wanted, low)
     np.savez_compressed(
         path.with_suffix(".npz"),
-        **{key: np.array(found[key]) for key in ("nli", "odds", "relation", "choice", "four")},
+        **{key: np.array(outputs[key]) for key in ("nli", "odds", "relation", "choice", "four")},
     )
-    listed = {"dialogues": [dialogue.name for dialogue in wanted], "answers": found["answers"]}
+    listed = {"dialogues": [dialogue.name for dialogue in wanted], "answers": outputs["answers"]}
     path.with_suffix(".json").write_text(json.dumps(listed))
 
 

@@ -17,7 +17,7 @@ class Batch:
 
     def __init__(self, net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> None:
         self.net, self.rows, self.dialogues = net, rows, dialogues
-        longest = max(len(one.ids) for one in dialogues)
+        longest = max(len(each.ids) for each in dialogues)
         self.mask = torch.zeros(len(dialogues), longest)
         self.low = torch.zeros(len(dialogues), longest, net.size)
         for i, dialogue in enumerate(dialogues):
@@ -60,14 +60,14 @@ class Batch:
         heads = torch.tensor([self.heads[question.span] for _, question in asked])
         held = self.mask.clone()
         held[:, 0] = 0
-        for i, one in enumerate(self.dialogues):
-            held[i, len(one.ids) - 1] = 0
+        for i, held_dialogue in enumerate(self.dialogues):
+            held[i, len(held_dialogue.ids) - 1] = 0
         texts = torch.tensor([self.text[span] for span in self.heads])
         held = held if self.net.encoder is None else held[texts]
         bins = np.full((len(asked), self.mask.shape[1]), BINS - 1)
-        for row, (i, one) in enumerate(asked):
+        for row, (i, held_dialogue) in enumerate(asked):
             dialogue = self.dialogues[i]
-            bins[row, : len(dialogue.ids)] = _bins(dialogue, self.rows.places[one.span])
+            bins[row, : len(dialogue.ids)] = _bins(dialogue, self.rows.places[held_dialogue.span])
         relation = torch.tensor([question.relation for _, question in asked])
         return self.net.answers(self.states, held, self.row_of[heads], self.vectors[heads],
                                 relation, torch.tensor(bins))  # fmt: skip
@@ -88,24 +88,24 @@ class Batch:
         first, end = torch.tensor(spans).unbind(1)
         row = torch.tensor(heads)
         tails = self.net.spans(self.states, self.sums, Spans(self.row_of[row], first, end))
-        found = self.net.links(self.vectors[row], tails, torch.tensor(np.stack(numbers)))
-        return found[torch.arange(len(row)), :, torch.tensor(relations)]
+        logits = self.net.links(self.vectors[row], tails, torch.tensor(np.stack(numbers)))
+        return logits[torch.arange(len(row)), :, torch.tensor(relations)]
 
 
 def _bins(dialogue: Dialogue, place: np.ndarray) -> np.ndarray:
     """Return the bin of each token's distance to the head, as :func:`distance_bins` has it."""
     after, before = dialogue.starts - place[1], place[0] - dialogue.ends
     gap = np.maximum(np.maximum(after, before), 0)
-    found = np.searchsorted(EDGES, gap, side="right") - 1 + np.where(before >= 0, len(EDGES), 0)
-    return np.where((after < 0) & (before < 0), BINS - 2, found)
+    bins = np.searchsorted(EDGES, gap, side="right") - 1 + np.where(before >= 0, len(EDGES), 0)
+    return np.where((after < 0) & (before < 0), BINS - 2, bins)
 
 
 def best(scores: torch.Tensor, count: int) -> list[tuple[float, int, int]]:
     """Return the best answers as log probability, first token, and the one behind the last."""
     log = scores.flatten() - scores.logsumexp((0, 1))
-    found, at = log.topk(min(count, len(log)))
+    values, at = log.topk(min(count, len(log)))
     return [(float(x), int(i) // LONGEST, int(i) // LONGEST + int(i) % LONGEST + 1)
-            for x, i in zip(found, at, strict=True)]  # fmt: skip
+            for x, i in zip(values, at, strict=True)]  # fmt: skip
 
 
 def prepare(batch: Batch, *, negatives: bool) -> tuple[np.ndarray, np.ndarray, list]:

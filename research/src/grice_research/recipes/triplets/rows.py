@@ -24,7 +24,7 @@ def main() -> None:
     features: list[np.ndarray] = []
 
     def pair(dialogue: str, head: str, tail: str) -> int:
-        sides = [one.strip() for one in (head, tail)]
+        sides = [side.strip() for side in (head, tail)]
         key = tuple(spans.setdefault((dialogue, side), len(spans)) for side in sides)
         if key not in pairs:
             pairs[key] = len(pairs)
@@ -51,10 +51,10 @@ def main() -> None:
     for item in read_negatives(data / "cider" / "nli_frozen_negatives.tsv.gz"):
         fold, relation = cider.folds[item.dialogue], relations[item.relation]
         nli.append((pair(item.dialogue, item.head, item.tail), relation, 0, fold, int(item.train)))
-    context, found = [], []
+    context, side_places = [], []
     for dialogue, span in spans:
         place = locate(cider.layouts[dialogue].text, span)
-        found.append(place or (-1, -1))
+        side_places.append(place or (-1, -1))
         context.append(
             cider.alone[span] if place is None else cider.readings[dialogue].vector(place)
         )
@@ -64,7 +64,7 @@ def main() -> None:
         WORK / "rows.npz",
         context=np.stack(context).astype(np.float16),
         alone=np.stack([cider.alone[span] for _, span in spans]).astype(np.float16),
-        places=np.array(found),
+        places=np.array(side_places),
         names=np.array(names),
         dialogue=np.array([number[dialogue] for dialogue, _ in spans]),
         pairs=np.array(list(pairs)),

@@ -44,7 +44,7 @@ HELD = 80
 
 
 def conversations(data: Path, *, held: bool) -> list[Conversation]:
-    found = []
+    talks = []
     for name, most in SOURCES:
         with gzip.open(data / f"{name}.jsonl.gz", "rt") as lines:
             rows = [json.loads(line) for line in lines]
@@ -53,8 +53,8 @@ def conversations(data: Path, *, held: bool) -> list[Conversation]:
             turns = tuple(
                 Turn(str(t.get("speaker", "")), t["text"]) for t in rows[i]["turns"] if t["text"]
             )
-            found.append(Conversation(f"{name}:{i}", turns[:16]))
-    return found
+            talks.append(Conversation(f"{name}:{i}", turns[:16]))
+    return talks
 
 
 def read(talks: list[Conversation], out: Path) -> None:
@@ -126,12 +126,12 @@ def knowledge(data: Path) -> list[tuple[str, str, str]]:
     How often people mark a relation, and how far apart head and tail are (``weak_rows``), is what
     is taken from CIDER: printed counts, no text of it.
     """
-    found: dict[str, dict[tuple[str, str], None]] = {}
+    by_relation: dict[str, dict[tuple[str, str], None]] = {}
     for head, relation, tail in all_knowledge(data):
-        found.setdefault(relation, {})[head, tail] = None
+        by_relation.setdefault(relation, {})[head, tail] = None
     return [
         (head, relation, tail)
-        for relation, pairs in found.items()
+        for relation, pairs in by_relation.items()
         for head, tail in list(pairs)[: EACH * max(20, published().relations[relation])]
     ]
 
