@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from grice.metrics.coherence.aggregation import POOLED, WHOLE, dialogue_features
-from grice.metrics.coherence.features import BY_LENGTH, NUMBERS
+from grice.metrics.coherence.features import NUMBERS
 from grice.metrics.coherence.towers import ORDER
 from grice_research.recipes.coherence.alone import without_length
 from grice_research.recipes.coherence.fit import turns_of
@@ -35,6 +35,8 @@ FEW = 0.3
 """Share of the turns of a conversation that are broken where turns are told apart."""
 LEAST = 0.02
 """Smallest spread by which a number is divided."""
+BY_LENGTH = (28, 29)
+"""Places of the features of a turn that only say how long a conversation is."""
 _BY_LENGTH = [POOLED + part * (NUMBERS + ORDER) + i for part in (0, 1) for i in BY_LENGTH]
 READ = np.setdiff1d(np.arange(WHOLE), [*range(3, POOLED), *_BY_LENGTH])
 """What is weighed: the first output, and all numbers but those that say how long it is."""

@@ -18,7 +18,7 @@ from grice.graphs.generator import GraphGenerator
 from grice.graphs.graph import Graph
 from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
-from grice.graphs.templates import Template, Templates, template_of
+from grice.graphs.templates import Template, Templates
 from grice.graphs.wording import phrases
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
@@ -33,6 +33,7 @@ from grice_research.recipes.graphs.data import (
 from grice_research.recipes.graphs.encode import encoder
 from grice_research.recipes.graphs.facts import fit_facts
 from grice_research.recipes.graphs.kernel import fit_kernel
+from grice_research.recipes.graphs.patterns import template_of
 from grice_research.recipes.graphs.space import WORK, Kept
 
 MAKER, TEACHER, HELD = (1, 2), (3, 4), (0,)
