@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     View: TypeAlias = Iterable["Lines | Table"]
 
-__all__ = ["Lines", "Table", "bounds", "bracketed", "estimate_fields", "number"]
+__all__ = ["Lines", "Table", "bounds", "bracketed", "estimate_fields", "number", "with_interval"]
 
 
 class Lines(NamedTuple):
@@ -68,6 +68,11 @@ def bracketed(estimate: Estimate, form: str = ".3f") -> str:
         return ""
     low, high = estimate.interval
     return f"[{low:{form}}, {high:{form}}]"
+
+
+def with_interval(estimate: Estimate, form: str = ".3f", bounds_form: str = "") -> str:
+    """Return a figure with its interval: ``value [low, high]``, or the value alone."""
+    return f"{estimate.value:{form}} {bracketed(estimate, bounds_form or form)}".rstrip()
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, object]:

@@ -22,7 +22,7 @@ from grice.records import Status
 from grice.stats.conformal import HumanScale, fit_human_scale
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -212,7 +212,7 @@ def _blend(
     gain, single = fitted.gain, names[fitted.single]
     falls = (
         f"against {single} alone the squared error on unseen conversations falls by "
-        f"{gain.value:+.3f} {bracketed(gain)}"
+        f"{with_interval(gain, '+.3f', '.3f')}"
     )
     if gain.side(0) != "above":
         says.append(f"no blend: {falls}, an interval that includes zero")

@@ -29,7 +29,7 @@ from grice.evaluation.table import (
 from grice.stats.comparison import Comparison, Ranking
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import Power, compare_systems, items_needed
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -318,9 +318,10 @@ def _says(
         )
     [comparison] = test.comparisons
     gap = comparison.difference
-    interval = f"{gap.value:+.3f} {bracketed(gap)}".rstrip()
     units = f"{gap.groups} conversations"
-    figures = f"{interval}, p {comparison.p_value:.2g}, n {gap.n} in {units}"
+    figures = (
+        f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, n {gap.n} in {units}"
+    )
     rough = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
     if comparison.verdict not in DIFFERENT:
         return (

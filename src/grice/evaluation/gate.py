@@ -22,7 +22,7 @@ from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW, Estimate
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -157,7 +157,7 @@ def _of_drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
             most,
             good=gap.value >= -most,
             sure=gap.low is not None and gap.low >= -most,
-            says=f"{gap.value:+.3f}{_interval(gap, '+.3f')} against {baseline}, a drop of at most "
+            says=f"{with_interval(gap, '+.3f')} against {baseline}, a drop of at most "
             f"{most:g} wanted",
         )
 
@@ -218,7 +218,7 @@ def _of_means(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
             least,
             good=mean.value >= least,
             sure=mean.low is not None and mean.low >= least,
-            says=f"mean {mean.value:.3f}{_interval(mean)}, at least {least:g} wanted",
+            says=f"mean {with_interval(mean)}, at least {least:g} wanted",
         )
 
 
@@ -230,7 +230,6 @@ def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
         if below is None:
             yield _nothing(rule.metric, what, rule.share, tally)
             continue
-        interval = _interval(below, ".1%")
         yield _check(
             rule.metric,
             what,
@@ -238,7 +237,7 @@ def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
             rule.share,
             good=below.value <= rule.share,
             sure=below.high is not None and below.high <= rule.share,
-            says=f"{what}: {below.value:.1%}{interval}, at most {rule.share:.1%} wanted",
+            says=f"{what}: {with_interval(below, '.1%')}, at most {rule.share:.1%} wanted",
         )
 
 
@@ -285,7 +284,3 @@ def _nothing(metric: str, what: str, threshold: float, tally: _Tally) -> Check:
     counts = ", ".join(f"{n:,} {status}" for status, n in tally.statuses.items() if n)
     says = f"{what}: no score with status ok ({counts}), so nothing can be held against"
     return Check(metric, what, None, None, None, threshold, 0, 0, "failed", f"{says} {threshold:g}")
-
-
-def _interval(figure: Estimate, form: str = ".3f") -> str:
-    return f" {interval}" if (interval := bracketed(figure, form)) else ""

@@ -9,7 +9,7 @@ import msgspec
 from grice.errors import plural
 from grice.evaluation.domain import USUAL
 from grice.stats.estimate import FEW
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +87,8 @@ def _biases(card: HealthCard, threshold: float) -> Iterator[str]:
         if bias and (bias.side(threshold) == "above" or bias.side(-threshold) == "below"):
             side = "higher" if bias.value > 0 else "lower"
             yield (
-                f"it follows {what}: {way} items score {side} (Spearman {bias.value:.2f} "
-                f"{bracketed(bias, '.2f')})"
+                f"it follows {what}: {way} items score {side} (Spearman "
+                f"{with_interval(bias, '.2f')})"
             )
 
 

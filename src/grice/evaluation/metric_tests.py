@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from grice.evaluation.table import metric_range
 from grice.stats.comparison import Ranking, holm, verdict
 from grice.stats.unpaired import Sample, compare_unpaired
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,12 +79,12 @@ def unpaired_says(name: str, test: Ranking | None) -> str:
     gap = comparison.difference
     baseline, other = test.estimates[BASELINE], test.estimates[OTHER]
     sides = f"{baseline.groups} and {other.groups} conversations"
-    figures = f"{gap.value:+.3f} {bracketed(gap)}, p {comparison.p_value:.2g}, {sides}"
+    figures = f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, {sides}"
     words = {"first higher": "higher than", "second higher": "lower than"}
     outcome = words.get(comparison.verdict, "not distinguishable at this n from")
     rough = f"; {gap.note}" if gap.note else ""
     rough += why_not(comparison)
-    return f"{name}: {outcome} the baseline ({figures.strip()}), unpaired{rough}"
+    return f"{name}: {outcome} the baseline ({figures}), unpaired{rough}"
 
 
 def why_not(comparison: Comparison) -> str:
