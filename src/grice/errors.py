@@ -113,8 +113,8 @@ def plural(number: int, singular: str, many: str = "") -> str:
 
     Args:
         number: How many.
-        one: The noun, or the words, behind a one.
-        many: What stands behind any other number, where that is not ``one`` with an s.
+        singular: The noun, or the words, behind a 1.
+        many: What stands behind any other number, where that is not ``singular`` with an s.
     """
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 

@@ -109,7 +109,7 @@ def wins(bench: Bench, figures: list[Figure], context: BenchContext) -> Iterator
 
     Args:
         bench: The bench.
-        found: Its figures.
+        figures: Its figures.
         context: Where released scores are.
     """
     for table in bench.tables:

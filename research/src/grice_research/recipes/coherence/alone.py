@@ -99,12 +99,12 @@ def fit_alone(rated: Sequence[Rated], vectors: Vectors, out: Path) -> None:
     nets = []
     for seed in SEEDS:
         nets.append(_fitted(turns, train, seed))
-        whole = _said(nets[-1], turns)
+        whole = _odds(nets[-1], turns)
         fold = np.random.default_rng(seed).integers(FOLDS, size=len(train))
         for k in range(FOLDS):
             net = _fitted(turns, train[fold != k], 100 * (seed + 1) + k)
             rows = turns.rows(train[fold == k])
-            whole[rows] = _said(net, turns)[rows]
+            whole[rows] = _odds(net, turns)[rows]
         odds += whole / len(SEEDS)
     parts = np.split(odds, turns.ends[:-1])
     out.write_bytes(pickle.dumps(tuple(Alone(_joined(nets), parts))))
@@ -123,7 +123,7 @@ def _joined(nets: list[nn.Sequential]) -> list[tuple[NDArray[np.float32], NDArra
 
 
 @torch.no_grad()
-def _said(net: nn.Sequential, turns: _Turns) -> NDArray[np.float32]:
+def _odds(net: nn.Sequential, turns: _Turns) -> NDArray[np.float32]:
     odds: NDArray[np.float32] = net(turns.read).numpy()
     return odds
 

@@ -21,7 +21,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from grice.knowledge.generative import END_OF_TEXT, START
 from grice.runtime.bundle import open_bundle
 from grice_research.places import work_folder
-from grice_research.recipes.dialogue.turns import SHARES, read_said
+from grice_research.recipes.dialogue.turns import SHARES, read_utterances
 from grice_research.recipes.generator.batches import Sheet, padded
 from grice_research.recipes.generator.model import Shape, TailModel
 from grice_research.recipes.generator.pieces import make_tokenizer
@@ -31,7 +31,7 @@ from grice_research.recipes.options import parser_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice_research.recipes.dialogue.turns import Said
+    from grice_research.recipes.dialogue.turns import Utterance
 
 __all__ = ["PIECES", "WORK", "Rows", "code", "shape_of"]
 
@@ -75,7 +75,7 @@ def shape_of(tokenizer: Tokenizer) -> Shape:
     )
 
 
-def code(tokenizer: Tokenizer, utterances: Sequence[Said], shape: Shape) -> Rows:
+def code(tokenizer: Tokenizer, utterances: Sequence[Utterance], shape: Shape) -> Rows:
     """Return texts as numbers of pieces; what is too long has no end."""
     start, end = tokenizer.token_to_id(START), tokenizer.token_to_id(END_OF_TEXT)
     queries = tokenizer.encode_batch([utterance.query for utterance in utterances])
@@ -177,7 +177,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
-    corpus = read_said(options.data, research=options.research is not None)
+    corpus = read_utterances(options.data, research=options.research is not None)
     tokenizer = _tokenizer(options.out if options.research is None else options.research.parent,
                            [utterance.reply for utterance in corpus.training])  # fmt: skip
     tokenizer.save(str(options.out / "tokenizer.json"))

@@ -63,7 +63,7 @@ ELSEWHERE = {
 MOST_ELSEWHERE = 1200
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """A turn and the conversation it stands in."""
 
     conversation: str
@@ -73,9 +73,9 @@ class Said(NamedTuple):
 class Drawn(NamedTuple):
     """Turns for each purpose, and how many distinct texts were kept out."""
 
-    training: list[Said]
-    limits: list[Said]
-    check: list[Said]
+    training: list[Utterance]
+    limits: list[Utterance]
+    check: list[Utterance]
     excluded: int
 
 
@@ -106,7 +106,7 @@ def main() -> None:
 def draw(data: Path) -> Drawn:
     """Return turns of every corpus, evenly as far as it has them, in the order of a hash."""
     evaluated = evaluated_texts(data)
-    pools: dict[tuple[str, bool], dict[str, Said]] = {}
+    pools: dict[tuple[str, bool], dict[str, Utterance]] = {}
     excluded = set()
     for dialogue in read_dialogues(data):
         pool = pools.setdefault((dialogue.source, dialogue.held_out), {})
@@ -116,9 +116,9 @@ def draw(data: Path) -> Drawn:
             if (form := normalise(text)) in evaluated:
                 excluded.add(form)
             else:
-                pool.setdefault(text, Said(dialogue.id, text))
-    training: list[Said] = []
-    held_out: list[Said] = []
+                pool.setdefault(text, Utterance(dialogue.id, text))
+    training: list[Utterance] = []
+    held_out: list[Utterance] = []
     for (_, is_held_out), pool in sorted(pools.items(), key=itemgetter(0)):
         ordered = sorted(
             pool.values(),
@@ -128,7 +128,7 @@ def draw(data: Path) -> Drawn:
             held_out += ordered[:HELD_OUT_TURNS]
         else:
             training += ordered[:TRAINING_TURNS]
-    halves: tuple[list[Said], list[Said]] = ([], [])
+    halves: tuple[list[Utterance], list[Utterance]] = ([], [])
     for utterance in held_out:
         halves[hashed(utterance.conversation, SEED) % 2].append(utterance)
     return Drawn(training, *halves, len(excluded - {""}))
@@ -148,35 +148,37 @@ def cluster(vectors: Vectors, rng: np.random.Generator) -> Vectors:
     return centroids
 
 
-def elsewhere(path: Path) -> list[Said]:
+def elsewhere(path: Path) -> list[Utterance]:
     """Return turns (or questions) of a set that nothing was trained on."""
-    utterances = list(_said(path))
+    utterances = list(_utterances(path))
     return sorted(utterances, key=lambda utterance: (hashed(utterance.text, SEED), utterance))[
         :MOST_ELSEWHERE
     ]
 
 
-def _said(path: Path) -> Iterator[Said]:
+def _utterances(path: Path) -> Iterator[Utterance]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
             row: dict[str, Any] = json.loads(line)
             texts = [turn["text"] for turn in row["turns"]] if "turns" in row else [row["stem"]]
-            yield from (Said(str(row.get("id", number)), text) for text in texts if text.strip())
+            yield from (
+                Utterance(str(row.get("id", number)), text) for text in texts if text.strip()
+            )
 
 
-def shuffled(utterances: list[Said]) -> list[Said]:
+def shuffled(utterances: list[Utterance]) -> list[Utterance]:
     """Return turns as long as these, of words drawn from all of them."""
     words = [word for utterance in utterances for word in utterance.text.split()]
     random.Random(SEED).shuffle(words)
     rest = iter(words)
     return [
-        Said(utterance.conversation, " ".join(next(rest) for _ in utterance.text.split()))
+        Utterance(utterance.conversation, " ".join(next(rest) for _ in utterance.text.split()))
         for utterance in utterances
     ]
 
 
 def figure(
-    on: str, utterances: Iterable[Said], encode: Encode, centroids: Vectors, limit: float
+    on: str, utterances: Iterable[Utterance], encode: Encode, centroids: Vectors, limit: float
 ) -> dict[str, Any]:
     """Return the share of turns outside as a figure of the card."""
     rows = sorted(utterances)

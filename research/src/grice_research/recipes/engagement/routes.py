@@ -25,7 +25,7 @@ from grice.text.script import unreadable
 from grice.training.logistic import balanced, fit_logistic
 from grice_research.places import work_folder
 from grice_research.recipes.dialogue.turns import asked
-from grice_research.recipes.engagement.labels import said, without_evaluated
+from grice_research.recipes.engagement.labels import labelled_replies, without_evaluated
 from grice_research.recipes.options import parser_of
 from grice_research.surface import STOP_WORDS
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice_research.recipes.engagement.labels import Said
+    from grice_research.recipes.engagement.labels import LabelledReply
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -82,7 +82,7 @@ def counted(before: str, reply: str) -> dict[str, float]:
     }
 
 
-def labelled(labels: Sequence[Said], folder: Path) -> Labelled:
+def labelled(labels: Sequence[LabelledReply], folder: Path) -> Labelled:
     """Return everything that the routes read of the labels of one source."""
     bundle = open_bundle(folder)
     model = EmbeddedGenerator(bundle, mode="exact", threads=1)
@@ -130,14 +130,14 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, default=work_folder("dialogue") / "seed0/bundle")
     options = parser.parse_args()
-    utterances = [
-        utterance
-        for utterance in said(options.data)
-        if not unreadable(utterance.pair.right) and not unreadable(utterance.pair.left[0])
+    replies = [
+        reply
+        for reply in labelled_replies(options.data)
+        if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
     ]
-    kept, _ = without_evaluated(utterances, options.data)
+    kept, _ = without_evaluated(replies, options.data)
     ones = [
-        labelled([utterance for utterance in kept if utterance.source == source], options.model)
+        labelled([reply for reply in kept if reply.source == source], options.model)
         for source in SOURCES
     ]
     values = {

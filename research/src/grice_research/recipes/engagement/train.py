@@ -22,7 +22,12 @@ from grice.text.script import unreadable
 from grice.training.bundle import save_head
 from grice.training.replies import Penalty, Readings, fit_head, read_replies
 from grice_research.places import work_folder
-from grice_research.recipes.engagement.labels import RESEARCH, SOURCES, said, without_evaluated
+from grice_research.recipes.engagement.labels import (
+    RESEARCH,
+    SOURCES,
+    labelled_replies,
+    without_evaluated,
+)
 from grice_research.recipes.relevance.vectors import (
     StoredEncoder,
     VectorStore,
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice_research.recipes.engagement.labels import Said
+    from grice_research.recipes.engagement.labels import LabelledReply
 
 MOST = 2500
 """Labels of a source that are drawn."""
@@ -95,7 +100,7 @@ COMMAND = "python -m grice_research.recipes.engagement.train bundle --data ../sh
 class Material(NamedTuple):
     """Labels with what the head reads of them."""
 
-    labels: list[Said]
+    labels: list[LabelledReply]
     readings: Readings
     sources: NDArray[np.int64]
     names: tuple[str, ...]
@@ -108,12 +113,12 @@ class Material(NamedTuple):
 
 def material(data: Path, *, research: bool) -> Material:
     """Read and encode every labelled reply; vectors are kept in the work folder."""
-    utterances = [
-        utterance
-        for utterance in said(data, research=research)
-        if not unreadable(utterance.pair.right) and not unreadable(utterance.pair.left[0])
+    replies = [
+        reply
+        for reply in labelled_replies(data, research=research)
+        if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
     ]
-    labels, excluded = without_evaluated(utterances, data, research=research)
+    labels, excluded = without_evaluated(replies, data, research=research)
     names = tuple(dict.fromkeys(label.source for label in labels))
     labels = _drawn(labels, names)
     WORK.mkdir(exist_ok=True)
@@ -124,12 +129,12 @@ def material(data: Path, *, research: bool) -> Material:
     return Material(labels, readings, sources, names, excluded)
 
 
-def _drawn(labels: list[Said], names: Sequence[str]) -> list[Said]:
+def _drawn(labels: list[LabelledReply], names: Sequence[str]) -> list[LabelledReply]:
     """Return at most :data:`MOST` labels of each source, in their order."""
     random = np.random.default_rng(0)
     rows: list[int] = []
     for name in names:
-        own = np.array([i for i, utterance in enumerate(labels) if utterance.source == name])
+        own = np.array([i for i, reply in enumerate(labels) if reply.source == name])
         rows += random.permutation(own)[:MOST].tolist()
     return [labels[i] for i in sorted(rows)]
 
@@ -166,7 +171,7 @@ def carried_over(
     return by_source
 
 
-def _log_words(label: Said) -> float:
+def _log_words(label: LabelledReply) -> float:
     return math.log1p(len(label.pair.right.split()))
 
 

@@ -106,14 +106,14 @@ def fit_facts(
     return form.shipped()
 
 
-Said = tuple[str, ...]
+Phrases = tuple[str, ...]
 
 
 def _examples(
     instances: list[Instance], known: list[Triple], repeat: int
-) -> list[tuple[Triple, Said]]:
+) -> list[tuple[Triple, Phrases]]:
     """Return right facts, each with the phrases of its texts, if it has texts."""
-    right: list[tuple[Triple, Said]] = [(fact, ()) for fact in known]
+    right: list[tuple[Triple, Phrases]] = [(fact, ()) for fact in known]
     for instance in instances:
         spoken = tuple(dict.fromkeys(phrases(instance.belief) + phrases(instance.argument)))
         right += [(fact, spoken) for fact in instance.graph.edges] * repeat
@@ -121,7 +121,7 @@ def _examples(
 
 
 def _wrong(
-    fact: Triple, spoken: Said, right: list[tuple[Triple, Said]], draws: random.Random
+    fact: Triple, spoken: Phrases, right: list[tuple[Triple, Phrases]], draws: random.Random
 ) -> Triple:
     chance = draws.random()
     if len(spoken) > 1 and chance < PHRASES:

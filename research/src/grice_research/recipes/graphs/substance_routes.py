@@ -184,7 +184,7 @@ def table(by_kind: dict[str, Values], graphs: dict[str, Pairs]) -> list[dict[str
     """Print and return a row of each way, differences from the first; beliefs are redrawn.
 
     Args:
-        found: What each way says of the graphs of each kind.
+        by_kind: What each way says of the graphs of each kind.
         graphs: Those graphs.
     """
     draws = Draws(graphs)

@@ -98,14 +98,14 @@ def _deco(data: Path) -> Items:
 
 def _fine_tuning(data: Path) -> Items:
     """Return the study's labelled DailyDialog pairs that stand in no evaluated set."""
-    from grice_research.recipes.engagement.labels import said, without_evaluated
+    from grice_research.recipes.engagement.labels import labelled_replies, without_evaluated
 
-    labels, _ = without_evaluated(list(said(data, research=True)), data, research=True)
+    labels, _ = without_evaluated(list(labelled_replies(data, research=True)), data, research=True)
     kept = [label for label in labels if label.group.startswith("dd-")]
     return Items(
         "fine_tuning",
-        [(tuple(utterance.pair.left), utterance.pair.right) for utterance in kept],
-        np.array([utterance.label for utterance in kept], np.float64),
+        [(tuple(reply.pair.left), reply.pair.right) for reply in kept],
+        np.array([reply.label for reply in kept], np.float64),
     )
 
 

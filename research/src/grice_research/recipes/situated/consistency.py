@@ -28,7 +28,7 @@ from grice_research.recipes.situated.corpora import SOURCES, rows
 WORD = re.compile(r"\w+|[^\w\s]")
 
 
-class Said(NamedTuple):
+class Phrases(NamedTuple):
     """The phrases of a statement: those marked as context, and those left out here."""
 
     marked: frozenset[str]
@@ -39,7 +39,7 @@ def bare(name: str) -> str:
     return ARTICLE.sub("", name.lower()).strip()
 
 
-def read(data: Path) -> dict[str, list[Said]]:
+def read(data: Path) -> dict[str, list[Phrases]]:
     """Return what the release says of every phrase in every statement, by source."""
     lines = {
         source: [
@@ -53,10 +53,10 @@ def read(data: Path) -> dict[str, list[Said]]:
         for name, label in entities:
             if label in CONTEXTS and bare(name) in text:
                 first.setdefault(WORD.findall(bare(name))[0], set()).add(bare(name))
-    return {source: [_said(*line, first) for line in part] for source, part in lines.items()}
+    return {source: [_phrases(*line, first) for line in part] for source, part in lines.items()}
 
 
-def _said(text: str, entities: list[tuple[str, str]], first: dict[str, set[str]]) -> Said:
+def _phrases(text: str, entities: list[tuple[str, str]], first: dict[str, set[str]]) -> Phrases:
     covered = [
         one.span() for name, _ in entities for one in re.finditer(re.escape(name.lower()), text)
     ]
@@ -66,7 +66,7 @@ def _said(text: str, entities: list[tuple[str, str]], first: dict[str, set[str]]
         for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
             if all(match.end() <= start or end <= match.start() for start, end in covered):
                 left.add(phrase)
-    return Said(frozenset(marked), frozenset(left))
+    return Phrases(frozenset(marked), frozenset(left))
 
 
 def main() -> None:
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def elsewhere(
-    statement: Said, marked: Counter[str], left: Counter[str]
+    statement: Phrases, marked: Counter[str], left: Counter[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the marked phrases that stand in other statements too, and what those would mark."""
     counts = {
