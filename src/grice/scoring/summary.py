@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import asdict
 
 from grice.records import Conversation, Score, Status
 from grice.scoring.flags import FLAGS
@@ -56,6 +57,12 @@ class MetricSummary(msgspec.Struct, frozen=True):
     signature: str
     failure: str | None = None
 
+    def record(self) -> dict[str, object]:
+        """Return what JSON holds of it: of the mean the value and its bounds."""
+        figures = {name: getattr(self.mean, name, None) for name in ("value", "low", "high")}
+        given = {"metric": self.metric, "mean": figures.pop("value"), **figures}
+        return given | {k: v for k, v in asdict(self).items() if k not in given}
+
 
 class Sampled(msgspec.Struct, frozen=True):
     """The part of the input that was scored: so many conversations, of so many, by a seed."""
@@ -94,6 +101,10 @@ class Summary(msgspec.Struct, frozen=True):
     def failed(self) -> int:
         """Number of scores with status ``failed``."""
         return sum(metric.counts.get("failed", 0) for metric in self.metrics)
+
+    def record(self) -> dict[str, object]:
+        """Return what JSON holds of the run."""
+        return asdict(self) | {"metrics": [metric.record() for metric in self.metrics]}
 
     @property
     def scores(self) -> int:
