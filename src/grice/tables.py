@@ -22,7 +22,6 @@ class Lines(NamedTuple):
     """Lines of text, each cut where it is too long.
 
     Attributes:
-        lines: The lines.
         style: Colour and weight on a terminal, as rich names them.
         indent: Blanks before each row of a line.
         longest: Characters from which on a line is cut: judged text may be of any length.

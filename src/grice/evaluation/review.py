@@ -58,7 +58,6 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         evidence: The evidence of its score.
         speaker: Who says the reply; empty, as what follows, if texts were not given.
         before: The turn before it.
-        reply: The reply.
         file: The file its conversation is of, where several were scored together.
     """
 

@@ -45,7 +45,6 @@ def earned(metric: str, known: Recorded | None = None) -> Earned | None:
     """Return where a metric beats every trivial baseline most surely; None if nowhere.
 
     Args:
-        metric: Its name.
         known: What was measured; by default what ships.
     """
     limits = (known or recorded()).metrics.get(metric)

@@ -158,7 +158,6 @@ def summed_up(metric: str, known: Recorded | None = None) -> str:
     """Return in one line what a metric does not see.
 
     Args:
-        metric: Its name.
         known: What was measured; by default what ships.
     """
     known = known or recorded()
@@ -183,7 +182,6 @@ def explained(metric: str, known: Recorded | None = None, *, signature: str = ""
     """Return what a metric does not see, sentence by sentence, with figures.
 
     Args:
-        metric: Its name.
         known: What was measured; by default what ships.
         signature: How it is computed here, whole or from its beginning on; that it was measured in
             another way is said.

@@ -129,7 +129,6 @@ def yes_no_statement(question: str, answer: bool, start: int) -> str:  # noqa: F
     'July in Chile is cold'
 
     Args:
-        question: The question.
         answer: Whether it holds.
         start: Where its predicate starts.
     """

@@ -187,7 +187,6 @@ def bounded_interval(
     """Return Wilson's interval (:func:`wilson_interval`), stretched from 0 and 1 to the bounds.
 
     Args:
-        mean: The mean.
         variance: Of the mean.
         quantile: Student's, with the degrees of freedom of that variance.
         items: Independent items that count where no spread is to be seen.
@@ -212,7 +211,6 @@ def wilson_interval(share: float, n: float, level: float = 0.95) -> tuple[float,
     """Return Wilson's interval (1927) of a share of independent items, within 0 and 1.
 
     Args:
-        share: The share.
         n: The number of items; of clustered ones the effective number, which need not be whole
             (Korn and Graubard 1998).
         level: Confidence level.

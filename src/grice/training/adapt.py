@@ -40,7 +40,6 @@ class Measured(msgspec.Struct, frozen=True):
     """One measure of the shipped model and of the new one, on the same held-out replies.
 
     Attributes:
-        measure: Its name.
         before: Of the shipped model.
         after: Of the new model, fitted without the conversation of each reply.
         gain: After less before; None where it was not computed.

@@ -95,7 +95,6 @@ class ReplacedTokenDetector:
         """Open a bundle with ``misfits.npz`` and the settings ``reach`` and ``sharpness``.
 
         Args:
-            bundle: The bundle.
             encoder: Identity of the encoder whose states it reads.
 
         Raises:
@@ -110,7 +109,6 @@ class ReplacedTokenDetector:
         """Return how well the words of a text belong there.
 
         Args:
-            text: The text.
             hidden: The states of its tokens, and the characters each covers.
         """
         odds = self.odds(hidden.states)

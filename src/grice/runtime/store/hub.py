@@ -81,7 +81,6 @@ def fetch_files(source: HubSource, folder: Path, downloads: Path, listener: List
     Args:
         source: The repository and its commit. Without files, those that a causal language model
             is converted from: configuration, tokenizer, and weights as safetensors.
-        folder: The folder.
         downloads: Where unfinished files are kept.
         listener: Told of what is fetched.
 
