@@ -67,7 +67,7 @@ def note(message: str) -> None:
         warn(message)
 
 
-def print_summary(summary: Summary, review: Review | None = None) -> None:
+def print_summary(summary: Summary, found: Review | None = None) -> None:
     """Print a run: a line per metric, the lowest replies, and those to look at first."""
     out = console()
     conversations = plural(summary.conversations, "conversation")
@@ -85,8 +85,8 @@ def print_summary(summary: Summary, review: Review | None = None) -> None:
     out.print(table)
     for metric in summary.metrics:
         _print_lowest(out, metric)
-    if review is not None and review.items:
-        _print_first(out, review)
+    if found is not None and found.items:
+        _print_first(out, found)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
         out.print(f"\n{skipped} could not be read", style="bold red")
@@ -104,9 +104,9 @@ def _print_lowest(out: Console, metric: MetricSummary) -> None:
         _print_turn(out, low.value, _place(low.conversation, low.turn, low.text), low.reason)
 
 
-def _print_first(out: Console, review: Review) -> None:
+def _print_first(out: Console, found: Review) -> None:
     out.print("\nto look at first, by the probability that a person would mark it", style="bold")
-    for item in review.items:
+    for item in found.items:
         why = f"{item.flaw}, by {item.metric}" + (f": {item.reason}" if item.reason else "")
         _print_turn(out, item.probability, _place(item.conversation, item.turn, item.reply), why)
 

@@ -58,6 +58,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         evidence: The evidence of its score.
         speaker: Who says the reply; empty, as what follows, if texts were not given.
         before: The turn before it.
+        reply: The reply.
         file: The file its conversation is of, where several were scored together.
     """
 
@@ -181,8 +182,7 @@ class Reviewer:
             tuple(_flagged(rank, candidate, stack) for rank, candidate in enumerate(best, 1)),
             tuple(self._above[threshold.probability] for threshold in stack.thresholds),
             tuple(
-                WitnessUse(witness.metric, witness.feature, self._used[witness.name])
-                for witness in stack.witnesses
+                WitnessUse(one.metric, one.feature, self._used[one.name]) for one in stack.witnesses
             ),
             tuple(name for name in wanted if name not in self._run),
             stack.thresholds,
@@ -212,17 +212,17 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
         talks = records_of(readings) if files else None
         for group in _groups(scores):
             reviewer.add_scores(group, None if talks is None else _talk(talks, group, scores))
-    result = reviewer.review()
-    if not result.turns:
+    found = reviewer.review()
+    if not found.turns:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)
         raise InputError(f"{scores}: no reply has a score that says anything of {wanted}")
-    return result
+    return found
 
 
 def _groups(scores: str) -> Iterator[list[Score]]:
     """Yield the scores of each conversation, which stand together."""
     lines = (score for _, score in read_scores(scores))
-    for _, group in groupby(lines, key=lambda score: (score.meta.get("file"), score.conversation)):
+    for _, group in groupby(lines, key=lambda one: (one.meta.get("file"), one.conversation)):
         yield list(group)
 
 
@@ -247,35 +247,31 @@ def _talk(
 def _chosen(metrics: set[str]) -> Stack:
     """Return the weights that know most of the metrics that were run; of equals the fewest."""
     stacks = [open_stack(name) for name in STACKS]
-    return max(
-        stacks, key=lambda stack: (len(metrics.intersection(stack.metrics)), -len(stack.metrics))
-    )
+    return max(stacks, key=lambda one: (len(metrics.intersection(one.metrics)), -len(one.metrics)))
 
 
-def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
-    worst = max(candidate.effects, key=lambda name: candidate.effects[name])
+def _flagged(rank: int, one: _Candidate, stack: Stack) -> FlaggedTurn:
+    worst = max(one.effects, key=lambda name: one.effects[name])
     witness = next(witness for witness in stack.witnesses if witness.name == worst)
-    score = candidate.seen[witness.metric].score
-    evidence = _evidence_of(score, candidate.turn)
-    turns = () if candidate.talk is None else candidate.talk.turns
-    before = next(
-        (turn.text for turn in reversed(turns[: candidate.turn]) if turn.text.strip()), ""
-    )
+    score = one.seen[witness.metric].score
+    evidence = _evidence_of(score, one.turn)
+    turns = () if one.talk is None else one.talk.turns
+    before = next((turn.text for turn in reversed(turns[: one.turn]) if turn.text.strip()), "")
     return FlaggedTurn(
         rank,
         score.conversation,
-        candidate.turn,
-        candidate.probability,
-        _flaw(witness, evidence) if candidate.effects[worst] > 0 else "none",
+        one.turn,
+        one.probability,
+        _flaw(witness, evidence) if one.effects[worst] > 0 else "none",
         witness.metric,
-        candidate.seen[witness.metric].value,
+        one.seen[witness.metric].value,
         _reason(score, evidence),
         tuple(islice(_words(evidence, [turn.text for turn in turns]), WORDS)),
-        candidate.effects,
+        one.effects,
         evidence,
-        turns[candidate.turn].speaker if turns else "",
+        turns[one.turn].speaker if turns else "",
         before,
-        turns[candidate.turn].text if turns else "",
+        turns[one.turn].text if turns else "",
         str(file) if (file := score.meta.get("file")) else None,
     )
 
@@ -284,15 +280,15 @@ def _evidence_of(score: Score, turn: int) -> tuple[Evidence, ...]:
     """Return the evidence of a score; of a whole conversation's, what is said of one turn."""
     if score.turn is not None:
         return score.evidence
-    named = dropwhile(lambda evidence: getattr(evidence, "turn", None) != turn, score.evidence)
+    named = dropwhile(lambda one: getattr(one, "turn", None) != turn, score.evidence)
     own = list(islice(named, 1))
-    return (*own, *takewhile(lambda evidence: not isinstance(evidence, TurnEvidence), named))
+    return (*own, *takewhile(lambda one: not isinstance(one, TurnEvidence), named))
 
 
 def _flaw(witness: Witness, evidence: Sequence[Evidence]) -> str:
     if witness.flaw:
         return witness.flaw
-    names = (piece.name for piece in evidence if isinstance(piece, FeatureEvidence))
+    names = (one.name for one in evidence if isinstance(one, FeatureEvidence))
     return next((FLAWS[name] for name in names if name in FLAWS), "senseless")
 
 
@@ -300,12 +296,12 @@ def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
     """Return why a reply is flagged; a metric of conversations gives the reason of its turn."""
     if score.turn is not None:
         return score.reason
-    names = [piece.name for piece in evidence if isinstance(piece, FeatureEvidence)]
+    names = [one.name for one in evidence if isinstance(one, FeatureEvidence)]
     return ", ".join(names) or ("less coherent than turns around it" if evidence else None)
 
 
 def _words(evidence: Sequence[Evidence], texts: Sequence[str]) -> Iterator[str]:
     """Yield the stretches of text that features were measured on."""
-    for piece in evidence:
-        if isinstance(piece, FeatureEvidence) and piece.span and piece.span.turn < len(texts):
-            yield texts[piece.span.turn][piece.span.start : piece.span.end]
+    for one in evidence:
+        if isinstance(one, FeatureEvidence) and one.span and one.span.turn < len(texts):
+            yield texts[one.span.turn][one.span.start : one.span.end]

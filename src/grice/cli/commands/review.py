@@ -42,20 +42,20 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.files import write_lines
     from grice.records import json_line
 
-    result = review(arguments.scores, arguments.conversations, top=arguments.top)
+    found = review(arguments.scores, arguments.conversations, top=arguments.top)
     if arguments.output is not None:
-        write_lines(arguments.output, (json_line(item) + b"\n" for item in result.items))
-    emit(result, _view(result), as_json=arguments.json)
+        write_lines(arguments.output, (json_line(item) + b"\n" for item in found.items))
+    emit(found, _view(found), as_json=arguments.json)
     return 0
 
 
-def _view(review: Review) -> View:
-    used = {witness.metric: witness.turns for witness in review.witnesses if witness.turns}
+def _view(found: Review) -> View:
+    used = {witness.metric: witness.turns for witness in found.witnesses if witness.turns}
     names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used.items())
-    yield Lines([f"{plural(review.turns, 'reply', 'replies')} by {names}"], style="bold")
-    if review.missing:
-        yield Lines([f"not run: {', '.join(review.missing)}"], style="dim")
-    levels = list(zip(review.thresholds, review.above, strict=True))
+    yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {names}"], style="bold")
+    if found.missing:
+        yield Lines([f"not run: {', '.join(found.missing)}"], style="dim")
+    levels = list(zip(found.thresholds, found.above, strict=True))
     reached = [level for level in levels if level[1]] or levels
     for threshold, above in reached[-1:]:
         yield Lines(
@@ -65,7 +65,7 @@ def _view(review: Review) -> View:
             ],
             style="dim",
         )
-    for item in review.items:
+    for item in found.items:
         yield from flagged_view(item)
 
 
@@ -73,8 +73,8 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     """Yield the lines of one reply: its place, what was said, and why."""
     place = f"{item.conversation} #{item.turn}"
     yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.flaw}, {place}"], style="bold")
-    texts = (item.before, item.reply)
-    yield Lines([f"> {shorten(text, WIDTH, placeholder=' …')}" for text in texts if text], indent=3)
+    said = (item.before, item.reply)
+    yield Lines([f"> {shorten(text, WIDTH, placeholder=' …')}" for text in said if text], indent=3)
     why = f"{item.metric} {item.value:.2f}" + (f": {item.reason}" if item.reason else "")
     yield Lines([why], indent=3, style="italic")
     if item.words:
