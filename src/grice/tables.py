@@ -19,7 +19,7 @@ __all__ = ["Lines", "Table", "bounds", "bracketed", "estimate_fields", "number",
 
 
 class Lines(NamedTuple):
-    """Lines of text, each cut where it is too long.
+    """Lines of text, each cut behind a word where it is too long, if cutting was not forbidden.
 
     Attributes:
         style: Colour and weight on a terminal, as rich names them.

@@ -20,7 +20,7 @@ import grice
 from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.cli._streams import QUIET, complain, drop, open_streams
+from grice.cli._streams import QUIET, UNCUT, complain, drop, open_streams
 from grice.cli.settings import with_settings
 from grice.errors import LONGEST, GriceError, did_you_mean, out_of_memory, shortened
 from grice.files import check_not_input
@@ -77,11 +77,12 @@ def _run(words: Sequence[str]) -> int:
     with warnings.catch_warnings():
         if "--debug" not in words:
             warnings.showwarning = _show_warning
-        quiet = QUIET.set("--quiet" in words or "-q" in words)
+        quiet, uncut = QUIET.set("--quiet" in words or "-q" in words), UNCUT.set(False)
         try:
             arguments = _parsed(with_settings(words))
             _keep_inputs(arguments)
             arguments.typed = words
+            UNCUT.set(arguments.full)
             status = arguments.run(arguments)
         except SystemExit as end:
             if isinstance(end.__context__, BrokenPipeError):  # this is how rich takes it
@@ -90,6 +91,7 @@ def _run(words: Sequence[str]) -> int:
             raise
         finally:
             QUIET.reset(quiet)
+            UNCUT.reset(uncut)
     sys.stdout.flush()
     return int(status)
 
@@ -173,6 +175,9 @@ def _parser(words: Sequence[str]) -> _Parser:
         subparser.add_argument("--debug", action="store_true", help="show the trace of an error")
         subparser.add_argument(
             "-q", "--quiet", action="store_true", help="print results and errors alone"
+        )
+        subparser.add_argument(
+            "--full", action="store_true", help="cut no text, however long it is"
         )
         subparser.set_defaults(run=command.run)
         # Configuring a command may look for metrics; only the chosen one has to.

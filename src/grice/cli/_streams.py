@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["QUIET", "complain", "drop", "open_streams"]
+__all__ = ["QUIET", "UNCUT", "complain", "drop", "open_streams"]
 
 QUIET = ContextVar("quiet", default=False)
 """Whether a command was asked to print results and errors alone."""
+UNCUT = ContextVar("uncut", default=False)
+"""Whether a command was asked to cut no text."""
 
 ESCAPED = "grice-escaped"
 

@@ -33,6 +33,7 @@ __all__ = [
     "in_text",
     "is_tool_traffic",
     "responses",
+    "unspoken",
     "utterances",
 ]
 
@@ -62,7 +63,7 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
     spoken: list[int] = []
     items = []
     for index, turn in enumerate(turns):
-        if _unspoken(turn):
+        if unspoken(turn):
             continue
         is_target = wanted is None or index in wanted
         if is_target and _is_by(turn, names) and (not roles or _role(turn) in roles):
@@ -103,7 +104,8 @@ def is_tool_traffic(turn: Turn) -> bool:
     return any(turn.meta.get(name) for name in CALLS) or any("tool" in kind for kind in kinds)
 
 
-def _unspoken(turn: Turn) -> bool:
+def unspoken(turn: Turn) -> bool:
+    """Return whether a turn instructs a model, or calls a tool or answers such a call."""
     return _role(turn) in INSTRUCTIONS or is_tool_traffic(turn)
 
 
@@ -146,7 +148,7 @@ class Utterances(NamedTuple):
 
 def utterances(conversation: Conversation) -> Utterances:
     """Return what was said in a conversation, without tags, and where it stands there."""
-    left = tuple(i for i, turn in enumerate(conversation.turns) if not _unspoken(turn))
+    left = tuple(i for i, turn in enumerate(conversation.turns) if not unspoken(turn))
     turns = tuple(_plain(conversation.turns[i]) for i in left)
     if turns == conversation.turns:
         return Utterances(conversation, left)

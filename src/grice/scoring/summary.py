@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
+__all__ = ["CommonReason", "LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
 
 LOWEST = 3
 REASONS = 20
+DIFFERENT = 1000
+"""Reasons that are counted, of each metric and status: one may name what differs every time."""
 
 
 class LowScore(msgspec.Struct, frozen=True):
@@ -40,6 +42,13 @@ class LowScore(msgspec.Struct, frozen=True):
     text: str
 
 
+class CommonReason(msgspec.Struct, frozen=True):
+    """The reason that most scores of one status give, and how many do."""
+
+    reason: str
+    count: int
+
+
 class MetricSummary(msgspec.Struct, frozen=True):
     """One metric over a run.
 
@@ -48,6 +57,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
             if there are none.
         lowest: The lowest scores of status ``ok``, lowest first.
         failure: Where and why the first score failed; None if none did.
+        reasons: The commonest reason of those that abstained, and of those that failed.
     """
 
     metric: str
@@ -56,6 +66,7 @@ class MetricSummary(msgspec.Struct, frozen=True):
     lowest: tuple[LowScore, ...]
     signature: str
     failure: str | None = None
+    reasons: dict[Status, CommonReason] = {}
 
     def record(self) -> dict[str, object]:
         """Return what JSON holds of it: of the mean the value and its bounds."""
@@ -135,6 +146,7 @@ class SummaryBuilder:
             loaded.metric.name: [] for loaded in metrics
         }
         self._failures: dict[str, str] = {}
+        self._reasons: dict[tuple[str, Status], Counter[str]] = {}
         self._conversations = 0
         self._turns = 0
         self._assistant_alone = 0
@@ -156,10 +168,17 @@ class SummaryBuilder:
             if score.status == "ok" and score.value is not None:
                 values[score.metric].append(score.value)
                 self._offer(conversation, score, score.value)
-            elif score.status == "failed":
-                self._failures.setdefault(score.metric, _failure(score))
+            else:
+                self._count_reason(score)
         for name, mean in self._means.items():
             mean.add(values[name])
+
+    def _count_reason(self, score: Score) -> None:
+        if score.status == "failed":
+            self._failures.setdefault(score.metric, _failure(score))
+        reasons = self._reasons.setdefault((score.metric, score.status), Counter())
+        if score.reason and (score.reason in reasons or len(reasons) < DIFFERENT):
+            reasons[score.reason] += 1
 
     def skip(self, error: RecordError) -> None:
         """Count a record that could not be read."""
@@ -191,6 +210,11 @@ class SummaryBuilder:
             tuple(entry[2] for entry in ordered),
             loaded.signature,
             self._failures.get(name),
+            {
+                status: CommonReason(*reasons.most_common(1)[0])
+                for (metric, status), reasons in self._reasons.items()
+                if metric == name and reasons
+            },
         )
 
     def _offer(self, conversation: Conversation, score: Score, value: float) -> None:

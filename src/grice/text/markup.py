@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["PlainText", "plain_text", "thinks_aloud"]
+__all__ = ["PlainText", "hidden", "plain_text", "thinks_aloud"]
 
 TAG = re.compile(
     # A template may have kept the opening mark, or the model may not have come to the closing one.
@@ -58,6 +58,11 @@ def thinks_aloud(text: str) -> bool:
     return "<" in text and THINKING.search(text[:LONGEST]) is not None
 
 
+def hidden(text: str) -> list[tuple[int, int]]:
+    """Return the stretches of a text that are tags or thinking, in order."""
+    return [tag.span() for tag in TAG.finditer(text[:LONGEST])] if "<" in text else []
+
+
 def plain_text(text: str) -> PlainText:
     """Return a text without its tags and without thinking.
 
@@ -77,7 +82,7 @@ def plain_text(text: str) -> PlainText:
 def _without_tags(text: str) -> PlainText:
     if "<" not in text:
         return PlainText(text, (), (0,))
-    tags = [tag.span() for tag in TAG.finditer(text)]
+    tags = hidden(text)
     shifts = tuple(accumulate((end - start - 1 for start, end in tags), initial=0))
     blanks = tuple(start - shift for (start, _), shift in zip(tags, shifts, strict=False))
     return PlainText(TAG.sub(" ", text), blanks, shifts)

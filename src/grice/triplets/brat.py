@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import InputError, RecordError
+from grice.errors import InputError, RecordError, excerpt
 from grice.files import make_folder, write_bytes
 from grice.triplets.files import Problem, ReadDialogues, check, known_relations
 from grice.triplets.records import Annotated, Dialogue
@@ -90,8 +90,8 @@ def from_brat(
                 links.append((number, relation, first.split(":")[1], second.split(":")[1].strip()))
         except (ValueError, IndexError):
             raise RecordError(
-                f"not a line of brat: {line[:80]!r}; a span is T1<TAB>Span START END<TAB>WORDS in "
-                f"one piece, a triplet R1<TAB>RELATION Arg1:T1 Arg2:T2",
+                f"not a line of brat: {excerpt(line, 80)!r}; a span is T1<TAB>Span START "
+                f"END<TAB>WORDS in one piece, a triplet R1<TAB>RELATION Arg1:T1 Arg2:T2",
                 file=file,
                 line=number,
             ) from None

@@ -161,8 +161,14 @@ def _status(summary: Summary) -> int:
     for metric in summary.metrics:
         if failed := metric.counts.get("failed", 0):
             scores = plural(sum(metric.counts.values()), "score")
-            reason = one_line(metric.failure or "")
-            warn(f"{metric.metric}: {failed:,} of {scores} failed, the first: {reason}")
+            first = one_line(metric.failure or "")
+            common = metric.reasons.get("failed")
+            often = (
+                f"most often ({common.count:,}): {one_line(common.reason)}; "
+                if common and common.count > 1
+                else ""
+            )
+            warn(f"{metric.metric}: {failed:,} of {scores} failed, {often}the first: {first}")
     if not summary.skipped and not summary.failed:
         return DONE
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
