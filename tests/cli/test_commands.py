@@ -321,7 +321,10 @@ def test_explain_shows_the_evidence(capsys):
 
 def test_explain_breaks_a_signature_only_behind_a_bar_or_a_plus(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["explain", "Are you hungry?", "I ate.", "-m", "commonsense"]) == 0
+    words = ["explain", "Are you hungry?", "I ate.", "-m", "commonsense"]
+    assert main(words) == 0
+    assert "mode:" not in capsys.readouterr().out
+    assert main([*words, "--signature"]) == 0
     out = capsys.readouterr().out
     *rows, last = out[out.index("  commonsense:") :].rstrip().splitlines()
     assert len(rows) > 1

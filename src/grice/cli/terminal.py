@@ -128,7 +128,7 @@ def _place(conversation: str, turn: int | None, said: str) -> Text:
     return text.append(one_line(as_read(said)), style="not dim") if said else text
 
 
-def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
+def print_scores(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> None:
     """Print scores with all their evidence; ``texts`` are the turns of the conversation."""
     out = console()
     for score in scores:
@@ -145,8 +145,9 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
             out.print(indented(first, 2))
             for row in more:
                 out.print(indented(row, 8))
-        for row in _signature_rows(score.signature, max(1, out.width - 2)):
-            out.print(indented(row, 2, "dim"))
+        if signatures:
+            for row in _signature_rows(score.signature, max(1, out.width - 2)):
+                out.print(indented(row, 2, "dim"))
 
 
 def _signature_rows(signature: str, width: int) -> list[str]:
