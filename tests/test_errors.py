@@ -71,7 +71,8 @@ def test_text_is_cut_at_the_end_of_a_word(most):
     cut = excerpt(text, most)
     assert len(cut) <= most
     assert cut.endswith("…")
-    assert f"{text} ".startswith(cut[:-1] + " ")
+    assert text[len(cut) - 1] in " ,."
+    assert text.startswith(cut[:-1])
     message = shortened(text * 3, most + 17)
     assert len(message) <= most + 17
     assert f"{text} ".startswith(message[: message.index("…")] + " ")

@@ -121,7 +121,7 @@ def excerpt(text: str, most: int) -> str:
     line = " ".join(text[: 2 * most].split())
     if len(line) <= most and len(text) > 2 * most:
         line = " ".join(text.split())
-    return line if len(line) <= most else line[: _word_end(line, most - 1)] + "…"
+    return line if len(line) <= most else line[: _word_end(line, most - 1)].rstrip(",;:.") + "…"
 
 
 def _word_end(text: str, most: int) -> int:

@@ -32,6 +32,7 @@ __all__ = [
     "in_place",
     "in_text",
     "is_tool_traffic",
+    "opening",
     "responses",
     "unspoken",
     "utterances",
@@ -107,6 +108,20 @@ def is_tool_traffic(turn: Turn) -> bool:
 def unspoken(turn: Turn) -> bool:
     """Return whether a turn instructs a model, or calls a tool or answers such a call."""
     return _role(turn) in INSTRUCTIONS or is_tool_traffic(turn)
+
+
+def opening(conversation: Conversation) -> int | None:
+    """Return the index of the first turn that a user said something in, or else anybody.
+
+    A conversation is best known by it; None if nobody says a word.
+    """
+    said = [
+        i
+        for i, turn in enumerate(conversation.turns)
+        if not unspoken(turn) and plain_text(turn.text).text.strip()
+    ]
+    users = (i for i in said if _role(conversation.turns[i]) not in ASSISTANTS)
+    return next(users, said[0] if said else None)
 
 
 def _role(turn: Turn) -> str:

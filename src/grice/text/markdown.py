@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from grice.text.markup import hidden
+from grice.text.markup import thoughts
 
 __all__ = ["as_read", "marks"]
 
 READ = 20_000
-"""Characters of a text that are looked at: none is shown to its end where it is longer."""
+"""Characters of a text in which marks are looked for; what is behind them stays as it is."""
 
 CODE = (
     re.compile(r"^```[^\n]*\n(?P<kept>.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL),
@@ -24,7 +24,7 @@ LINES = re.compile(
     r"^[ \t]{0,3}(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+(?=\S)|(?:[-*_][ \t]*){3,}$)", re.MULTILINE
 )
 PAIRS = (
-    re.compile(r"!?\[(?P<kept>[^\[\]\n]{1,500})\]\([^()\s]{0,2000}\)"),
+    re.compile(r"!?\[(?P<kept>[^\[\]\n]{1,500})\]\((?:[^()\s]|\([^()\s]{0,200}\)){0,2000}\)"),
     re.compile(r"\*\*(?=\S)(?P<kept>[^\n]{1,1000}?)(?<=\S)\*\*"),
     re.compile(r"(?<!\w)__(?=\S)(?P<kept>[^\n]{1,1000}?)(?<=\S)__(?!\w)"),
     re.compile(r"~~(?=\S)(?P<kept>[^\n]{1,1000}?)(?<=\S)~~"),
@@ -58,16 +58,18 @@ def _around(pair: re.Match[str]) -> list[tuple[int, int]]:
     return [(pair.start(), start), (end, pair.end())]
 
 
-def as_read(text: str, start: int = 0, end: int = READ) -> str:
-    """Return a text, or a stretch of it, without tags, thinking and marks of Markdown.
+def as_read(text: str, start: int = 0, end: int | None = None) -> str:
+    """Return a text, or a stretch of it, without thinking and marks of Markdown.
 
     >>> as_read("<think>Policy 7.</think>Click on **Forgot password**, see [help](https://a.b).")
     ' Click on Forgot password, see help.'
     """
-    text = text[:READ]
+    end = len(text) if end is None else end
     pieces = []
     place = start
-    unread = chain(((*mark, "") for mark in marks(text)), ((*tag, " ") for tag in hidden(text)))
+    unread = chain(
+        ((*mark, "") for mark in marks(text)), ((*thought, " ") for thought in thoughts(text))
+    )
     for first, last, shown in sorted(unread):
         if last > place and first < end:
             pieces += [text[place : max(place, first)], shown]

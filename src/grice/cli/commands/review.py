@@ -77,8 +77,9 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.headline}, {place}"], style="bold")
     said = (item.before, item.reply)
     yield Lines([f"> {one_line(as_read(text), WIDTH)}" for text in said if text], indent=3)
-    why = f"{item.metric} {item.value:.2f}" + (f": {item.reason}" if item.reason else "")
-    yield Lines([why], indent=3, style="italic")
+    for said_by in (item, *item.further):
+        why = f": {said_by.reason}" if said_by.reason else ""
+        yield Lines([f"{said_by.metric} {said_by.value:.2f}{why}"], indent=3, style="italic")
     if item.words:
         quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
         yield Lines([quoted], indent=3, style="italic")

@@ -180,9 +180,9 @@ def _show(
     summary: Summary,
     reviewer: Reviewer,
 ) -> None:
-    from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import note, print_summary, warn
+    from grice.scoring.notes import notes
 
     for reading in readings:
         note(f"{reading.source}: read as {reading.format}")
