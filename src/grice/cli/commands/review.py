@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from grice.evaluation.review import FlaggedTurn, Review
+    from grice.evaluation.review import FlaggedTurn, Further, Review
     from grice.tables import View
 
 HELP = "list the replies that a person should look at first, from scores"
@@ -77,9 +77,10 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.headline}, {place}"], style="bold")
     said = (item.before, item.reply)
     yield Lines([f"> {one_line(as_read(text), WIDTH)}" for text in said if text], indent=3)
-    for said_by in (item, *item.further):
-        why = f": {said_by.reason}" if said_by.reason else ""
-        yield Lines([f"{said_by.metric} {said_by.value:.2f}{why}"], indent=3, style="italic")
+    against: tuple[FlaggedTurn | Further, ...] = (item, *item.further)
+    for score in against:
+        why = f": {score.reason}" if score.reason else ""
+        yield Lines([f"{score.metric} {score.value:.2f}{why}"], indent=3, style="italic")
     if item.words:
         quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
         yield Lines([quoted], indent=3, style="italic")
