@@ -104,7 +104,7 @@ def test_the_commonest_reason_stands_with_the_counts(tmp_path, talk):
     )
     writer.close(msgspec.structs.replace(found, metrics=(totals,)))
     text = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
-    assert "failed, 2 times: no <answer>" in text
+    assert "failed, 2 of 3: no <answer>" in text
     assert "abstained: empty" in text
 
 

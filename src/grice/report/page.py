@@ -38,8 +38,9 @@ SCRIPTS = (
 )
 
 
-BEFORE, REPLY = 140, 280
-"""Characters of the turn before a reply, and of the reply, where it leads to the whole."""
+BEFORE, REPLY, ID = 140, 280, 48
+"""Characters of the turn before a reply, of the reply, and of its conversation's name, where it
+leads to the whole."""
 OPEN = 6
 """Replies to look at first that are not folded up."""
 
@@ -134,6 +135,7 @@ def write_page(
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
     templates.filters["address"] = lambda item: _address(item.conversation, item.turn)
     templates.filters["reply"] = _reply
+    templates.filters["short"] = lambda name: excerpt(name, ID)
     templates.filters["read"] = lambda text: excerpt(as_read(text), BEFORE)
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
     style = asset("report.css")

@@ -1,6 +1,7 @@
 // One conversation: its turns with scores, marks in the text, and evidence that unfolds.
 
 const LONG = 2000;
+const UNSPOKEN = 400;
 const HITS = 200;
 const TITLE = 120;
 
@@ -71,7 +72,7 @@ function turnText(conversation, number) {
   const fill = (shown) => body.replaceChildren(
     ...textNodes(shown, [...stretchesOf(conversation, number), ...hitsIn(shown)]),
   );
-  const start = head(text, LONG);
+  const start = head(text, conversation.unspoken.has(number) ? UNSPOKEN : LONG);
   fill(start);
   if (text.trim() === '' && !callsOf(conversation.turns[number]).length) body.append(el('span', { class: 'quiet' }, '(empty)'));
   if (start.length === text.length) return body;

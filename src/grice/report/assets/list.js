@@ -3,6 +3,7 @@
 const PAGE = 25;
 const SNIPPET = 100;
 const NAME = 70;
+const ID = 48;
 let index;
 let speakerNumbers;
 let order = [];
@@ -33,6 +34,12 @@ async function renderList() {
   }
 }
 
+// The whole heads the conversation, and shows where one points at it.
+function shortId(id) {
+  const start = head(id, ID);
+  return start === id ? el('bdi', {}, id) : el('bdi', { title: id }, `${start}…`);
+}
+
 function row(place) {
   const metric = metrics[choice.metric];
   const value = key(index, place);
@@ -42,7 +49,7 @@ function row(place) {
       value !== null ? bar(shareOf(metric, value)) : null),
     el('span', { class: 'said' },
       el('bdi', { class: 'name' }), el('span', { class: 'snippet' }),
-      el('span', { class: 'id' }, el('bdi', {}, index.ids[place]), ` · ${plural(index.turns[place], 'turn')}`))));
+      el('span', { class: 'id' }, shortId(index.ids[place]), ` · ${plural(index.turns[place], 'turn')}`))));
 }
 
 // The first words of a user, and the reply with the lowest score.
