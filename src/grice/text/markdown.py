@@ -18,7 +18,7 @@ READ = 20_000
 
 CODE = (
     re.compile(r"^```[^\n]*\n(?P<kept>.*?)(?:^```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL),
-    re.compile(r"(?<!`)(`+)(?!`)(?P<kept>[^\n]*?[^`\n])\1(?!`)"),
+    re.compile(r"(?<!`)(`+)(?!`)(?P<kept>[^\n]{0,1000}?[^`\n])\1(?!`)"),
 )
 LINES = re.compile(
     r"^[ \t]{0,3}(?:#{1,6}[ \t]+|(?:>[ \t]?)+|[-*+][ \t]+(?=\S)|(?:[-*_][ \t]*){3,}$)", re.MULTILINE

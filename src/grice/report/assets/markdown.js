@@ -5,7 +5,7 @@
 
 // What stands in a group is shown, what stands around it is not. Code comes first: in it, nothing else counts.
 const INLINE = new RegExp([
-  /(?<!`)(?<tick>`+)(?!`)(?<code>[^\n]*?[^`\n])\k<tick>(?!`)/,
+  /(?<!`)(?<tick>`+)(?!`)(?<code>[^\n]{0,1000}?[^`\n])\k<tick>(?!`)/,
   /!?\[(?<words>[^[\]\n]{1,500})\]\((?<address>(?:[^()\s]|\([^()\s]{0,200}\)){0,2000})\)/,
   /\*\*(?=\S)(?<strong>[^\n]{0,1000}?\S)\*\*(?!\*)/,
   /(?<!\w)__(?=\S)(?<strong2>[^\n]{0,1000}?\S)__(?!\w)/,
