@@ -26,7 +26,6 @@ from report_trial import (
 from grice.errors import MetricError, OutputError
 from grice.records import Conversation, FeatureEvidence, Span, Turn, TurnEvidence
 from grice.report import MetricPanel, ReportWriter
-from grice.scoring.summary import CommonReason
 
 ABSTAINED, FAILED = 1 << 20, 1 << 21
 HOSTILE = [
@@ -79,51 +78,6 @@ def test_the_page_holds_what_was_added(tmp_path, talk):
     assert line["scores"][0]["reason"] == "the first turn"
     # What stands elsewhere in the page is not said again.
     assert all("signature" not in s and "meta" not in s for s in line["scores"])
-
-
-def test_the_replies_to_look_at_first_open_the_page(tmp_path, talk):
-    scores = cooking_scores(talk)
-    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE, COHERENCE)
-    shown = page.text[page.text.index("To look at first") : page.text.index("higher is better")]
-    worst = min((score for score in scores if score.turn), key=lambda score: score.value or 1.0)
-    assert talk.turns[worst.turn].text[:20] in shown
-    assert ("a", {"class": "flagged", "href": f"#cooking/{worst.turn}"}) in page.tags
-    marked = [attributes for tag, attributes in page.tags if tag == "mark"]
-    assert marked, "its words are marked"
-
-
-def test_the_commonest_reason_stands_with_the_counts(tmp_path, talk):
-    writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE])
-    writer.add(talk, [])
-    found = summary(RELEVANCE)
-    (totals,) = found.metrics
-    totals = msgspec.structs.replace(
-        totals,
-        counts={"ok": 1, "abstained": 2, "failed": 3},
-        reasons={"failed": CommonReason("no <answer>", 2), "abstained": CommonReason("empty", 2)},
-    )
-    writer.close(msgspec.structs.replace(found, metrics=(totals,)))
-    text = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
-    assert "failed, 2 of 3: no <answer>" in text
-    assert "abstained: empty" in text
-
-
-def test_the_page_knows_what_a_user_said_first_and_what_is_no_reply(tmp_path):
-    talk = Conversation(
-        "support",
-        (
-            Turn("system", "Be kind.", role="system"),
-            Turn("bot", "Hello, I am a bot.", role="assistant"),
-            Turn("user", "Where is my parcel?", role="user"),
-            Turn("bot", "", role="assistant", meta={"tool_calls": [{"id": "1"}]}),
-            Turn("lookup", "{}", role="tool"),
-        ),
-    )
-    plain = Conversation("plain", (Turn("A", "Hello."), Turn("B", "Hi.")))
-    silent = Conversation("silent", (Turn("A", " "),))
-    page = write(tmp_path / "r.html", [(talk, []), (plain, []), (silent, [])], RELEVANCE)
-    known = [(line.get("opening"), line.get("unspoken", [])) for line in page.lines]
-    assert known == [(2, [0, 3, 4]), (0, []), (None, [])]
 
 
 def test_the_index_agrees_with_the_scores(tmp_path, talk):
