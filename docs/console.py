@@ -1,10 +1,12 @@
 """Runs the commands that pages show, and writes what they print behind them.
 
 A block of the kind ``console`` holds commands, ``$ grice …``, and what they print at 80 columns;
-the blocks of a page run in order, in one folder that holds ``examples/`` and what the page names
-as a file (a line ``FILE:`` in backticks above a block). A published file that a command names is
-taken from GRICE_DATA; where that is not set, the block stays as it is. ``make docs`` writes all
-pages anew, and a test holds them up to date by :func:`drift`.
+``$ echo $?`` shows the exit status of the one before, and ``> /dev/null`` drops what is not worth
+showing. The blocks of a page run in order, in one folder that holds ``examples/`` and what the page
+names as a file (a line ``FILE:`` in backticks above a block). A published file that a command names
+is taken from GRICE_DATA; where that is not set, the block stays as it is. Of a command that describes
+the machine (:data:`OF_THE_MACHINE`), only the last line has to stay. ``make docs`` writes all pages
+anew, and a test holds them up to date by :func:`drift`.
 """
 
 from __future__ import annotations
@@ -18,13 +20,9 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from grice.cli import main as grice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -39,6 +37,9 @@ STATED = {
     "SOURCE_DATE_EPOCH": "1767225600",
 }
 FAILED = 2
+OF_THE_MACHINE = frozenset({"doctor"})
+STATUS = ["echo", "$?"]
+SILENTLY = [">", "/dev/null"]
 
 TOLERANCE = 0.02
 """What a figure may differ by from one processor to another; counts and hashes may not."""
@@ -46,10 +47,15 @@ NUMBER = re.compile(r"(?<![\w@.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w.]*\w)")
 RULE = re.compile("─+")
 
 
+def written_pages() -> list[Path]:
+    """Return the pages that people write; those of metrics and results are made."""
+    folders = (ROOT / "docs", ROOT / "docs" / "commands", ROOT / "docs" / "tutorials")
+    return [ROOT / "README.md", *(page for each in folders for page in sorted(each.glob("*.md")))]
+
+
 def shown_pages() -> list[Path]:
     """Return the pages that show what commands print."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    return [page for page in pages if BLOCK.search(page.read_text("utf-8"))]
+    return [page for page in written_pages() if BLOCK.search(page.read_text("utf-8"))]
 
 
 def refreshed(page: str) -> str:
@@ -64,19 +70,32 @@ def refreshed(page: str) -> str:
 
 def run(block: str) -> str:
     """Return the commands of a block, each with what it prints."""
-    shown = []
-    for command in COMMAND.findall(block):
+    lines: list[str] = []
+    status = 0
+    for command, shown in zip(COMMAND.findall(block), COMMAND.split(block)[1:], strict=True):
         words = shlex.split(re.sub(r"\\\n>?", " ", command.removeprefix("$ ")))
         for name in PUBLISHED.keys() & set(words):
             if not os.environ.get("GRICE_DATA"):
                 return block
             shutil.copy(Path(os.environ["GRICE_DATA"]) / PUBLISHED[name], name)
-        shown += [command, *output(words)]
-    return "".join(shown)
+        if words == STATUS:
+            printed = [f"{status}\n"]
+        elif words[-2:] == SILENTLY:
+            status, printed = output(words[:-2])[0], []
+        else:
+            status, printed = output(words)
+        kept = shown.splitlines(keepends=True)
+        if OF_THE_MACHINE & set(words[1:2]) and kept[-1:] == printed[-1:]:
+            printed = kept
+        lines += [command, *printed]
+    return "".join(lines)
 
 
-def output(words: list[str]) -> Iterator[str]:
-    """Yield the lines that a command prints, from the first to the last that is not blank."""
+def output(words: list[str]) -> tuple[int, list[str]]:
+    """Return the exit status of a command and the lines that it prints.
+
+    They are those from the first to the last that is not blank.
+    """
     if words[0] != "grice":
         raise SystemExit(f"{shlex.join(words)}: only grice runs here; use another kind of block")
     out, err = StringIO(), StringIO()
@@ -85,7 +104,7 @@ def output(words: list[str]) -> Iterator[str]:
     if status >= FAILED:
         raise SystemExit(f"{shlex.join(words)}\n{err.getvalue()}")
     text = "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
-    yield from (f"{line}\n" for line in text.splitlines())
+    return status, [f"{line}\n" for line in text.splitlines()]
 
 
 def drift(shown: str, fresh: str) -> list[str]:

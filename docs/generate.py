@@ -1,4 +1,4 @@
-"""Write what is generated: metric pages, formats, the output of commands, the limits of metrics.
+"""Write what is generated: pages of metrics and commands, formats, output, the limits of metrics.
 
 What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the benches
 in ``docs/results``. Tests hold all of it up to date; see :mod:`console` for what the output of a
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import console
 import msgspec
+from command_pages import command_pages
 
 from grice.formats import document
 from grice.metrics.declaration import Metric
@@ -46,6 +47,7 @@ def pages() -> dict[Path, str]:
     }
     return {
         **metrics,
+        **command_pages(),
         HERE / "formats.md": document(),
         PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
         LIMITS: _lines(known),
