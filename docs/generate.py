@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import console
 import msgspec
+from blind_spots import blind_spots
 from command_pages import command_pages
 
 from grice.formats import document
@@ -38,7 +39,7 @@ LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
 def pages() -> dict[Path, str]:
     """Return the content of every generated page by its path."""
     registry = find_metrics()
-    built_in = (name for name, origin in registry.origins.items() if origin == "grice")
+    built_in = [name for name, origin in registry.origins.items() if origin == "grice"]
     runs = read_runs(HERE / "results")
     known = limits_of(runs)
     metrics = {
@@ -48,6 +49,9 @@ def pages() -> dict[Path, str]:
     return {
         **metrics,
         **command_pages(),
+        HERE / "what-it-cannot-see.md": blind_spots(
+            known, {name: registry.named(name) for name in built_in}
+        ),
         HERE / "formats.md": document(),
         PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
         LIMITS: _lines(known),
