@@ -25,7 +25,7 @@ FLAWS = {
     "irrelevant": "is off topic",
     "incorrect fact": "states something false",
     "lack of empathy": "lacks empathy",
-    "any of six flaws": "has any of six of these flaws",
+    "any of six flaws": "has any of the first six of these flaws",
     "breakdown": "breaks the conversation: one does not know how to go on",
 }
 RULES = {
@@ -60,8 +60,10 @@ COLUMNS = (
     "seen, better than by a simple rule",
     "seen, no better than by the best simple rule",
     "not seen",
-    "taken for good",
+    "misled",
 )
+UNSEEN = 2
+"""Which of these columns, the flaw left out, has what is not seen."""
 FOOT = """\
 ## What no figure says
 
@@ -93,72 +95,75 @@ def _flaws(known: Recorded, defaults: Sequence[str]) -> Iterator[str]:
         for comparison in limits.marked():
             if comparison.measure != RIGHT:
                 by_flaw.setdefault(comparison.on, {})[metric] = comparison
-    yield _row(COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|\n"
+    yield from _in_short(by_flaw, defaults)
+    yield "\n" + _row(COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|\n"
     for flaw, by_metric in by_flaw.items():
         yield _flaw_row(flaw, by_metric) + "\n"
     yield "\n"
-    beaten = [flaw for flaw, found in by_flaw.items() if any(map(_is_better, found.values()))]
+    compared = [each for by_metric in by_flaw.values() for each in by_metric.values()]
+    for note in dict.fromkeys(each.note for each in compared if each.note):
+        metrics = [
+            f"`{metric}`"
+            for metric, limits in known.metrics.items()
+            if any(each.note == note for each in limits.comparisons)
+        ]
+        yield f"Compared by {note}: {', '.join(metrics)}.\n"
+    yield f"Measured by {_commands(compared)}.\n\n"
+
+
+def _in_short(
+    by_flaw: Mapping[str, Mapping[str, Comparison]], defaults: Sequence[str]
+) -> Iterator[str]:
+    beaten = [
+        flaw
+        for flaw, by_metric in by_flaw.items()
+        if any(_column(each) == 0 for each in by_metric.values())
+    ]
     count = f"{len(beaten)} of {len(by_flaw)} kinds"
-    yield f"A metric is better than every simple rule for {count}: {_in_words(beaten)}.\n"
+    yield f"- A metric is better than every simple rule for {count}: {_in_words(beaten)}.\n"
     missed = [
         flaw
-        for flaw, found in by_flaw.items()
-        if not any(_is_seen(found, name) for name in defaults)
+        for flaw, by_metric in by_flaw.items()
+        if all(name in by_metric and _column(by_metric[name]) >= UNSEEN for name in defaults)
     ]
     listed = ", ".join(f"`{name}`" for name in defaults)
-    yield f"What runs by default ({listed}) does not see at all: {_in_words(missed)}.\n"
-    yield from _turned_round(by_flaw)
-    commands = _commands(one for found in by_flaw.values() for one in found.values())
-    yield f"\nMeasured by {commands}.\n\n"
+    yield f"- What runs by default ({listed}) does not see at all: {_in_words(missed)}.\n"
+    turned: dict[str, list[str]] = {}
+    for flaw, by_metric in by_flaw.items():
+        for metric, comparison in by_metric.items():
+            if _column(comparison) > UNSEEN:
+                turned.setdefault(metric, []).append(_bounded(FLAWS.get(flaw, flaw), comparison))
+    for metric, flaws in turned.items():
+        yield f"- `{metric}` is misled: it tends to score *higher* a reply that {'; '.join(flaws)}.\n"
 
 
 def _flaw_row(flaw: str, by_metric: Mapping[str, Comparison]) -> str:
     cells: list[list[str]] = [[], [], [], []]
     ordered = sorted(by_metric.items(), key=lambda pair: -pair[1].value)
-    for metric, one in ordered:
-        cells[_column(one)].append(f"`{metric}` {_hundredths(one.value)}")
+    for metric, comparison in ordered:
+        cells[_column(comparison)].append(f"`{metric}` {100 * comparison.value:.0f}")
     best = next(iter(by_metric.values()))
     rule = f"*{RULES.get(best.baseline, best.baseline)}*: {_hundredths(best.of_baseline)}"
     cells[1].append(rule)
-    return _row([FLAWS.get(flaw, flaw), *("; ".join(cell) or "–" for cell in cells)])
+    return _row([FLAWS.get(flaw, flaw), *("<br>".join(cell) or "–" for cell in cells)])
 
 
-def _column(one: Comparison) -> int:
-    """Return in which of the four columns a metric stands: 0 is seen best, 3 taken for good."""
-    if one.high < one.chance:
-        return 3
-    if one.low <= one.chance:
-        return 2
-    return 0 if _is_better(one) else 1
-
-
-def _is_better(one: Comparison) -> bool:
-    return one.low > one.chance and one.is_above
-
-
-def _is_seen(found: Mapping[str, Comparison], metric: str) -> bool:
-    return metric in found and found[metric].low > found[metric].chance
+def _column(comparison: Comparison) -> int:
+    """Return in which of the four columns a metric stands: 0 is seen best, 3 misled."""
+    if comparison.high < comparison.chance:
+        return UNSEEN + 1
+    if comparison.low <= comparison.chance:
+        return UNSEEN
+    return 0 if comparison.is_above else 1
 
 
 def _in_words(flaws: Iterable[str]) -> str:
     return ", ".join(f"*{FLAWS.get(flaw, flaw)}*" for flaw in flaws) or "none"
 
 
-def _turned_round(by_flaw: Mapping[str, Mapping[str, Comparison]]) -> Iterator[str]:
-    by_metric: dict[str, list[str]] = {}
-    for flaw, found in by_flaw.items():
-        for metric, one in found.items():
-            if _column(one) == len(COLUMNS) - 2:
-                by_metric.setdefault(metric, []).append(_bounded(FLAWS.get(flaw, flaw), one))
-    if by_metric:
-        yield "\nReplies with these flaws score *higher* than others, surely:\n\n"
-        for metric, listed in by_metric.items():
-            yield f"- `{metric}`, where the reply {'; '.join(listed)}\n"
-
-
-def _bounded(flaw: str, one: Comparison) -> str:
-    low, high = _hundredths(one.low), _hundredths(one.high)
-    return f"{flaw} ({_hundredths(one.value)} of 100, between {low} and {high})"
+def _bounded(flaw: str, comparison: Comparison) -> str:
+    low, high = _hundredths(comparison.low), _hundredths(comparison.high)
+    return f"{flaw} ({_hundredths(comparison.value)} of 100, between {low} and {high})"
 
 
 def _ratings(known: Recorded) -> Iterator[str]:
@@ -174,8 +179,13 @@ def _ratings(known: Recorded) -> Iterator[str]:
             "replies, or\nconversations, more as they do than a simple rule does.\n\n"
         )
         yield "\n".join([_row(columns), "|---|---|---|---|", *rows]) + "\n\n"
-        rated = (one for limits in known.metrics.values() for one in limits.comparisons)
-        yield f"Measured by {_commands(one for one in rated if one.measure == 'spearman')}.\n\n"
+        rated = (
+            comparison
+            for limits in known.metrics.values()
+            for each in limits.rated().values()
+            for comparison in each
+        )
+        yield f"Measured by {_commands(rated)}.\n\n"
 
 
 def _conversations(known: Recorded) -> Iterator[str]:
@@ -188,14 +198,14 @@ def _conversations(known: Recorded) -> Iterator[str]:
     if not damaged:
         return
     yield "## Conversations that were damaged on purpose\n\n"
-    for metric, one in damaged.items():
-        low, high = _hundredths(one.low), _hundredths(one.high)
-        verdict = "surely better" if one.is_above else "not surely better"
+    for metric, comparison in damaged.items():
+        low, high = _hundredths(comparison.low), _hundredths(comparison.high)
+        verdict = "surely better" if comparison.is_above else "not surely better"
         yield (
             f"`{metric}` scores the original above its damaged version in "
-            f"{_hundredths(one.value)} of 100\npairs (between {low} and {high}), {verdict} than "
-            f"the simple rule *{RULES.get(one.baseline, one.baseline)}*\nwith "
-            f"{_hundredths(one.of_baseline)}. "
+            f"{_hundredths(comparison.value)} of 100\npairs (between {low} and {high}), {verdict} "
+            f"than the simple rule *{RULES.get(comparison.baseline, comparison.baseline)}*\nwith "
+            f"{_hundredths(comparison.of_baseline)}. "
         )
     yield f"Measured by {_commands(damaged.values())}.\n\n"
 
@@ -219,5 +229,7 @@ def _hundredths(value: float) -> str:
 
 
 def _commands(comparisons: Iterable[Comparison]) -> str:
-    commands: Sequence[str] = list(dict.fromkeys(one.command for one in comparisons if one.command))
+    commands: Sequence[str] = list(
+        dict.fromkeys(each.command for each in comparisons if each.command)
+    )
     return " and ".join(f"`{command}`" for command in commands)

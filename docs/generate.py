@@ -8,6 +8,7 @@ command may differ by.
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ PLACES = HERE / "language-models.md"
 LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
 
 
+@cache
 def pages() -> dict[Path, str]:
     """Return the content of every generated page by its path."""
     registry = find_metrics()

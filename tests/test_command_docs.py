@@ -130,8 +130,8 @@ def test_links_lead_to_files(page):
 def test_what_cannot_be_seen_has_words_for_every_flaw_and_rule():
     words = tool("blind_spots")
     known = recorded()
-    marked = [one for limits in known.metrics.values() for one in limits.marked()]
-    flaws = {one.on for one in marked if one.measure == "AUC"}
+    marked = [each for limits in known.metrics.values() for each in limits.marked()]
+    flaws = {comparison.on for comparison in marked if comparison.measure == "AUC"}
     assert flaws <= words.FLAWS.keys()
     assert set(known.baselines) <= words.RULES.keys()
 
@@ -143,8 +143,7 @@ def test_what_cannot_be_seen_follows_from_the_figures():
     page = tool("blind_spots").blind_spots(known, metrics)
     row = next(line for line in page.splitlines() if line.startswith("| states something false"))
     for name, limits in known.metrics.items():
-        (one,) = (each for each in limits.marked() if each.on == "incorrect fact")
-        sees = one.low > one.chance
-        column = 2 if sees and one.is_above else 3 if sees else 5 if one.high < one.chance else 4
-        cell = row.split("|")[column]
-        assert f"`{name}`" in cell
+        figure = next(each for each in limits.marked() if each.on == "incorrect fact")
+        sees, fooled = figure.low > figure.chance, figure.high < figure.chance
+        column = 2 if sees and figure.is_above else 3 if sees else 5 if fooled else 4
+        assert f"`{name}` {100 * figure.value:.0f}" in row.split("|")[column]
