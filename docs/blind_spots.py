@@ -134,7 +134,8 @@ def _in_short(
             if _column(comparison) > UNSEEN:
                 turned.setdefault(metric, []).append(_bounded(FLAWS.get(flaw, flaw), comparison))
     for metric, flaws in turned.items():
-        yield f"- `{metric}` is misled: it tends to score *higher* a reply that {'; '.join(flaws)}.\n"
+        listed = "; ".join(flaws)
+        yield f"- `{metric}` is misled: it tends to score *higher* a reply that {listed}.\n"
 
 
 def _flaw_row(flaw: str, by_metric: Mapping[str, Comparison]) -> str:
