@@ -108,15 +108,15 @@ def shortened(text: str, most: int = QUOTED) -> str:
     return text[: most - len(end)] + end
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def plural(number: int, singular: str, many: str = "") -> str:
     """Return a number with its noun, such as ``1 turn``, ``2,000 turns``.
 
     Args:
         number: How many.
-        one: The noun, or the words, behind a one.
-        many: What stands behind any other number, where that is not ``one`` with an s.
+        singular: The noun, or the words, behind a 1.
+        many: What stands behind any other number, where that is not ``singular`` with an s.
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -210,7 +210,6 @@ def open_own(path: Path, flags: int) -> int:
     """Open a file that grice keeps for itself, and return its descriptor.
 
     Args:
-        path: Its name.
         flags: As :func:`os.open` takes them.
 
     Raises:

@@ -170,6 +170,21 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
         _add_options_of(metric, parser, named)
 
 
+def add_sampled_conversations(
+    parser: argparse.ArgumentParser, words: Sequence[str], *, about: str, most: int, draw: str
+) -> None:
+    """Add the files that metrics are tried on, how many conversations of them, and the metrics."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help=about)
+    add_format(parser)
+    add_speaker(parser)
+    parser.add_argument(
+        "--most", type=positive, default=most, metavar="N", help=f"conversations (default {most})"
+    )
+    add_seed(parser, draw)
+    add_json(parser, "print JSON")
+    add_metric_options(parser, words)
+
+
 def _add_options_of(metric: Metric, parser: argparse.ArgumentParser, named: Sequence[str]) -> None:
     if not metric.options and not metric.models:
         return

@@ -80,7 +80,8 @@ def print_summary(summary: Summary, found: Review | None = None) -> None:
         table.add_column(title, justify="right")
     for metric in summary.metrics:
         counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
-        table.add_row(metric.metric, number(metric.mean), bounds(metric), *counts)
+        mean = number(metric.mean.value if metric.mean else None)
+        table.add_row(metric.metric, mean, bounds(metric.mean), *counts)
     out.print(table)
     for metric in summary.metrics:
         _print_lowest(out, metric)

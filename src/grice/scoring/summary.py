@@ -7,12 +7,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import asdict
 
 from grice.records import Conversation, Score, Status
 from grice.scoring.flags import FLAGS
 from grice.scoring.items import assistant_alone, is_tool_traffic
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
+from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -42,20 +44,24 @@ class MetricSummary(msgspec.Struct, frozen=True):
     """One metric over a run.
 
     Attributes:
-        mean: Mean over the scores of status ``ok``; None if there are none.
-        low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
+        mean: Mean over the scores of status ``ok``, its interval clustered by conversation; None
+            if there are none.
         lowest: The lowest scores of status ``ok``, lowest first.
         failure: Where and why the first score failed; None if none did.
     """
 
     metric: str
-    mean: float | None
-    low: float | None
-    high: float | None
+    mean: Estimate | None
     counts: dict[Status, int]
     lowest: tuple[LowScore, ...]
     signature: str
     failure: str | None = None
+
+    def record(self) -> dict[str, object]:
+        """Return what JSON holds of it: of the mean the value and its bounds."""
+        figures = {name: getattr(self.mean, name, None) for name in ("value", "low", "high")}
+        given = {"metric": self.metric, "mean": figures.pop("value"), **figures}
+        return given | {k: v for k, v in asdict(self).items() if k not in given}
 
 
 class Sampled(msgspec.Struct, frozen=True):
@@ -95,6 +101,10 @@ class Summary(msgspec.Struct, frozen=True):
     def failed(self) -> int:
         """Number of scores with status ``failed``."""
         return sum(metric.counts.get("failed", 0) for metric in self.metrics)
+
+    def record(self) -> dict[str, object]:
+        """Return what JSON holds of the run."""
+        return asdict(self) | {"metrics": [metric.record() for metric in self.metrics]}
 
     @property
     def scores(self) -> int:
@@ -173,13 +183,10 @@ class SummaryBuilder:
 
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:
         name = loaded.metric.name
-        interval = self._means[name].interval()
         ordered = sorted(self._lowest[name], key=lambda entry: (-entry[0], -entry[1]))
         return MetricSummary(
             name,
-            interval.mean if interval else None,
-            interval.low if interval else None,
-            interval.high if interval else None,
+            self._means[name].estimate(),
             dict(self._counts[name]),
             tuple(entry[2] for entry in ordered),
             loaded.signature,

@@ -66,8 +66,6 @@ def from_brat(
 
     Args:
         name: Id of the dialogue, also named in errors.
-        text: The text file.
-        annotation: The annotation file.
         invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
         relations: Names of relations that are known; default: those of CIDER's raw annotation.
 
@@ -131,7 +129,6 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
     Source and fold of a dialogue have no place in brat's files and come back empty.
 
     Args:
-        folder: The folder.
         invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
 
     Raises:

@@ -25,7 +25,7 @@ ADVICE = (
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
-    add_metrics(parser, "default: those that score runs")
+    add_metrics(parser, "default: all whose scores were recorded")
     add_plugins(parser)
     parser.add_argument(
         "--mode", choices=("fast", "exact"), default="fast", help="arithmetic to try; default fast"

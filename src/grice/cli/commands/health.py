@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._limits import limits_view
 from grice.cli._status import PARTIAL
-from grice.cli.options import (
-    add_format,
-    add_json,
-    add_metric_options,
-    add_seed,
-    add_speaker,
-    check_options,
-    load_grader,
-    positive,
-)
+from grice.cli.options import add_sampled_conversations, check_options, load_grader
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds
@@ -32,15 +23,7 @@ HELP = "say in words how far metrics can be trusted on your file"
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="your conversations")
-    add_format(parser)
-    add_speaker(parser)
-    parser.add_argument(
-        "--most", type=positive, default=2000, metavar="N", help="conversations (default 2000)"
-    )
-    add_seed(parser, "the draw")
-    add_json(parser, "print JSON")
-    add_metric_options(parser, words)
+    add_sampled_conversations(parser, words, about="your conversations", most=2000, draw="the draw")
 
 
 def run(arguments: argparse.Namespace) -> int:

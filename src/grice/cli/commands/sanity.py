@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli._status import PARTIAL
-from grice.cli.options import (
-    add_format,
-    add_json,
-    add_metric_options,
-    add_seed,
-    add_speaker,
-    check_options,
-    load_grader,
-    positive,
-)
+from grice.cli.options import add_sampled_conversations, check_options, load_grader
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
@@ -31,15 +22,9 @@ HELP = "check that metrics do not reward known-bad variants of your conversation
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="ordinary conversations")
-    add_format(parser)
-    add_speaker(parser)
-    parser.add_argument(
-        "--most", type=positive, default=500, metavar="N", help="conversations (default 500)"
+    add_sampled_conversations(
+        parser, words, about="ordinary conversations", most=500, draw="every choice"
     )
-    add_seed(parser, "every choice")
-    add_json(parser, "print JSON")
-    add_metric_options(parser, words)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -184,7 +184,7 @@ def _show(
         note(line)
     to_file = arguments.output not in (None, "-", "/dev/stdout")
     if to_file and arguments.json:
-        print_json_lines([summary])
+        print_json_lines([summary.record()])
     elif to_file or (sys.stdout.isatty() and not arguments.json):
         print_summary(summary, reviewer.review())
     elif summary.skipped:

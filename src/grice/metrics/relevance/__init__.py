@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair, PairClassifier
 from grice.text.repetition import novelty
@@ -63,20 +64,15 @@ def relevance(
     Args:
         history: How many turns before the reply are read.
     """
-    reasons = [nothing_to_judge(response) for response in responses]
-    items = [
-        _item(response, history)
-        for response, reason in zip(responses, reasons, strict=True)
-        if not reason
-    ]
-    pairs = [pair for item in items for pair in (item.pair, *item.shortened)]
-    values = iter(model.classify(pairs))
-    cut = _cut_texts(model, items)
-    judged = iter(
-        [_judgement(item, [next(values) for _ in range(item.size)], cut) for item in items]
-    )
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judged)
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        items = [_item(response, history) for response in judged]
+        pairs = [pair for item in items for pair in (item.pair, *item.shortened)]
+        values = iter(model.classify(pairs))
+        cut = _cut_texts(model, items)
+        return (_judgement(item, list(islice(values, item.size)), cut) for item in items)
+
+    return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
 
 
 class _Item(NamedTuple):

@@ -43,8 +43,6 @@ class PackageSource(
     """A file inside a wheel on a package index.
 
     Attributes:
-        package: Name of the package.
-        version: Its version.
         file: Name of the wheel.
         sha256: Of the wheel.
         bytes: Length of the wheel.

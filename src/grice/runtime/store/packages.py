@@ -70,14 +70,14 @@ def _pip_settings() -> dict[str, str]:
         )
     except (OSError, subprocess.SubprocessError):
         return _from_variables(os.environ)
-    found: dict[str, str] = {}
+    pip_settings: dict[str, str] = {}
     # Of one setting, the variable counts more than the command's section, and that than the rest.
     for section in ("global", "install", "download", ":env:"):
         for line in done.stdout.splitlines():
             key, _, value = line.partition("=")
             if key.startswith(f"{section}."):
-                found[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
-    return found
+                pip_settings[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
+    return pip_settings
 
 
 def _quiet() -> dict[str, str]:
@@ -110,8 +110,8 @@ def find_wheel(source: PackageSource, mirror: str = "") -> Remote | Path:
             problems.append(f"{place}: holds no {source.file}")
             continue
         try:
-            if found := _listed(place, source.file):
-                return Remote(found, source.file, source.sha256, source.bytes)
+            if remote_file := _listed(place, source.file):
+                return Remote(remote_file, source.file, source.sha256, source.bytes)
             problems.append(f"{shown(place)}: lists no {source.file}")
         except ModelError as error:
             problems.append(str(error).partition("\n")[0])
@@ -165,10 +165,10 @@ def _listed(url: str, name: str) -> str | None:
     Raises:
         ModelError: If the page cannot be had or read, or leads to files of this machine.
     """
-    found = page(url, ACCEPT)
-    links = _json_links(found.text, url) if found.type == JSON else _html_links(found.text)
+    listing = page(url, ACCEPT)
+    links = _json_links(listing.text, url) if listing.type == JSON else _html_links(listing.text)
     for link in links:
-        target = urljoin(found.url, link).partition("#")[0]
+        target = urljoin(listing.url, link).partition("#")[0]
         if unquote(urlsplit(target).path).rpartition("/")[2] == name:
             if urlsplit(target).scheme == "file" and urlsplit(url).scheme != "file":
                 raise MissingError(f"{shown(url)}: leads to a file of this machine")
