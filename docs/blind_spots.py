@@ -142,7 +142,7 @@ def _flaw_row(flaw: str, by_metric: Mapping[str, Comparison]) -> str:
     cells: list[list[str]] = [[], [], [], []]
     ordered = sorted(by_metric.items(), key=lambda pair: -pair[1].value)
     for metric, comparison in ordered:
-        cells[_column(comparison)].append(f"`{metric}` {100 * comparison.value:.0f}")
+        cells[_column(comparison)].append(f"`{metric}`&nbsp;{100 * comparison.value:.0f}")
     best = next(iter(by_metric.values()))
     rule = f"*{RULES.get(best.baseline, best.baseline)}*: {_hundredths(best.of_baseline)}"
     cells[1].append(rule)

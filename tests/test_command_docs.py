@@ -146,4 +146,4 @@ def test_what_cannot_be_seen_follows_from_the_figures():
         figure = next(each for each in limits.marked() if each.on == "incorrect fact")
         sees, fooled = figure.low > figure.chance, figure.high < figure.chance
         column = 2 if sees and figure.is_above else 3 if sees else 5 if fooled else 4
-        assert f"`{name}` {100 * figure.value:.0f}" in row.split("|")[column]
+        assert f"`{name}`&nbsp;{100 * figure.value:.0f}" in row.split("|")[column]
