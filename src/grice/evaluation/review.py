@@ -1,7 +1,7 @@
 """Which replies a person should look at first, why, and at which words.
 
 Nothing is scored here: what metrics were run, and what they said, stands in the scores. The weights
-come from turns that people marked (``docs/review.md``).
+come from turns that people marked (``docs/commands/review.md``).
 """
 
 from __future__ import annotations

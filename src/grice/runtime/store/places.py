@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import BundleError, InputError, ModelError, did_you_mean
-from grice.files import cannot_write, make_folder, open_own
+from grice.files import cannot_write, lock, make_folder, open_own, try_lock
 from grice.folders import cache_folder
 from grice.runtime.bundle import open_bundle
 from grice.runtime.store.index import known_models
@@ -160,22 +160,10 @@ def _locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[Non
     except OSError as error:
         raise cannot_write(path, error) from error
     with file:
-        _lock(file, waiting)
+        if not try_lock(file):
+            waiting()
+            lock(file)
         yield
-
-
-def _lock(file: BinaryIO, waiting: Callable[[], None]) -> None:
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks: whoever is last replaces the other's model
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        waiting()
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError:  # a file system without them
-        return
 
 
 @contextmanager
