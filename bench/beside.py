@@ -46,8 +46,8 @@ def main() -> None:
         show(
             [
                 Lines([f"{name} #{turn}"], style="bold"),
-                Lines([f"{one.speaker}: {one_line(one.text)}" for one in (before, reply)]),
-                Table((), [_row(metric, found[name, turn]) for metric, found in values.items()]),
+                Lines([f"{spoken.speaker}: {one_line(spoken.text)}" for spoken in (before, reply)]),
+                Table((), [_row(metric, column[name, turn]) for metric, column in values.items()]),
             ]
         )
 

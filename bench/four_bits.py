@@ -321,14 +321,14 @@ def child(folder: Path, name: str) -> None:
 
 def measured(folder: Path, rounds: int) -> dict[str, list[dict[str, Any]]]:
     """Return what each variant measured in each round; they take turns."""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIANTS}
+    by_variant: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIANTS}
     for _ in range(rounds):
-        for name, rows in found.items():
+        for name, rows in by_variant.items():
             command = [sys.executable, __file__, "--child", name, "--folder", str(folder)]
             env = {**os.environ, "OMP_NUM_THREADS": "1"}
             done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
             rows.append(json.loads(done.stdout))
-    return found
+    return by_variant
 
 
 def agreement(reference: list[list[float]], means: list[list[float]]) -> str:
@@ -350,9 +350,9 @@ def agreement(reference: list[list[float]], means: list[list[float]]) -> str:
     return f"{r:.4f} [{r_low:.4f}, {r_high:.4f}] | {sd:.3f} [{sd_low:.3f}, {sd_high:.3f}]"
 
 
-def table(folder: Path, found: dict[str, list[dict[str, Any]]]) -> str:
+def table(folder: Path, by_variant: dict[str, list[dict[str, Any]]]) -> str:
     """Return the table as Markdown."""
-    reference = found["ct2-float32"][0]["means"]
+    reference = by_variant["ct2-float32"][0]["means"]
     replies = sum(map(len, reference))
     lines = [
         "| engine, arithmetic | file, MB | memory, MB | replies/cpu-s | correlation | sd, nats |",
@@ -361,9 +361,11 @@ def table(folder: Path, found: dict[str, list[dict[str, Any]]]) -> str:
     for name, variant in VARIANTS.items():
         kinds = ("model.bin", "model.onnx")
         size = sum(path.stat().st_size for path in (folder / name).iterdir() if path.name in kinds)
-        memory = max(row["memory"] for row in found[name])
-        rate = replies / min(row["seconds"] for row in found[name])
-        agrees = agreement(reference, found[name][0]["means"]) if name != "ct2-float32" else "– | –"
+        memory = max(row["memory"] for row in by_variant[name])
+        rate = replies / min(row["seconds"] for row in by_variant[name])
+        agrees = (
+            agreement(reference, by_variant[name][0]["means"]) if name != "ct2-float32" else "– | –"
+        )
         lines.append(
             f"| {variant.title} | {size / 1e6:.0f} | {memory / 1e6:.0f} | {rate:.0f} | {agrees} |"
         )

@@ -76,7 +76,7 @@ def main() -> None:
         model = cast("CausalLM", models.open(given.model, CausalLM))
         model.token_scores([[Segment("A:"), Segment(" hello", scored=True)]])
         processor, clock = time.process_time(), time.perf_counter()
-        scores = [found for passages in calls for found in model.token_scores(passages)]
+        scores = [score for passages in calls for score in model.token_scores(passages)]
         taken = time.process_time() - processor, time.perf_counter() - clock
         models.close()
         means = [

@@ -51,9 +51,9 @@ def chats(path: Path, conversations: int) -> None:
 
 def long_chat(path: Path, turns: int, *, targets: bool) -> None:
     """Write one conversation, with each of its turns named as a target or without targets."""
-    said = [{"speaker": "AB"[i % 2], "text": "word " * (i % 7 + 1)} for i in range(turns)]
+    turns_made = [{"speaker": "AB"[i % 2], "text": "word " * (i % 7 + 1)} for i in range(turns)]
     named = {"targets": list(range(turns))} if targets else {}
-    path.write_text(json.dumps({"id": "long", "turns": said, **named}) + "\n", "utf-8")
+    path.write_text(json.dumps({"id": "long", "turns": turns_made, **named}) + "\n", "utf-8")
 
 
 def run(name: str, words: list[str], allowed: tuple[int, ...] = (0,)) -> None:

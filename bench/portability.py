@@ -29,6 +29,7 @@ from run import best, timed
 
 import grice
 from grice.scoring.machine import VARIABLES, Machine, describe_machine
+from grice.scoring.reference import reference_scores
 from grice.stats.correlations import correlation_value
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "portability.md"
 EXAMPLES = ("examples/charity.txt", "examples/chatbots.jsonl")
-METRICS = ("coherence", "commonsense", "engagement", "relevance")
 MODES = ("fast", "exact")
+METRICS = tuple(sorted({name for mode in MODES for name in reference_scores().scores[mode]}))
 TESTS = (
     "tests/runtime/test_embedded.py", "tests/runtime/test_mlp.py",
     "tests/metrics/test_pair_head.py", "tests/runtime/test_products.py",
@@ -136,8 +137,8 @@ def scored(environment: Environment, mode: str) -> list[dict[str, object]]:
     """Return the scores of the examples; none if they could not be scored."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "scores.jsonl"
-        words = ("--mode", mode, "--workers", str(environment.workers), "--no-cache")
-        call(environment, "-m", "grice", "score", *EXAMPLES, *words, "-o", str(out))
+        words = ("-m", ",".join(METRICS), "--mode", mode, "--workers", str(environment.workers))
+        call(environment, "-m", "grice", "score", *EXAMPLES, *words, "--no-cache", "-o", str(out))
         lines = out.read_text("utf-8").splitlines() if out.exists() else []
     return [json.loads(line) for line in lines]
 
@@ -185,7 +186,7 @@ def processor_time() -> dict[str, float]:
     talks = [talk for name in EXAMPLES for talk in grice.read(ROOT / name)]
 
     def run(mode: str) -> float:
-        with grice.load(mode=mode, workers=1) as grader:
+        with grice.load(*METRICS, mode=mode, workers=1) as grader:
             return timed(lambda: grader.score(talks))
 
     return dict(zip(MODES, best(*(lambda mode=mode: run(mode) for mode in MODES)), strict=True))

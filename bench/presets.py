@@ -109,10 +109,10 @@ def _section(preset: Preset, folder: Path) -> str:
     lines = [f"## {preset.name}", "", preset.summary, ""]
     if missing:
         return "\n".join([*lines, "Cost and agreement: not measured."])
-    found = cost(preset.name, folder)
+    measured = cost(preset.name, folder)
     lines += [
-        f"**Cost.** {found.seconds:.0f} s of one core for 1,000 replies, after {found.start:.1f} s "
-        f"to start; {found.memory / 1e9:.2f} GB of memory at most.",
+        f"**Cost.** {measured.seconds:.0f} s of one core for 1,000 replies, after "
+        f"{measured.start:.1f} s to start; {measured.memory / 1e9:.2f} GB of memory at most.",
         "",
         "**Agreement**, with 95 % intervals; the last row is the best trivial baseline of each "
         "column.",
@@ -132,25 +132,25 @@ def _agreement(metrics: tuple[str, ...]) -> list[str]:
         cells = [_cell(figures.get(metric)) for figures in columns.values()]
         lines.append(f"| `{metric}` | {' | '.join(cells)} |")
     best = [
-        max((one for one in figures.values() if one["kind"] == "baseline"),
-            key=lambda one: float(one["value"]), default=None)
+        max((figure for figure in figures.values() if figure["kind"] == "baseline"),
+            key=lambda row: float(row["value"]), default=None)
         for figures in columns.values()
     ]  # fmt: skip
-    named = [f"{_cell(one)} ({one['row']})" if one else "–" for one in best]
+    named = [f"{_cell(row)} ({row['row']})" if row else "–" for row in best]
     return [*lines, f"| *baseline* | {' | '.join(named)} |"]
 
 
 def _figures(bench: str, measure: str, on: str) -> dict[str, dict[str, Any]]:
     record = json.loads((RESULTS / f"{bench}.json").read_text("utf-8"))
     return {
-        one["row"]: one for one in record["figures"] if (one["measure"], one["on"]) == (measure, on)
+        row["row"]: row for row in record["figures"] if (row["measure"], row["on"]) == (measure, on)
     }
 
 
-def _cell(one: dict[str, Any] | None) -> str:
-    if one is None or one.get("value") is None:
+def _cell(row: dict[str, Any] | None) -> str:
+    if row is None or row.get("value") is None:
         return "–"
-    return f"{one['value']:.2f} [{one['low']:.2f}, {one['high']:.2f}]"
+    return f"{row['value']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
 
 
 def _limits(preset: Preset) -> str:

@@ -1,30 +1,30 @@
 """Runs the commands that pages show, and writes what they print behind them.
 
 A block of the kind ``console`` holds commands, ``$ grice …``, and what they print at 80 columns;
-the blocks of a page run in order, in one folder that holds ``examples/`` and what the page names
-as a file (a line ``FILE:`` in backticks above a block). A published file that a command names is
-taken from GRICE_DATA; where that is not set, the block stays as it is. ``make docs`` writes all
-pages anew, and a test holds them up to date by :func:`drift`.
+``$ echo $?`` shows the exit status of the one before, and ``> /dev/null`` drops what is not worth
+showing. The blocks of a page run in order, in one folder that holds ``examples/`` and what the page
+names as a file (a line ``FILE:`` in backticks above a block). A published file that a command names
+is taken from GRICE_DATA; where that is not set, the block stays as it is. Of a command that
+describes the machine (:data:`OF_THE_MACHINE`), only the last line has to stay. ``make docs`` writes
+all pages anew, and a test holds them up to date by :func:`drift`.
 """
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import os
 import re
 import shlex
 import shutil
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory, mkdtemp
 from unittest.mock import patch
 
 from grice.cli import main as grice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -39,17 +39,31 @@ STATED = {
     "SOURCE_DATE_EPOCH": "1767225600",
 }
 FAILED = 2
+OF_THE_MACHINE = frozenset({"doctor"})
+STATUS = ["echo", "$?"]
+SILENTLY = [">", "/dev/null"]
+OWN_CACHE = re.compile(r"^\$ grice (?:cache|doctor)\b", re.MULTILINE)
+"""Which pages show a cache, and so have one of their own."""
+FOLDER = "/home/you"
+"""What stands for the folder in which the commands run."""
 
 TOLERANCE = 0.02
-"""What a figure may differ by from one processor to another; counts and hashes may not."""
-NUMBER = re.compile(r"(?<![\w@.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w.]*\w)")
+"""What a figure may differ by from one processor to another, as a fraction; hashes may not."""
+MANY, FEW_OF_MANY = 100, 0.01
+"""From so many on, a count may differ by this part of it: of what lies beyond a threshold."""
+NUMBER = re.compile(r"(?<![\w@.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w.]*\w)%?")
 RULE = re.compile("─+")
+
+
+def written_pages() -> list[Path]:
+    """Return the pages that people write; those of metrics and results are made."""
+    folders = (ROOT / "docs", ROOT / "docs" / "commands", ROOT / "docs" / "tutorials")
+    return [ROOT / "README.md", *(page for each in folders for page in sorted(each.glob("*.md")))]
 
 
 def shown_pages() -> list[Path]:
     """Return the pages that show what commands print."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    return [page for page in pages if BLOCK.search(page.read_text("utf-8"))]
+    return [page for page in written_pages() if BLOCK.search(page.read_text("utf-8"))]
 
 
 def refreshed(page: str) -> str:
@@ -58,25 +72,47 @@ def refreshed(page: str) -> str:
         shutil.copytree(ROOT / "examples", Path(folder) / "examples")
         for name, content in FILE.findall(page):
             (Path(folder) / name).write_text(content, "utf-8")
-        with patch.dict(os.environ, STATED), chdir(folder):
+        stated = STATED if OWN_CACHE.search(page) else {**STATED, "GRICE_CACHE": shared_cache()}
+        with patch.dict(os.environ, stated), chdir(folder):
             return BLOCK.sub(lambda block: run(block[0]), page)
+
+
+@cache
+def shared_cache() -> str:
+    """Return a folder in which answers of models are kept from page to page, which saves time."""
+    folder = mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def run(block: str) -> str:
     """Return the commands of a block, each with what it prints."""
-    shown = []
-    for command in COMMAND.findall(block):
+    lines: list[str] = []
+    status = 0
+    for command, shown in zip(COMMAND.findall(block), COMMAND.split(block)[1:], strict=True):
         words = shlex.split(re.sub(r"\\\n>?", " ", command.removeprefix("$ ")))
         for name in PUBLISHED.keys() & set(words):
             if not os.environ.get("GRICE_DATA"):
                 return block
             shutil.copy(Path(os.environ["GRICE_DATA"]) / PUBLISHED[name], name)
-        shown += [command, *output(words)]
-    return "".join(shown)
+        if words == STATUS:
+            printed = [f"{status}\n"]
+        elif words[-2:] == SILENTLY:
+            status, printed = output(words[:-2])[0], []
+        else:
+            status, printed = output(words)
+        kept = shown.splitlines(keepends=True)
+        if OF_THE_MACHINE & set(words[1:2]) and kept[-1:] == printed[-1:]:
+            printed = kept
+        lines += [command, *printed]
+    return "".join(lines)
 
 
-def output(words: list[str]) -> Iterator[str]:
-    """Yield the lines that a command prints, from the first to the last that is not blank."""
+def output(words: list[str]) -> tuple[int, list[str]]:
+    """Return the exit status of a command and the lines that it prints.
+
+    They are those from the first to the last that is not blank.
+    """
     if words[0] != "grice":
         raise SystemExit(f"{shlex.join(words)}: only grice runs here; use another kind of block")
     out, err = StringIO(), StringIO()
@@ -84,15 +120,16 @@ def output(words: list[str]) -> Iterator[str]:
         status = grice(words[1:])
     if status >= FAILED:
         raise SystemExit(f"{shlex.join(words)}\n{err.getvalue()}")
-    text = "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
-    yield from (f"{line}\n" for line in text.splitlines())
+    printed = out.getvalue().replace(str(Path.cwd()), FOLDER)
+    text = "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n")
+    return status, [f"{line}\n" for line in text.splitlines()]
 
 
 def drift(shown: str, fresh: str) -> list[str]:
     """Return how the output on a page differs from fresh output, a line each; none if it does not.
 
-    Words, counts and hashes must agree, figures within :data:`TOLERANCE`. Where lines break, and
-    in which order entries stand, may differ: figures that are nearly equal decide it.
+    Words, small counts and hashes must agree, figures within :data:`TOLERANCE`. Where lines break,
+    and in which order entries stand, may differ: figures that are nearly equal decide it.
     """
     changed: list[str] = []
     for old, new in zip(outputs(shown), outputs(fresh), strict=True):
@@ -139,7 +176,7 @@ def indent(line: str) -> int:
 
 def alike(one: str, other: str) -> bool:
     """Return whether two numbers as printed are the same within the tolerance."""
-    if "." not in one + other:
-        return one == other
-    first, second = (float(number.replace(",", "")) for number in (one, other))
-    return abs(first - second) <= TOLERANCE
+    first, second = (float(number.strip("%").replace(",", "")) for number in (one, other))
+    if "." in one + other:
+        return abs(first - second) <= TOLERANCE * (100 if one.endswith("%") else 1)
+    return first == second or (first >= MANY and abs(first - second) <= FEW_OF_MANY * first)

@@ -1,4 +1,4 @@
-"""Write what is generated: metric pages, formats, the output of commands, the limits of metrics.
+"""Write what is generated: pages of metrics and commands, formats, output, the limits of metrics.
 
 What metrics do not see (``src/grice/data/limits.json``) comes from the recorded runs of the benches
 in ``docs/results``. Tests hold all of it up to date; see :mod:`console` for what the output of a
@@ -8,11 +8,14 @@ command may differ by.
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import console
 import msgspec
+from blind_spots import blind_spots
+from command_pages import command_pages
 
 from grice.formats import document
 from grice.metrics.declaration import Metric
@@ -34,10 +37,11 @@ PLACES = HERE / "language-models.md"
 LIMITS = HERE.parent / "src" / "grice" / "data" / FILE
 
 
+@cache
 def pages() -> dict[Path, str]:
     """Return the content of every generated page by its path."""
     registry = find_metrics()
-    built_in = (name for name, origin in registry.origins.items() if origin == "grice")
+    built_in = [name for name, origin in registry.origins.items() if origin == "grice"]
     runs = read_runs(HERE / "results")
     known = limits_of(runs)
     metrics = {
@@ -46,6 +50,10 @@ def pages() -> dict[Path, str]:
     }
     return {
         **metrics,
+        **command_pages(),
+        HERE / "what-it-cannot-see.md": blind_spots(
+            known, {name: registry.named(name) for name in built_in}
+        ),
         HERE / "formats.md": document(),
         PLACES: with_table(PLACES.read_text("utf-8"), _figures(runs, "language-models")),
         LIMITS: _lines(known),

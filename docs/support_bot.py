@@ -18,6 +18,9 @@ import console
 
 from grice.cli import main as grice
 from grice.evaluation.review import review
+from grice.formats import read
+from grice.records import Conversation
+from grice.scoring.items import responses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +58,8 @@ The rank of each planted flaw in `grice review`, of {{replies}} replies: *defaul
 `grice score` runs unless told otherwise, *small* what ships, by
 `-m {FLAWS}`, *medium* that and `likelihood,sense` with
 `--models medium`. Bold: among the first {{flaws}}, where all planted flaws would stand if nothing
-else did.
+else did. A reply in another language is judged by no metric that reads English (–), and only found
+where the user's next turn complains.
 
 """
 
@@ -90,9 +94,9 @@ def page() -> str:
     """Return the page without what its commands print."""
     flaws = planted()
     orders = {name: order(options) for name, options in RUNS.items()}
-    replies = len(orders["default"])
-    talks = len(LOG.read_text("utf-8").splitlines())
-    text = HEAD.format(flaws=len(flaws), replies=replies, talks=talks)
+    talks = [talk for talk in read(str(LOG)) if isinstance(talk, Conversation)]
+    replies = sum(len(responses(talk)) for talk in talks)
+    text = HEAD.format(flaws=len(flaws), replies=replies, talks=len(talks))
     return "".join([text, *table(flaws, orders), *alarms(flaws, orders)])
 
 

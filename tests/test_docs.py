@@ -52,7 +52,7 @@ def test_pages_show_what_their_commands_print(path, monkeypatch):
 
 
 def test_every_command_with_output_is_run():
-    pages = [DOCS.parent / "README.md", *DOCS.glob("*.md")]
+    pages = console.written_pages()
     shown = {
         path: len(re.findall(r"^\$ ", path.read_text("utf-8"), re.MULTILINE)) for path in pages
     }
@@ -91,6 +91,35 @@ def test_output_may_differ_as_processors_and_lines_do(old, new):
     assert not console.drift(SHOWN, SHOWN.replace(old, new))
 
 
+def test_many_may_be_a_few_more_and_a_percentage_a_hundredth():
+    many = SHOWN.replace("lowest", "301 of them, 9.7% at the top\nlowest")
+    assert not console.drift(many, many.replace("301", "303").replace("9.7%", "9.2%"))
+    assert console.drift(many, many.replace("301", "310")) == ["301 is now 310"]
+    assert console.drift(many, many.replace("9.7%", "14.7%")) == ["9.7% is now 14.7%"]
+
+
+def page_of(*commands):
+    return "```console\n" + "".join(f"$ {command}\n" for command in commands) + "```\n"
+
+
+def test_a_page_shows_an_exit_status_and_leaves_out_what_is_dropped():
+    page = page_of(
+        "grice score examples/charity.txt -m turn_count -o out.jsonl > /dev/null",
+        "grice gate out.jsonl --min turn_count=1000",
+        "echo $?",
+    )
+    shown = console.refreshed(page)
+    assert "95 % interval" not in shown
+    assert shown.endswith("\n$ echo $?\n1\n```\n")
+
+
+def test_of_a_command_about_the_machine_the_last_line_has_to_stay():
+    fresh = console.refreshed(page_of("grice doctor -m turn_count"))
+    elsewhere = fresh.replace("processor", "cpu")
+    assert console.refreshed(elsewhere) == elsewhere
+    assert "it holds" not in console.refreshed(fresh.replace("The promise holds", "it holds"))
+
+
 def test_entries_of_nearly_equal_figures_may_change_places():
     first, second = (
         " 0.370 a #1  Hello\n       words moved it most (-0.16)\n",
@@ -104,6 +133,7 @@ def test_entries_of_nearly_equal_figures_may_change_places():
     [
         ("0.582", "0.612", "0.582 is now 0.612"),
         ("76", "75", "76 is now 75"),
+        ("76", "750", "76 is now 750"),
         ("history:4", "history:3", "4 is now 3"),
         ("words moved", "length moved", "+       length moved it most (-0.16)"),
         ("@7b236e8c", "@7b236e8d", "encoder@a214a4fc"),

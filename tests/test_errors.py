@@ -11,7 +11,16 @@ import pytest
 
 import grice.errors
 from grice.cli import main
-from grice.errors import LONGEST, QUOTED, GriceError, InputError, RecordError, did_you_mean
+from grice.errors import (
+    LONGEST,
+    QUOTED,
+    GriceError,
+    InputError,
+    RecordError,
+    did_you_mean,
+    excerpt,
+    shortened,
+)
 from grice.formats import read
 
 HUGE = "k" * 3_000_000
@@ -54,6 +63,26 @@ def test_a_huge_key_or_value_makes_a_short_message(tmp_path, capsys, record):
     assert len(str(problem)) <= len(str(file)) + 2 * QUOTED + 20
     assert main(["score", str(file), "-m", "log_length", "--format", "turns"]) == 4
     assert len(capsys.readouterr().err) < 5000
+
+
+@pytest.mark.parametrize("most", range(16, 45))
+def test_text_is_cut_at_the_end_of_a_word(most):
+    text = "The parcel was left with your neighbour, Mrs. Miller, at number twelve."
+    cut = excerpt(text, most)
+    assert len(cut) <= most
+    assert cut.endswith("…")
+    assert text[len(cut) - 1] in " ,."
+    assert text.startswith(cut[:-1])
+    message = shortened(text * 3, most + 17)
+    assert len(message) <= most + 17
+    assert f"{text} ".startswith(message[: message.index("…")] + " ")
+
+
+def test_a_text_without_blanks_is_cut_where_it_must_be():
+    assert excerpt("x" * 50, 10) == "x" * 9 + "…"
+    assert excerpt("see " + "x" * 50, 20) == "see " + "x" * 15 + "…"
+    assert excerpt("  a\n b ", 3) == "a b"
+    assert excerpt(" " * 100 + "word", 10) == "word"
 
 
 def test_the_name_nearest_to_a_huge_one_takes_no_time():

@@ -107,8 +107,8 @@ def explagraphs(folder: Path) -> None:
         name = f"dev-{i}"
         samples.append({"id": name, "belief": belief, "argument": argument, "stance": stance,
                         "graph": graph})  # fmt: skip
-        said = stance if i % 4 else {"support": "counter", "counter": "support"}[stance]
-        right.append({"id": name, "stance": said, "graph": graph})
+        printed = stance if i % 4 else {"support": "counter", "counter": "support"}[stance]
+        right.append({"id": name, "stance": printed, "graph": graph})
         single.append({"id": name, "given_stance": stance, "graph": graph.split(")")[0] + ")"})
     packed(folder / "explagraphs" / "dev.jsonl.gz", samples)
     packed(folder / "explagraphs" / "pred_maxmargin_dev.jsonl.gz", right)
@@ -137,7 +137,7 @@ def situatedgen(folder: Path) -> None:
     pairs: dict[str, list[dict]] = {"train": [], "dev": [], "test": []}
     for i, (thing, *sides) in enumerate(PAIRED):
         label, asked = ("GPE", "Where") if i < 6 else ("DATE", "When")
-        said, ids = [], []
+        written, ids = [], []
         for j, (quality, entity) in enumerate((sides[:2], sides[2:])):
             source = SOURCES[(2 * i + j) % 5]
             rows = statements[source]
@@ -151,11 +151,11 @@ def situatedgen(folder: Path) -> None:
             elif source in ("commonsenseqa", "arc"):
                 row |= {"question": f"{asked} is {thing.lower()} {quality}?", "answer": entity}
             rows.append(row)
-            said.append(f"{text}.")
+            written.append(f"{text}.")
             ids.append(row["id"])
         pairs[("train", "dev", "test")[i % 3]].append({
             "keywords": [sides[1], thing, sides[3], thing], "keywords_pos": [0, 0, 1, 1],
-            "ids": ids, "statement": " ".join(said), "statements": said,
+            "ids": ids, "statement": " ".join(written), "statements": written,
         })  # fmt: skip
     for name, rows in statements.items():
         packed(folder / "situatedgen" / f"statements_{name}.jsonl.gz", rows)

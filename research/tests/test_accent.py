@@ -28,11 +28,11 @@ class Letters:
         self.scale = scale
 
     def encode(self, texts):
-        found = []
+        vectors = []
         for text in texts:
             vector = np.array([text.count(c) ** self.scale for c in "abcdefghij"], np.float32)
-            found.append(vector / max(1e-9, float(np.linalg.norm(vector))))
-        return found
+            vectors.append(vector / max(1e-9, float(np.linalg.norm(vector))))
+        return vectors
 
 
 class Generator:
@@ -52,7 +52,7 @@ class Generator:
         raise AssertionError("calibrated on labels: not the paper's test")
 
     def likelihoods(self, triples):
-        return [Likelihood(-len(one.tail) / 10, 0.0) for one in triples]
+        return [Likelihood(-len(triple.tail) / 10, 0.0) for triple in triples]
 
 
 class SmallContext:
@@ -89,8 +89,8 @@ def by_name(rows):
 def test_a_triple_has_the_largest_cosine_with_ten_generated_tails():
     generator = Generator("aa", "bc")
     triples = [Triple("x", "xWant", "ab"), Triple("y", "xNeed", "d")]
-    found = tail_cosines(triples, generator, Letters())
-    assert found == [pytest.approx(2**-0.5), 0.0]
+    cosines = tail_cosines(triples, generator, Letters())
+    assert cosines == [pytest.approx(2**-0.5), 0.0]
     assert generator.asked == [("x", "xWant", 10), ("y", "xNeed", 10)]
     assert tail_cosines([], generator, Letters()) == []
 
@@ -110,15 +110,15 @@ def test_a_reply_has_the_mean_of_all_its_triples_and_one_half_without_any():
 def test_each_row_stands_beside_the_printed_row_of_its_own_computation():
     triples = [(Triple("x", "xWant", "ab"[: 1 + i % 2] * (1 + i % 5)),) for i in range(24)]
     made = replies(triples)
-    found = by_name(
+    rows = by_name(
         accent_rows(SmallContext(Generator("aab")), made, triples, PRINTED, "gold tuples, ")
     )
     name = "gold tuples, ACCENT's configuration"
-    assert found[name, "spearman", ""].beside == "ACCENT whole"
-    assert found[f"{name}, likelihood of the tail", "spearman", ""].beside == "COMET (neural)"
-    assert found[f"{name}, likelihood of the tail", "pearson", ""].beside == ""
-    assert found[f"{name}, word vectors", "spearman", ""].published is None
-    assert found[f"{name}, tails worded alike", "spearman", ""].published is None
+    assert rows[name, "spearman", ""].beside == "ACCENT whole"
+    assert rows[f"{name}, likelihood of the tail", "spearman", ""].beside == "COMET (neural)"
+    assert rows[f"{name}, likelihood of the tail", "pearson", ""].beside == ""
+    assert rows[f"{name}, word vectors", "spearman", ""].published is None
+    assert rows[f"{name}, tails worded alike", "spearman", ""].published is None
 
 
 def test_systems_are_ranked_by_their_means_without_people():

@@ -51,8 +51,8 @@ def released(folder, values):
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
 
 
-def one(found, row):
-    return next(figure for figure in found if figure.row == row)
+def one(rows, row):
+    return next(figure for figure in rows if figure.row == row)
 
 
 def test_every_published_table_can_be_read_and_names_what_is_there():
@@ -70,10 +70,10 @@ def test_every_published_table_can_be_read_and_names_what_is_there():
 
 def test_rows_without_released_scores_cannot_be_checked(tmp_path):
     made_sets.fed_turn(tmp_path)
-    found = list(figures(small(), bench_context(tmp_path)))
-    assert [(figure.row, figure.published) for figure in found] == [("Theirs", 0.5), ("Other", 0.1)]
-    assert {figure.verdict for figure in found} == {"cannot be checked"}
-    assert {figure.value for figure in found} == {None}
+    rows = list(figures(small(), bench_context(tmp_path)))
+    assert [(figure.row, figure.published) for figure in rows] == [("Theirs", 0.5), ("Other", 0.1)]
+    assert {figure.verdict for figure in rows} == {"cannot be checked"}
+    assert {figure.value for figure in rows} == {None}
 
 
 @pytest.mark.parametrize(
@@ -101,18 +101,18 @@ def test_released_scores_are_measured_again_and_compared_to_the_printed_digits(
 def test_scores_that_are_low_where_people_rate_high_are_turned(tmp_path):
     made_sets.fed_turn(tmp_path)
     released(tmp_path, [float(i % 12) for i in range(40)])
-    found = []
+    rows = []
     for source in ("scores:theirs", "-scores:theirs"):
         bench = small(row_lines="Theirs | 0.5\n", recomputed={"Theirs": source})
-        found += figures(bench, bench_context(tmp_path))
-    assert found[0].value == pytest.approx(-found[1].value)
+        rows += figures(bench, bench_context(tmp_path))
+    assert rows[0].value == pytest.approx(-rows[1].value)
 
 
 def test_ours_stands_beside_the_row_it_follows_and_baselines_have_no_verdict(tmp_path):
     made_sets.fed_turn(tmp_path)
     bench = small(ours={"log_length": "Theirs"}, baselines=("log_length",))
-    found = list(figures(bench, bench_context(tmp_path)))
-    ours, baseline = one(found, "log_length (ours)"), one(found, "log_length")
+    rows = list(figures(bench, bench_context(tmp_path)))
+    ours, baseline = one(rows, "log_length (ours)"), one(rows, "log_length")
     assert (ours.published, ours.verdict) == (0.5, "beside: above")
     assert ours.value > 0.9
     assert (baseline.published, baseline.verdict) == (None, None)
@@ -204,8 +204,8 @@ def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
     lines = [{"context": ["Hi"], "response": "x", "ratings": value} for value in ratings]
     rated = load_rated(made_sets.write(tmp_path / "own.jsonl", lines), None)
     # Ratings become 0, 0.5, 1, 0.25; with the scores 1, 1, 1, 0: 1.5 / sqrt(3 * 1.3125).
-    found = measured("cosine", [1.0, 1.0, 1.0, 0.0], rated, "overall")
-    assert found.value == pytest.approx(1.5 / (3 * 1.3125) ** 0.5)
+    estimate = measured("cosine", [1.0, 1.0, 1.0, 0.0], rated, "overall")
+    assert estimate.value == pytest.approx(1.5 / (3 * 1.3125) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,9 @@ def test_the_page_is_written_from_records(tmp_path):
     write_run(run, tmp_path / "records")
     assert read_runs(tmp_path / "records") == [run]
     page = bench_page(run, "../results.md")
-    said = "beside: level (difference to the released scores -0.100, -0.200 to 0.100)"
+    remark = "beside: level (difference to the released scores -0.100, -0.200 to 0.100)"
     line = "| **A\\_B\\|C** | spearman on s:overall | 0.400 | 0.300 to 0.500 | 9 | 0.5 |"
-    assert f"{line} {said} |" in page
+    assert f"{line} {remark} |" in page
     with pytest.raises(InputError, match="no record"):
         read_runs(tmp_path)
 
@@ -378,13 +378,13 @@ def test_released_scores_give_the_golden_correlations(data_folder, name, expecte
         if any(row in table.recomputed for row, _, _ in expected)
     )
     context = bench_context(data_folder, metrics=(), without=("dstc9_dialogue",))
-    found = {
+    measured_values = {
         (figure.row, figure.on, figure.measure): figure.value
         for figure in figures(msgspec.structs.replace(bench, tables=tables), context)
         if figure.value is not None
     }
     for key, value in expected.items():
-        assert found[key] == pytest.approx(value, abs=5e-5)
+        assert measured_values[key] == pytest.approx(value, abs=5e-5)
 
 
 def of_task(monkeypatch, measure):
@@ -405,11 +405,11 @@ def test_the_bench_of_a_task_gives_ours_baselines_and_printed_figures(tmp_path, 
         yield Row(row="paper", measure="f1", estimate=half, kind="printed", published=0.502)
         yield Row(row="lost", measure="f1", estimate=None, kind="printed", published=0.9)
 
-    found = list(figures(of_task(monkeypatch, measure), bench_context(tmp_path)))
+    rows = list(figures(of_task(monkeypatch, measure), bench_context(tmp_path)))
     verdicts = ["beside: level", "beside: below", "reproduced", None, "beside: above", "recomputed",
                 "cannot be checked"]  # fmt: skip
-    assert [figure.verdict for figure in found] == verdicts
-    first = found[0].public()
+    assert [figure.verdict for figure in rows] == verdicts
+    first = rows[0].public()
     assert (first.row, first.measure, first.value, first.n) == ("ours", "f1", 0.5, 100)
 
 

@@ -84,7 +84,7 @@ class SmallContext:
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     (folder / "atomic").mkdir()
-    lines = "\n".join(json.dumps(one) for one in QUERIES)
+    lines = "\n".join(json.dumps(query) for query in QUERIES)
     (folder / atomic2020.QUERIES).write_bytes(gzip.compress(lines.encode()))
     (folder / atomic2020.TRAINING).write_bytes(gzip.compress(SAMPLE.encode()))
     return folder
@@ -121,11 +121,11 @@ def test_a_system_without_a_tail_has_no_likeness(found):
 
 
 def test_every_row_says_what_it_is(found):
-    kinds = {row: one.kind for (row, _), one in found.items()}
+    kinds = {row: row_of_system.kind for (row, _), row_of_system in found.items()}
     assert kinds["COMET-BART, beam"] == "printed"
     assert kinds["most frequent tail"] == kinds["generated, head hidden"] == "baseline"
     assert kinds["retrieved and generated"] == "ours"
-    assert all(one.estimate.n in (2, 3, 4) for one in found.values())
+    assert all(row.estimate.n in (2, 3, 4) for row in found.values())
     assert "bundle:comet@0" in found["generated", "bleu2"].signature
 
 

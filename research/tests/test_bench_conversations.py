@@ -36,9 +36,9 @@ class SmallContext:
         return Rated(known_sets()[name], items, (), grouped=False, fingerprint=name)
 
 
-def leave(folder, found):
+def leave(folder, values):
     (folder / "coherence").mkdir()
-    (folder / "coherence" / "ablation_values.json").write_text(json.dumps(found), "utf-8")
+    (folder / "coherence" / "ablation_values.json").write_text(json.dumps(values), "utf-8")
 
 
 def test_networks_stand_beside_what_was_printed_for_the_same_perturbations(tmp_path):
@@ -46,12 +46,12 @@ def test_networks_stand_beside_what_was_printed_for_the_same_perturbations(tmp_p
     values = {"deam": list(range(COUNT)), "mesgar on DailyDialog": [i % 3 for i in range(COUNT)]}
     leave(tmp_path, {NAME: {"ids": ids, "sets": values}})
     rows = list(learned(SmallContext(tmp_path), NAME, fed.ASPECTS))
-    found = {(row.on, row.beside, row.row.rsplit(", ", 1)[1]): row for row in rows}
-    first = found["table 4.2", "DEAM", "coherence"]
+    by_place = {(row.on, row.beside, row.row.rsplit(", ", 1)[1]): row for row in rows}
+    first = by_place["table 4.2", "DEAM", "coherence"]
     assert first.estimate.value == pytest.approx(1)
     assert first.published == 0.47
-    assert found["table 4.3", "DEAM", "overall"].estimate.value == pytest.approx(-1)
-    assert found["table 4.4", "Mesgar, DailyDialog", "coherence"].published == -0.36
+    assert by_place["table 4.3", "DEAM", "overall"].estimate.value == pytest.approx(-1)
+    assert by_place["table 4.4", "Mesgar, DailyDialog", "coherence"].published == -0.36
     # Of networks that were not fitted there is no row.
     assert len(rows) == 6
 

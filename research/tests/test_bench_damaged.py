@@ -58,13 +58,13 @@ def rows(tmp_path):
 
 
 def test_the_share_of_originals_that_score_higher(rows):
-    found = {(row.row, row.on): row for row in rows}
+    by_row = {(row.row, row.on): row for row in rows}
     every = f"{damaged.SET}:every kind"
-    assert found["coherence", every].estimate.value == 1.0
-    assert found["coherence", every].trained == 0.25
-    assert found["turn_count", every].estimate.value == 0.5
-    assert found["turn_count", f"{damaged.SET}:cut"].estimate.value == 1.0
-    assert found["turn_count", f"{damaged.SET}:repeated"].estimate.value == 0.0
+    assert by_row["coherence", every].estimate.value == 1.0
+    assert by_row["coherence", every].trained == 0.25
+    assert by_row["turn_count", every].estimate.value == 0.5
+    assert by_row["turn_count", f"{damaged.SET}:cut"].estimate.value == 1.0
+    assert by_row["turn_count", f"{damaged.SET}:repeated"].estimate.value == 0.0
 
 
 def test_baselines_are_held_against_metrics_over_all_kinds_alone(rows):

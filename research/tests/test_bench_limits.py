@@ -59,20 +59,20 @@ class Grader:
         self.name = name
 
     def score(self, talks):
-        found = []
+        figures_of_sets = []
         for talk in talks:
             bad = [i for i in talk.targets or () if "ignoring" in talk.turns[i].text]
             if self.name == "coherence":
                 evidence = tuple(TurnEvidence(i, -0.5) for i in bad[:1])
-                found.append(
+                figures_of_sets.append(
                     Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
                 )
                 continue
-            found += [
+            figures_of_sets += [
                 Score(talk.id, i, self.name, float(i not in bad), "ok", None, (), (), self.name)
                 for i in talk.targets or ()
             ]
-        return found
+        return figures_of_sets
 
 
 class Letters:
@@ -172,10 +172,10 @@ def test_trivial_scores_on_the_open_half_are_those_of_its_description(data_folde
         "GPT-3.5": marked.released["GPT-3.5"]["self contradiction"],
         "classifier": marked.released["trained classifiers"]["self contradiction"],
     }
-    found = roc_areas(columns, labels).areas
-    assert found["position"].value == pytest.approx(0.602, abs=5e-4)
-    assert found["GPT-3.5"].value == pytest.approx(0.617, abs=5e-4)
-    assert found["classifier"].value == pytest.approx(0.682, abs=5e-4)
+    areas = roc_areas(columns, labels).areas
+    assert areas["position"].value == pytest.approx(0.602, abs=5e-4)
+    assert areas["GPT-3.5"].value == pytest.approx(0.617, abs=5e-4)
+    assert areas["classifier"].value == pytest.approx(0.682, abs=5e-4)
 
 
 def test_without_the_data_the_source_is_named(tmp_path):
@@ -184,7 +184,7 @@ def test_without_the_data_the_source_is_named(tmp_path):
 
 
 def test_of_sets_with_the_same_conversations_the_first_is_taken():
-    names = [one.name for one in trivial_baselines.independent(known_sets().values())]
+    names = [row.name for row in trivial_baselines.independent(known_sets().values())]
     assert "conture_turn" in names
     assert "conture_events" not in names
     assert {"fed_turn", "fed_dialogue"} <= set(names), "replies and conversations are apart"

@@ -75,8 +75,8 @@ def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
     assert one(rows, "relevance", "share right", ALL).estimate.value == pytest.approx(0.5)
     assert one(rows, "relevance", "share right", "dull").estimate.value == 0.5
     assert one(rows, "relevance", "share right", "time").estimate.value == 0.5
-    found = one(rows, "coherence", "share right", ALL).estimate
-    assert (found.value, found.n) == (pytest.approx(0.5), 3)
+    share = one(rows, "coherence", "share right", ALL).estimate
+    assert (share.value, share.n) == (pytest.approx(0.5), 3)
     assert one(rows, "likelihood", "share right", ALL).signature == (
         "likelihood:1|mode:fast|on:minimal_pairs"
     )

@@ -61,143 +61,148 @@ def bench(runs):
     return by_row
 
 
-def value(found, row, measure):
-    return found[row, measure]["value"]
+def value(rows, row, measure):
+    return rows[row, measure]["value"]
 
 
 def test_cider_is_measured_by_fold_beside_answers_without_understanding(bench):
-    found = bench("cider")
+    rows = bench("cider")
     # Of 9 items per dialogue 4 are entailed: F1 of "never" is 10 / 14 for it, 0 for the other.
-    assert value(found, "nli: never entailed", "macro_f1") == pytest.approx(5 / 14)
-    assert value(found, "nli: never entailed", "weighted_f1") == pytest.approx(5 / 9 * 5 / 7)
-    assert value(found, "relation: most frequent", "accuracy") == pytest.approx(1 / 2)
-    assert value(found, "relation: most frequent", "macro_f1") == pytest.approx(1 / 3)
-    assert value(found, "choice: nearest to the head", "accuracy") == pytest.approx(1 / 4)
-    assert value(found, "choice balanced: nearest to the head", "accuracy") == pytest.approx(1 / 4)
-    assert value(found, "choice: longest", "accuracy") == pytest.approx(1 / 2)
-    assert value(found, "span: turn of the head", "em") == 0
-    assert 0 < value(found, "span: whole text", "f1") < value(found, "span: next turn", "f1")
+    assert value(rows, "nli: never entailed", "macro_f1") == pytest.approx(5 / 14)
+    assert value(rows, "nli: never entailed", "weighted_f1") == pytest.approx(5 / 9 * 5 / 7)
+    assert value(rows, "relation: most frequent", "accuracy") == pytest.approx(1 / 2)
+    assert value(rows, "relation: most frequent", "macro_f1") == pytest.approx(1 / 3)
+    assert value(rows, "choice: nearest to the head", "accuracy") == pytest.approx(1 / 4)
+    assert value(rows, "choice balanced: nearest to the head", "accuracy") == pytest.approx(1 / 4)
+    assert value(rows, "choice: longest", "accuracy") == pytest.approx(1 / 2)
+    assert value(rows, "span: turn of the head", "em") == 0
+    assert 0 < value(rows, "span: whole text", "f1") < value(rows, "span: next turn", "f1")
     for task, measure in (("nli", "macro_f1"), ("relation", "macro_f1"), ("choice", "accuracy"),
                           ("span", "f1")):  # fmt: skip
-        row = found[task, measure]
-        baselines = [one["value"] for (name, what), one in found.items()
-                  if name.startswith(f"{task}: ") and what == measure and one["value"]]  # fmt: skip
+        row = rows[task, measure]
+        baselines = [
+            system_row["value"]
+            for (name, what), system_row in rows.items()
+            if name.startswith(f"{task}: ") and what == measure and system_row["value"]
+        ]
         assert row["value"] > max(baselines)
         assert row["low"] < row["value"] < row["high"]
         assert row["n"] == 5  # folds
         assert row["published"] is not None
         assert row["signature"].startswith("triplets@")
     # All triplets are causal, so that the category has the figures of the whole.
-    assert value(found, "nli, Causal", "macro_f1") == value(found, "nli", "macro_f1")
-    assert found["span, research", "em"]["value"] is None
+    assert value(rows, "nli, Causal", "macro_f1") == value(rows, "nli", "macro_f1")
+    assert rows["span, research", "em"]["value"] is None
 
 
 def test_explanation_graphs_are_counted_as_the_official_script_counts(bench):
-    found = bench("explagraphs")
-    systems = {row for row, measure in found if measure == "ged"}
+    rows = bench("explagraphs")
+    systems = {row for row, measure in rows if measure == "ged"}
     assert {"embedded", "nonsense", "polarity only", "gold graphs"} < systems
     for measure in ("sa", "stca", "g_bleu", "g_rouge2", "g_rougel"):
-        assert value(found, "gold graphs", measure) == pytest.approx(1)
+        assert value(rows, "gold graphs", measure) == pytest.approx(1)
         # Six stances of eight are right, and a graph counts only with its stance.
-        assert value(found, "pred_maxmargin_dev", measure) == pytest.approx(6 / 8)
-    assert value(found, "gold graphs", "ged") == 0
-    assert value(found, "pred_maxmargin_dev", "ged") == pytest.approx(2 / 8)
+        assert value(rows, "pred_maxmargin_dev", measure) == pytest.approx(6 / 8)
+    assert value(rows, "gold graphs", "ged") == 0
+    assert value(rows, "pred_maxmargin_dev", "ged") == pytest.approx(2 / 8)
     # Single facts break the rules of the paper, whatever they say.
-    assert value(found, "pred_codex_dev", "sa") == 1
-    assert value(found, "pred_codex_dev", "stca") == value(found, "pred_codex_dev", "g_bleu") == 0
-    assert value(found, "pred_codex_dev", "ged") == 1
-    assert value(found, "nonsense", "sa") == pytest.approx(6 / 8)
-    assert value(found, "polarity only", "sa") == pytest.approx(4 / 8)
-    assert value(found, "polarity of the gold graph", "sa") == pytest.approx(7 / 8)
-    alone, beside = (value(found, row, "sa") for row in ("embedded", "stance with gold graph"))
-    gain = value(found, "with gold graph minus without", "sa")
+    assert value(rows, "pred_codex_dev", "sa") == 1
+    assert value(rows, "pred_codex_dev", "stca") == value(rows, "pred_codex_dev", "g_bleu") == 0
+    assert value(rows, "pred_codex_dev", "ged") == 1
+    assert value(rows, "nonsense", "sa") == pytest.approx(6 / 8)
+    assert value(rows, "polarity only", "sa") == pytest.approx(4 / 8)
+    assert value(rows, "polarity of the gold graph", "sa") == pytest.approx(7 / 8)
+    alone, beside = (value(rows, row, "sa") for row in ("embedded", "stance with gold graph"))
+    gain = value(rows, "with gold graph minus without", "sa")
     assert gain == pytest.approx(beside - alone)
-    above = value(found, "embedded minus nonsense", "informativeness")
-    parts = [value(found, name, "informativeness") for name in ("embedded", "nonsense")]
+    above = value(rows, "embedded minus nonsense", "informativeness")
+    parts = [value(rows, name, "informativeness") for name in ("embedded", "nonsense")]
     assert above == pytest.approx(parts[0] - parts[1])
-    assert found["pred_structured_nodes_dev", "stca"]["value"] is None
+    assert rows["pred_structured_nodes_dev", "stca"]["value"] is None
 
 
 def test_contrasting_sentences_are_scored_beside_halves_and_swaps(bench):
-    found = bench("situatedgen")
+    rows = bench("situatedgen")
     for measure in ("match_first", "match_exclusive", "coverage", "bleu4", "rouge2", "rouge_l",
                     "meteor", "cider_d"):  # fmt: skip
-        assert value(found, "reference", measure) == pytest.approx(1)
-        assert value(found, "reference", f"{measure} on GEO pairs") == pytest.approx(1)
-        assert found["reference", measure]["n"] == 4
-        assert found["reference", f"{measure} on TEMP pairs"]["n"] == 2
+        assert value(rows, "reference", measure) == pytest.approx(1)
+        assert value(rows, "reference", f"{measure} on GEO pairs") == pytest.approx(1)
+        assert rows["reference", measure]["n"] == 4
+        assert rows["reference", f"{measure} on TEMP pairs"]["n"] == 2
     # An exchanged place or month leaves one of the two sentences' keywords in its place.
-    assert value(found, "swapped reference", "match_first") == pytest.approx(1 / 2)
-    assert value(found, "swapped reference", "coverage") == 1
-    assert value(found, "halved keywords", "bleu4") == pytest.approx(0, abs=1e-6)
+    assert value(rows, "swapped reference", "match_first") == pytest.approx(1 / 2)
+    assert value(rows, "swapped reference", "coverage") == 1
+    assert value(rows, "halved keywords", "bleu4") == pytest.approx(0, abs=1e-6)
     honest, baselines = ("reference", "embedded"), ("halved keywords", "swapped reference")
     for measure in ("rouge_l", "plausibility"):
-        above = [value(found, one, measure) > value(found, other, measure)
-                 for one in honest for other in baselines]  # fmt: skip
-        share = value(found, "ranking", f"ranked_rightly on {measure}")
+        above = [value(rows, system, measure) > value(rows, other, measure)
+                 for system in honest for other in baselines]  # fmt: skip
+        share = value(rows, "ranking", f"ranked_rightly on {measure}")
         assert share == pytest.approx(sum(above) / 4)
-    whole = value(found, "plausibility", "swap_detection")
-    sides = [value(found, "plausibility", f"swap_detection on {kind} pairs")
+    whole = value(rows, "plausibility", "swap_detection")
+    sides = [value(rows, "plausibility", f"swap_detection on {kind} pairs")
              for kind in ("GEO", "TEMP")]  # fmt: skip
     assert whole == pytest.approx(sum(sides) / 2)
 
 
 def test_released_scores_of_replies_are_measured_beside_who_wrote_them(bench):
-    found = bench("dailydialog-relevance") | bench("engagement")
+    rows = bench("dailydialog-relevance") | bench("engagement")
     for part, n in (("generated", 20), ("human-written", 20), ("all", 40)):
         for measure in ("pearson", "spearman"):
-            assert value(found, f"Ctx_RUBER {part}", measure) == pytest.approx(1)
-            assert value(found, f"RUBER {part}", measure) == pytest.approx(-1)
-            assert value(found, f"MLP BERT(max) {part}", measure) == pytest.approx(1)
-            assert found[f"Ctx_RUBER {part}", measure]["n"] == n
+            assert value(rows, f"Ctx_RUBER {part}", measure) == pytest.approx(1)
+            assert value(rows, f"RUBER {part}", measure) == pytest.approx(-1)
+            assert value(rows, f"MLP BERT(max) {part}", measure) == pytest.approx(1)
+            assert rows[f"Ctx_RUBER {part}", measure]["n"] == n
             for metric, other in (("relevance", "Ctx_RUBER"), ("engagement", "MLP BERT(mean)")):
-                ours, theirs = (value(found, f"{one} {part}", measure) for one in (metric, other))
-                less = value(found, f"{metric} {part}", f"{measure} less that of {other}")
+                ours, theirs = (
+                    value(rows, f"{system} {part}", measure) for system in (metric, other)
+                )
+                less = value(rows, f"{metric} {part}", f"{measure} less that of {other}")
                 assert less == pytest.approx(ours - theirs)
     ratings = [i % 3 + 2 * by_people for by_people in (0, 1) for i in range(20)]
     writers = [by_people for by_people in (0, 1) for _ in range(20)]
-    oracle = found["oracle: who wrote it all", "pearson"]
+    oracle = rows["oracle: who wrote it all", "pearson"]
     assert oracle["value"] == pytest.approx(np.corrcoef(ratings, writers)[0, 1])
-    assert ("oracle: who wrote it generated", "pearson") not in found
-    assert found["engagement, research all", "spearman"]["value"] is None
+    assert ("oracle: who wrote it generated", "pearson") not in rows
+    assert rows["engagement, research all", "spearman"]["value"] is None
 
 
 def test_labels_of_conversations_are_read_both_ways(bench):
-    found = bench("engagement")
-    published = {i: value(found, f"table 3.1: rated {i}", "conversations") for i in range(6)}
-    corrected = {i: value(found, f"corrected: rated {i}", "conversations") for i in range(6)}
+    rows = bench("engagement")
+    published = {i: value(rows, f"table 3.1: rated {i}", "conversations") for i in range(6)}
+    corrected = {i: value(rows, f"corrected: rated {i}", "conversations") for i in range(6)}
     # The bots' ratings of people, all 0, stand in the place of what the people said.
     assert published == {0: 10, 1: 0, 2: 5, 3: 0, 4: 5, 5: 0}
     assert corrected == {0: 0, 1: 0, 2: 10, 3: 0, 4: 10, 5: 0}
     right, wrong = (
-        found[f"engagement {reading}, one pair", "balanced_accuracy"]
+        rows[f"engagement {reading}, one pair", "balanced_accuracy"]
         for reading in ("corrected", "published")
     )
     assert right["value"] == pytest.approx(1)
     assert wrong["value"] < 0.9
     # Of conversations that count as dull every second pair is left out.
     assert (right["n"], wrong["n"]) == (20 * 5, 5 * 5 + 15 * 3)
-    assert value(found, "longer than the median study pairs", "balanced_accuracy") == 1
-    assert found["engagement study pairs", "balanced_accuracy"]["n"] == 12
+    assert value(rows, "longer than the median study pairs", "balanced_accuracy") == 1
+    assert rows["engagement study pairs", "balanced_accuracy"]["n"] == 12
 
 
 def test_the_steps_to_contrasting_sentences_are_compared_with_what_was_released(bench):
-    found = bench("situatedgen")
+    rows = bench("situatedgen")
     # Three of five yes/no questions were released with the plain rule's statement; claims are
     # their own.
-    assert value(found, "pipeline", "statements_equal on yes/no") == pytest.approx(3 / 5)
-    both = found["pipeline", "statements_equal on yes/no and true/false"]
+    assert value(rows, "pipeline", "statements_equal on yes/no") == pytest.approx(3 / 5)
+    both = rows["pipeline", "statements_equal on yes/no and true/false"]
     assert (both["value"], both["n"]) == (pytest.approx(8 / 10), 10)
-    lengths = {name: found["pipeline", f"statements_rouge_l on {name}"]["n"]
+    lengths = {name: rows["pipeline", f"statements_rouge_l on {name}"]["n"]
                for name in ("commonsenseqa", "arc", "multiple choice")}  # fmt: skip
     assert lengths == {"commonsenseqa": 5, "arc": 5, "multiple choice": 10}
     for source in made_tasks.SOURCES:
-        assert value(found, "pipeline", f"context_f1 on {source}") > 0.8
-    assert found["pipeline", "keywords_f1"]["n"] == 24
-    assert value(found, "pipeline", "keywords_f1") > 0.9
-    assert found["pipeline", "pairs_recall"]["n"] == 12
+        assert value(rows, "pipeline", f"context_f1 on {source}") > 0.8
+    assert rows["pipeline", "keywords_f1"]["n"] == 24
+    assert value(rows, "pipeline", "keywords_f1") > 0.9
+    assert rows["pipeline", "pairs_recall"]["n"] == 12
     for split in ("train", "dev", "test"):
-        assert found["pipeline", f"contrast_kept on released {split}"]["n"] == 4
+        assert rows["pipeline", f"contrast_kept on released {split}"]["n"] == 4
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -218,8 +223,9 @@ def test_a_bench_is_printed_in_eighty_columns(name, folder, capsys, monkeypatch)
 def test_a_run_is_kept_and_shown_on_a_page(name, runs):
     printed, folder = runs
     kept = json.loads((folder / name / f"{name}.json").read_text("utf-8"))
-    assert [one["value"] for one in kept["figures"]] == [one["value"] for one in printed[name]
-                                                        if one["value"] is not None]  # fmt: skip
+    assert [figure["value"] for figure in kept["figures"]] == [
+        figure["value"] for figure in printed[name] if figure["value"] is not None
+    ]
     assert f"grice bench {name}" in (folder / name / f"{name}.md").read_text("utf-8")
 
 

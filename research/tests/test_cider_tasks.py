@@ -22,26 +22,39 @@ from grice_research.triplets.negatives import make_negatives
 
 def test_the_frozen_negatives_are_made_again(items, cider_folder):
     cider = load_cider(cider_folder)
-    lemma = {one.head.strip(): one.head_lemma for one in items}
-    lemma |= {one.tail.strip(): one.tail_lemma for one in items}
+    lemma = {filled.head.strip(): filled.head_lemma for filled in items}
+    lemma |= {filled.tail.strip(): filled.tail_lemma for filled in items}
     by_dialogue = defaultdict(list)
-    for one in items:
-        by_dialogue[one.dialogue].append(Triple(one.head, one.relation, one.tail))
+    for item in items:
+        by_dialogue[item.dialogue].append(Triple(item.head, item.relation, item.tail))
     frozen = defaultdict(list)
-    for one in cider.negatives:
-        frozen[one.dialogue].append(one)
+    for item in cider.negatives:
+        frozen[item.dialogue].append(item)
     assert sum(map(len, frozen.values())) == 35088
     small = sorted(by_dialogue, key=lambda name: len(by_dialogue[name]))
     for name in small[100:300:4]:
         made = make_negatives(name, by_dialogue[name], lemma=lemma.__getitem__)
         assert [
-            (one.number, one.strategy, one.triple.head, one.triple.relation, one.triple.tail,
-             one.train)
-            for one in made
+            (
+                negative.number,
+                negative.strategy,
+                negative.triple.head,
+                negative.triple.relation,
+                negative.triple.tail,
+                negative.train,
+            )
+            for negative in made
         ] == [
-            (one.number, one.strategy, one.head, one.relation, one.tail, one.train)
-            for one in frozen[name]
-        ]  # fmt: skip
+            (
+                negative.number,
+                negative.strategy,
+                negative.head,
+                negative.relation,
+                negative.tail,
+                negative.train,
+            )
+            for negative in frozen[name]
+        ]
 
 
 def test_a_negative_is_never_annotated_in_any_case_or_direction():
@@ -53,10 +66,10 @@ def test_a_negative_is_never_annotated_in_any_case_or_direction():
     known.add(("cold", "Antonym", "hot"))
     made = make_negatives("d", annotated)
     assert made
-    said = [(m.triple.head.lower(), m.triple.relation, m.triple.tail.lower()) for m in made]
-    assert known.isdisjoint(said)
+    lowered = [(m.triple.head.lower(), m.triple.relation, m.triple.tail.lower()) for m in made]
+    assert known.isdisjoint(lowered)
     assert len({m.triple for m in made}) == len(made)
-    assert all(head != tail for head, _, tail in said)
+    assert all(head != tail for head, _, tail in lowered)
     assert Counter(m.number for m in made).most_common(1)[0][1] <= 8
     assert all(sum(m.train for m in made if m.number == i) == 2 for i in range(4))
     assert not any(m.strategy == "reverse" for m in made if m.number == 0)
@@ -76,16 +89,16 @@ def test_questions_and_choices_are_the_released_ones(cider_folder):
     cider = load_cider(cider_folder)
     questions, choices = cider.questions(), cider.choices()
     assert len(questions) == 4247
-    assert sum(one.pasted for one in questions) == 240
-    for one in questions:
-        text = cider.text(one.item.dialogue)
-        assert text[one.start :].startswith(one.valid[0])
+    assert sum(filled.pasted for filled in questions) == 240
+    for question in questions:
+        text = cider.text(question.item.dialogue)
+        assert text[question.start :].startswith(question.valid[0])
     assert len(choices) == 4230
-    assert len({one.id for one in choices}) == 4230
-    right = sum(nearest(one) == one.label for one in choices)
+    assert len({filled.id for filled in choices}) == 4230
+    right = sum(nearest(filled) == filled.label for filled in choices)
     assert right / len(choices) == pytest.approx(0.398, abs=0.001)
     balanced = distance_balanced(choices)
-    assert sum(nearest(one) == one.label for one in balanced) * 4 == len(balanced)
+    assert sum(nearest(filled) == filled.label for filled in balanced) * 4 == len(balanced)
     assert distance_balanced(choices) == balanced
 
 
@@ -96,7 +109,7 @@ class _Longest:
         self.seen = len(choices)
 
     def scores(self, choices):
-        return [[float(len(option)) for option in one.options] for one in choices]
+        return [[float(len(option)) for option in filled.options] for filled in choices]
 
 
 def test_filtering_replaces_what_is_easily_told():
@@ -104,12 +117,12 @@ def test_filtering_replaces_what_is_easily_told():
         Choice(str(i), "x", "h", "Causes", ("right answer", "a", "b", "c"), 0) for i in range(30)
     ]
     pools = [["a long wrong one", "another wrong one", "a"] for _ in made]
-    found = filter_options(made, pools, _Longest(), rounds=12, seed=0)
-    assert found.curve[0].accuracy == 1
-    assert found.curve[-1].accuracy < 0.2
-    assert all(one.options[one.label] == "right answer" for one in found.choices)
-    assert all(len(set(one.options)) == 4 for one in found.choices)
-    assert filter_options(made, pools, _Longest(), rounds=12, seed=0) == found
+    filtered = filter_options(made, pools, _Longest(), rounds=12, seed=0)
+    assert filtered.curve[0].accuracy == 1
+    assert filtered.curve[-1].accuracy < 0.2
+    assert all(filled.options[filled.label] == "right answer" for filled in filtered.choices)
+    assert all(len(set(filled.options)) == 4 for filled in filtered.choices)
+    assert filter_options(made, pools, _Longest(), rounds=12, seed=0) == filtered
     with pytest.raises(InputError, match="one each"):
         filter_options(made, pools[:2], _Longest())
 
@@ -133,5 +146,5 @@ def test_the_nearest_option_is_found_and_its_advantage_balanced_away():
     assert nearest(choice(0, ["nowhere", *options[2:], "mat"], 3)) == 3
     items = [choice(i, options, i % 4) for i in range(11)]
     kept = distance_balanced(items)
-    assert sorted(one.label for one in kept) == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert sum(nearest(one) == one.label for one in kept) == len(kept) / 4
+    assert sorted(filled.label for filled in kept) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert sum(nearest(filled) == filled.label for filled in kept) == len(kept) / 4

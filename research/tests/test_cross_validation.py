@@ -27,8 +27,8 @@ class Letters:
     identity = "letters"
 
     def encode(self, texts):
-        found = [np.array([text.count(c) for c in "abcdefgh"], np.float32) for text in texts]
-        return [v / max(1.0, float(np.linalg.norm(v))) for v in found]
+        counts = [np.array([text.count(c) for c in "abcdefgh"], np.float32) for text in texts]
+        return [v / max(1.0, float(np.linalg.norm(v))) for v in counts]
 
     def truncated(self, texts):
         return [False for _ in texts]
@@ -59,13 +59,13 @@ def test_the_split_keeps_conversations_whole_and_labels_apart():
 
 def talks(seed, tell):
     rng = random.Random(seed)
-    found = []
+    chats = []
     for i in range(60):
         rating = rng.choice((1, 5))
         word = ("good gad" if rating == 5 else "feh bah") if tell else f"w{i}"
-        said = [" ".join(rng.choices(["cab", "dab", "fad", word], k=6)) for _ in range(6)]
-        found.append(chat(i, rating, rating, said))
-    return found
+        texts = [" ".join(rng.choices(["cab", "dab", "fad", word], k=6)) for _ in range(6)]
+        chats.append(chat(i, rating, rating, texts))
+    return chats
 
 
 JUDGES = {
@@ -82,8 +82,8 @@ def test_what_tells_conversations_is_learned_and_nothing_else(judge):
     for tell in (True, False):
         chats = talks(3, tell)
         data = transferred(chats, "corrected")
-        said = JUDGES[judge](data, chats)
-        right = float(((said >= 0.5) == (data.labels == 1)).mean())
+        chances = JUDGES[judge](data, chats)
+        right = float(((chances >= 0.5) == (data.labels == 1)).mean())
         assert right > 0.85 if tell else 0.3 < right < 0.7
 
 
@@ -92,8 +92,8 @@ def test_a_conversation_shows_in_each_of_its_pairs():
     longer = [chat(30 + i, 5, 5, ("cab dab", "fad") * 5) for i in range(30)]
     chats = short + longer
     data = transferred(chats, "corrected")
-    said = JUDGES["conversation"](data, chats)
-    assert ((said >= 0.5) == (data.labels == 1)).all()
+    chances = JUDGES["conversation"](data, chats)
+    assert ((chances >= 0.5) == (data.labels == 1)).all()
 
 
 def test_values_of_pairs_become_one_of_the_conversation():

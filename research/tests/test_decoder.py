@@ -19,20 +19,20 @@ LAYER = {
 
 def arrays(count=2):
     draw = np.random.default_rng(0)
-    found = {
+    weights = {
         "words": draw.normal(size=(len(LETTERS), SIZE)),
         "turns": 10000.0 ** -(np.arange(0, HEAD, 2) / HEAD), "tiny": np.array(1e-5),
         "centre": np.zeros(SIZE), "spread": np.ones(SIZE),
     }  # fmt: skip
     for number in range(count):
         for name, shape in LAYER.items():
-            found[f"{number}_{name}"] = draw.normal(size=shape) / shape[0] ** 0.5
+            weights[f"{number}_{name}"] = draw.normal(size=shape) / shape[0] ** 0.5
         for name in ("before", "between"):
-            found[f"{number}_{name}"] = draw.normal(1, 0.1, SIZE)
-    return {name: value.astype(np.float32) for name, value in found.items()}
+            weights[f"{number}_{name}"] = draw.normal(1, 0.1, SIZE)
+    return {name: value.astype(np.float32) for name, value in weights.items()}
 
 
-def write(folder, found):
+def write(folder, weights):
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
     tokens = Tokenizer(
@@ -45,23 +45,23 @@ def write(folder, found):
     )
     tokens.save(str(folder / "tokenizer.json"))
     pieces = Tokenizer(
-        models.WordLevel({one: i for i, one in enumerate(LETTERS)}, unk_token="<unk>")
+        models.WordLevel({letter: i for i, letter in enumerate(LETTERS)}, unk_token="<unk>")
     )
     pieces.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
     pieces.save(str(folder / "pieces.json"))
-    np.savez(folder / "lower.npz", **found)
+    np.savez(folder / "lower.npz", **weights)
     return folder
 
 
 def test_a_token_has_the_mean_state_of_the_pieces_it_is_made_of(tmp_path):
     read = Decoder(write(tmp_path, arrays()))
-    (found,) = read(["the buses"])
-    assert found.offsets == [(0, 0), (0, 3), (4, 7), (7, 9), (0, 0)]
+    (reading,) = read(["the buses"])
+    assert reading.offsets == [(0, 0), (0, 3), (4, 7), (7, 9), (0, 0)]
     (letters,) = read([" ".join("the buses".replace(" ", ""))])
-    assert found.states.shape == (5, SIZE)
+    assert reading.states.shape == (5, SIZE)
     assert letters.states.shape == (10, SIZE)
     # Nothing stands before the first letter: its state is its own, whatever follows.
-    assert found.states[0] == pytest.approx(letters.states[1], abs=1e-5)
+    assert reading.states[0] == pytest.approx(letters.states[1], abs=1e-5)
 
 
 def test_what_follows_a_token_does_not_change_it(tmp_path):
@@ -76,12 +76,12 @@ def test_states_are_standardised_and_none_is_far_out(tmp_path):
     plain = Decoder(write(tmp_path, arrays()))(["the bus"])[0].states
     moved = {"centre": np.full(SIZE, 0.5), "spread": np.full(SIZE, 2.0)}
     (tmp_path / "moved").mkdir()
-    found = Decoder(write(tmp_path / "moved", arrays() | moved))(["the bus"])[0].states
-    assert found == pytest.approx((plain - 0.5) / 2, abs=1e-6)
+    states = Decoder(write(tmp_path / "moved", arrays() | moved))(["the bus"])[0].states
+    assert states == pytest.approx((plain - 0.5) / 2, abs=1e-6)
     far = {"centre": np.full(SIZE, 1e6)}
     (tmp_path / "far").mkdir()
-    found = Decoder(write(tmp_path / "far", arrays() | far))(["the bus"])[0].states
-    assert (found == -FAR).all()
+    states = Decoder(write(tmp_path / "far", arrays() | far))(["the bus"])[0].states
+    assert (states == -FAR).all()
 
 
 def test_a_long_text_keeps_its_beginning_and_an_empty_one_has_states_of_nothing(tmp_path):
@@ -100,9 +100,9 @@ def test_a_decoder_is_that_of_llama(tmp_path):
         num_attention_heads=HEADS, num_key_value_heads=SHARED, rms_norm_eps=1e-5,
         max_position_embeddings=64, tie_word_embeddings=True,
     )  # fmt: skip
-    model, found = transformers.LlamaModel(config).eval(), arrays()
+    model, weights = transformers.LlamaModel(config).eval(), arrays()
     model.norm = torch.nn.Identity()
-    state = {"embed_tokens.weight": found["words"]}
+    state = {"embed_tokens.weight": weights["words"]}
     names = {
         "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
         "seen": "self_attn.o_proj", "gate": "mlp.gate_proj", "wide": "mlp.up_proj",
@@ -110,15 +110,17 @@ def test_a_decoder_is_that_of_llama(tmp_path):
         "between": "post_attention_layernorm",
     }  # fmt: skip
     for number in range(2):
-        state |= {f"layers.{number}.{other}.weight": found[f"{number}_{name}"].T
+        state |= {f"layers.{number}.{other}.weight": weights[f"{number}_{name}"].T
                   for name, other in names.items()}  # fmt: skip
-    model.load_state_dict({name: torch.tensor(one) for name, one in state.items()})
+    model.load_state_dict({name: torch.tensor(tensor) for name, tensor in state.items()})
     text = "the bus are late"
-    (said,) = Decoder(write(tmp_path, found))([text])
+    (reading,) = Decoder(write(tmp_path, weights))([text])
     with torch.no_grad():
-        wanted = model(torch.tensor([[LETTERS.index(one) for one in text]])).last_hidden_state[0]
-    means = [wanted[a:b].mean(0).numpy() for a, b in said.offsets[1:-1]]
-    assert said.states[1:-1] == pytest.approx(np.stack(means), abs=2e-4)
+        wanted = model(
+            torch.tensor([[LETTERS.index(letter) for letter in text]])
+        ).last_hidden_state[0]
+    means = [wanted[a:b].mean(0).numpy() for a, b in reading.offsets[1:-1]]
+    assert reading.states[1:-1] == pytest.approx(np.stack(means), abs=2e-4)
 
 
 @pytest.mark.parametrize("name", ["turns", "1_gate"])

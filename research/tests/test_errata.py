@@ -32,9 +32,9 @@ def test_the_eight_cells_of_table_3_5(page):
 
 
 def test_overlap_is_that_of_an_independent_count(page, golden):
-    found = golden("dailydialog_contamination")["dailydialog_internal"]["test_in_train"]
-    assert f"- {found['conversations_identical']} of 1,000 test conversations" in page
-    assert f"- {found['adjacent_pairs']:,} of 6,688 distinct pairs" in page
+    counts = golden("dailydialog_contamination")["dailydialog_internal"]["test_in_train"]
+    assert f"- {counts['conversations_identical']} of 1,000 test conversations" in page
+    assert f"- {counts['adjacent_pairs']:,} of 6,688 distinct pairs" in page
     assert "300 rated queries of RUBER and predictive engagement 82 occur there, 41" in page
 
 

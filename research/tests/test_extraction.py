@@ -68,11 +68,11 @@ def test_bleu2_is_a_share_and_one_for_the_same_text(first, second):
     assert bleu2([a, b], [a, b]) == pytest.approx(1)
 
 
-def cells(gold, found):
+def cells(gold, extracted):
     def pairs(names):
         return {name: [("PersonX eats soup", f"PersonX is {name}")] for name in names.split()}
 
-    return Cells(pairs(gold), pairs(found))
+    return Cells(pairs(gold), pairs(extracted))
 
 
 def test_cells_are_counted_over_all_replies():
@@ -82,20 +82,20 @@ def test_cells_are_counted_over_all_replies():
         cells("", "xEffect"),
         cells("xWant", ""),
     ]
-    found = extraction_measures(replies, RELATIONS)
-    assert found["precision"].value == pytest.approx(2 / 5)
-    assert found["recall"].value == pytest.approx(2 / 4)
-    assert found["f1"].value == pytest.approx(4 / 9)
-    assert found["bleu2"].value == pytest.approx(1)
-    assert all(one.n == 4 for one in found.values())
-    assert found["precision"].low <= 0.4 <= found["precision"].high
+    measures = extraction_measures(replies, RELATIONS)
+    assert measures["precision"].value == pytest.approx(2 / 5)
+    assert measures["recall"].value == pytest.approx(2 / 4)
+    assert measures["f1"].value == pytest.approx(4 / 9)
+    assert measures["bleu2"].value == pytest.approx(1)
+    assert all(measure.n == 4 for measure in measures.values())
+    assert measures["precision"].low <= 0.4 <= measures["precision"].high
 
 
 def test_a_relation_that_was_not_asked_counts_nothing():
     replies = [cells("xEffect", "xEffect isAfter"), cells("isAfter", "xWant")]
-    found = extraction_measures(replies, RELATIONS)
-    assert found["precision"].value == pytest.approx(1 / 2)
-    assert found["recall"].value == pytest.approx(1)
+    measures = extraction_measures(replies, RELATIONS)
+    assert measures["precision"].value == pytest.approx(1 / 2)
+    assert measures["recall"].value == pytest.approx(1)
 
 
 def test_nothing_in_common_is_no_figure():
@@ -108,9 +108,9 @@ def test_nothing_in_common_is_no_figure():
 def test_differences_are_paired():
     first = [cells("xEffect xWant", "xEffect xWant"), cells("oReact", "oReact")]
     second = [cells("xEffect xWant", "xEffect"), cells("oReact", "oReact xWant")]
-    found = extraction_differences(first, second, RELATIONS)
-    assert found["recall"].value == pytest.approx(1 - 2 / 3)
-    assert found["precision"].value == pytest.approx(1 - 2 / 3)
+    differences = extraction_differences(first, second, RELATIONS)
+    assert differences["recall"].value == pytest.approx(1 - 2 / 3)
+    assert differences["precision"].value == pytest.approx(1 - 2 / 3)
     same = extraction_differences(first, first, RELATIONS)
     assert same["f1"].value == same["f1"].low == same["f1"].high == 0
     with pytest.raises(InputError, match="cannot be compared"):
@@ -150,11 +150,11 @@ def test_trivial_systems_reach_what_was_recorded(
 
     lines = (data_folder / DECO_TEST).read_text("utf-8").splitlines()
     replies = copying(lines, relations or ALL)
-    found = extraction_measures(replies, ALL)
-    assert found["precision"].value == pytest.approx(precision)
-    assert found["recall"].value == pytest.approx(recall)
-    assert found["f1"].value == pytest.approx(f1)
-    assert found["bleu2"].value == pytest.approx(likeness)
+    measures = extraction_measures(replies, ALL)
+    assert measures["precision"].value == pytest.approx(precision)
+    assert measures["recall"].value == pytest.approx(recall)
+    assert measures["f1"].value == pytest.approx(f1)
+    assert measures["bleu2"].value == pytest.approx(likeness)
 
 
 @pytest.mark.data

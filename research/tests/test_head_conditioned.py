@@ -35,29 +35,29 @@ def arrays():
         "askedfactor": (3 * SIZE, READER), "ends": (2 * READER, 2), "left": (SIZE, RANK),
         "right": (SIZE, RANK),
     }  # fmt: skip
-    found = {}
+    weights = {}
     for name, shape in shapes.items():
-        found[f"{name}_weight"] = draw.normal(size=shape) / shape[0] ** 0.5
-        found[f"{name}_bias"] = draw.normal(size=shape[1]) / 10
+        weights[f"{name}_weight"] = draw.normal(size=shape) / shape[0] ** 0.5
+        weights[f"{name}_bias"] = draw.normal(size=shape[1]) / 10
     for name in ("relation", "relationfactor"):
-        found[f"{name}_weight"] = draw.normal(size=(31, READER))
-    found["distance_weight"] = draw.normal(size=(BINS, READER))
+        weights[f"{name}_weight"] = draw.normal(size=(31, READER))
+    weights["distance_weight"] = draw.normal(size=(BINS, READER))
     for name in ("seen", "narrow"):
-        found[f"{name}_scale"], found[f"{name}_shift"] = np.ones(SIZE), np.zeros(SIZE)
-    return found | {"marker": np.ones(SIZE), "length": np.zeros(LONGEST)}
+        weights[f"{name}_scale"], weights[f"{name}_shift"] = np.ones(SIZE), np.zeros(SIZE)
+    return weights | {"marker": np.ones(SIZE), "length": np.zeros(LONGEST)}
 
 
 def hidden(texts):
     draw = np.random.default_rng(1)
-    found = []
+    readings = []
     for text in texts:
         offsets, at = [(0, 0)], 0
         for word in text.split(" "):
             offsets.append((at, at + len(word)))
             at += len(word) + 1
         offsets.append((0, 0))
-        found.append(Hidden(draw.normal(size=(len(offsets), SIZE)).astype(np.float32), offsets))
-    return found
+        readings.append(Hidden(draw.normal(size=(len(offsets), SIZE)).astype(np.float32), offsets))
+    return readings
 
 
 @pytest.fixture
@@ -69,33 +69,33 @@ def layer(tmp_path):
 @pytest.fixture
 def reading(layer):
     spans = ["missed the bus", "late", "tired"]
-    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((3, 1)))
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, span) for span in spans], np.zeros((3, 1)))
     return HeadConditionedEnsemble([layer]).read(TEXT, sides)
 
 
 def test_distances_and_questions():
     text = "You missed the bus . You are late ."
-    (found,) = read_texts([text], hidden)
-    bins = distance_bins(found, locate(text, "the bus"))
+    (read_text,) = read_texts([text], hidden)
+    bins = distance_bins(read_text, locate(text, "the bus"))
     assert set(bins[2:4]) == {BINS - 2}
-    assert set(distance_bins(found, None)) == {BINS - 1}
+    assert set(distance_bins(read_text, None)) == {BINS - 1}
     assert question("missed the bus", "Causes") == "What does 'missed the bus' cause?"
     assert question("x", "NotCauses") == ""
 
 
 def test_answers_are_stretches_of_the_text_best_first(reading):
-    found = reading.answers(0, "Causes", count=500)
-    scores = [one.score for one in found]
+    answers = reading.answers(0, "Causes", count=500)
+    scores = [scored.score for scored in answers]
     assert scores == sorted(scores, reverse=True)
     assert np.exp(scores).sum() == pytest.approx(1, abs=1e-4)
     words = len(TEXT.split())
-    assert len({one.place for one in found}) == len(found) == words * (words + 1) // 2
-    for one in found:
-        said = TEXT[slice(*one.place)]
-        assert said
-        assert said == said.strip()
-    assert scores != [one.score for one in reading.answers(0, "IsA", count=500)]
-    assert found[:3] != reading.answers(1, "Causes", count=3)
+    assert len({scored.place for scored in answers}) == len(answers) == words * (words + 1) // 2
+    for answer in answers:
+        words_there = TEXT[slice(*answer.place)]
+        assert words_there
+        assert words_there == words_there.strip()
+    assert scores != [scored.score for scored in reading.answers(0, "IsA", count=500)]
+    assert answers[:3] != reading.answers(1, "Causes", count=3)
 
 
 def test_a_pair_is_judged_alike_among_others(reading):
@@ -103,8 +103,8 @@ def test_a_pair_is_judged_alike_among_others(reading):
     assert several.shape == (4, 3, 31)
     assert several[0] == pytest.approx(reading.links([(0, 1)])[0], abs=1e-5)
     assert not np.allclose(several[0], several[1])
-    answer = next(one for one in reading.answers(0, "Causes", count=500)
-                  if one.place == locate(TEXT, "late"))  # fmt: skip
+    answer = next(candidate for candidate in reading.answers(0, "Causes", count=500)
+                  if candidate.place == locate(TEXT, "late"))  # fmt: skip
     place = list(load_schema("cider").relations).index("Causes")
     assert several[0][:, place] == pytest.approx(answer.numbers, abs=1e-5)
 
@@ -113,10 +113,10 @@ def test_a_tail_is_heard_as_far_as_answers_have_its_words(reading):
     answers = reading.answers(0, "Causes", count=500)
     first = TEXT.split().index("late")
     mean = 0.0
-    for one in answers:  # "late" is one word: it is half of an answer of it and two others
-        words = TEXT[: one.place[0]].count(" "), TEXT[: one.place[1]].count(" ") + 1
+    for answer in answers:  # "late" is one word: it is half of an answer of it and two others
+        words = TEXT[: answer.place[0]].count(" "), TEXT[: answer.place[1]].count(" ") + 1
         shared = words[0] <= first < words[1]
-        mean += np.exp(one.score) * 2 * shared / (1 + words[1] - words[0])
+        mean += np.exp(answer.score) * 2 * shared / (1 + words[1] - words[0])
     late, tired = reading.tail_overlaps([(0, "Causes", 1), (0, "Causes", 2)])
     assert late == pytest.approx(np.log(mean), abs=1e-4)
     assert tired == NO_OVERLAP < late
@@ -128,18 +128,18 @@ def test_several_layers_give_their_mean(layer, tmp_path):
     np.savez(tmp_path / "other.npz", **other)
     second = HeadConditionedLayer(tmp_path / "other.npz", hidden)
     spans = ["missed the bus", "late"]
-    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
-    one, two, both = (HeadConditionedEnsemble(r).read(TEXT, sides)
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, span) for span in spans], np.zeros((2, 1)))
+    first, two, both = (HeadConditionedEnsemble(r).read(TEXT, sides)
                       for r in ([layer], [second], [layer, second]))  # fmt: skip
     weighed = HeadConditionedEnsemble([layer, second], (1, 3)).read(TEXT, sides).links([(0, 1)])
-    wanted = (one.links([(0, 1)]) + 3 * two.links([(0, 1)])) / 4
+    wanted = (first.links([(0, 1)]) + 3 * two.links([(0, 1)])) / 4
     assert weighed == pytest.approx(wanted, abs=1e-6)
     with pytest.raises(InputError, match="1 weights for 2 layers"):
         HeadConditionedEnsemble([layer, second], (1,))
-    mean = (one.links([(0, 1)]) + two.links([(0, 1)])) / 2
+    mean = (first.links([(0, 1)]) + two.links([(0, 1)])) / 2
     assert both.links([(0, 1)]) == pytest.approx(mean, abs=1e-6)
     scores = [{x.place: x.score for x in r.answers(0, "Causes", count=500)}
-              for r in (one, two, both)]  # fmt: skip
+              for r in (first, two, both)]  # fmt: skip
     for place, score in scores[2].items():
         assert score == pytest.approx((scores[0][place] + scores[1][place]) / 2, abs=1e-4)
 
@@ -178,7 +178,7 @@ def test_networks_without_a_layer_read_the_states_as_they_are(tmp_path, whole):
             kept[f"{name}_weight"] = kept[f"{name}_weight"][:SIZE]
     np.savez(tmp_path / "apart.npz", **kept)
     spans = ["missed the bus", "late"]
-    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, span) for span in spans], np.zeros((2, 1)))
     reading = HeadConditionedEnsemble([HeadConditionedLayer(tmp_path / "apart.npz", hidden)]).read(
         TEXT, sides
     )
@@ -245,10 +245,10 @@ class WordStates:
     identity = "words"
 
     def hidden(self, texts):
-        return [Hidden(one.states[1:-1], one.offsets[1:-1]) for one in hidden(texts)]
+        return [Hidden(scored.states[1:-1], scored.offsets[1:-1]) for scored in hidden(texts)]
 
     def encode(self, texts):
-        return [one.states.sum(axis=0) for one in hidden(texts)]
+        return [scored.states.sum(axis=0) for scored in hidden(texts)]
 
 
 def link_head(path):
@@ -279,18 +279,21 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(layer, tmp_
     head = link_head(tmp_path / "links.npz")
     heads = TripletModels(LinkHeads([head]), 0.0, WordStates())
     models = TaskModels(heads, head_conditioned=HeadConditionedEnsemble([layer]))
-    found = answer_tasks(cider, ["d"], models)
+    answers = answer_tasks(cider, ["d"], models)
     triple = Triple("missed the bus", "Causes", "late")
-    assert set(found.entailed) == {("d", triple), ("d", Triple("late", "Causes", "missed the bus"))}
-    assert found.spans.keys() == {("d", "missed the bus", "Causes")}
-    assert all(said in TEXT for said in found.spans.values())
-    assert found.apart == {}
+    assert set(answers.entailed) == {
+        ("d", triple),
+        ("d", Triple("late", "Causes", "missed the bus")),
+    }
+    assert answers.spans.keys() == {("d", "missed the bus", "Causes")}
+    assert all(span in TEXT for span in answers.spans.values())
+    assert answers.apart == {}
 
     def entailed(share):
         shared = models._replace(shares=(share, share, share), alone=head)
-        said = answer_tasks(cider, ["d"], shared)
-        assert said.apart.keys() == {("d", "missed the bus", "late")}
-        return said.entailed["d", triple]
+        told = answer_tasks(cider, ["d"], shared)
+        assert told.apart.keys() == {("d", "missed the bus", "late")}
+        return told.entailed["d", triple]
 
     assert entailed(0.5) == pytest.approx((entailed(0.0) + entailed(1.0)) / 2, rel=1e-4)
     assert entailed(0.0) != entailed(1.0)
@@ -299,9 +302,9 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(layer, tmp_
     weighted = models._replace(overlap_weights=(0.5, 0.0))
     with_overlap = answer_tasks(cider, ["d"], weighted).entailed["d", triple]
     spans = ["missed the bus", "late"]
-    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, one) for one in spans], np.zeros((2, 1)))
+    sides = Sides(layout_of(TEXT), spans, [locate(TEXT, span) for span in spans], np.zeros((2, 1)))
     (share,) = HeadConditionedEnsemble([layer]).read(TEXT, sides).tail_overlaps([(0, "Causes", 1)])
-    assert with_overlap == pytest.approx(found.entailed["d", triple] + 0.5 * share, abs=1e-4)
+    assert with_overlap == pytest.approx(answers.entailed["d", triple] + 0.5 * share, abs=1e-4)
 
 
 def test_an_answer_that_others_are_like_may_be_given_for_the_f1_expected_of_it(tmp_path):
@@ -309,7 +312,7 @@ def test_an_answer_that_others_are_like_may_be_given_for_the_f1_expected_of_it(t
     models = TaskModels(heads, rerank=1e-9)
     (reading,) = read_texts([TEXT], heads.encoder.hidden)
     answers = {"for work": -1.0, "missed the bus": -1.2, "missed the bus .": -1.2}
-    best = [(score, locate(TEXT, one)) for one, score in answers.items()]
+    best = [(score, locate(TEXT, text)) for text, score in answers.items()]
 
     def given(expected):
         place = rerank_spans(

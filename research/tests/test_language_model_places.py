@@ -54,9 +54,9 @@ def test_a_sample_does_not_depend_on_the_order():
 
 
 def test_a_place_has_a_row_for_each_system_and_one_for_the_difference():
-    found = {name: mean([0.0, 1.0, 1.0]) for name in (LANGUAGE_MODEL, SHIPS, "chance")}
+    estimates = {name: mean([0.0, 1.0, 1.0]) for name in (LANGUAGE_MODEL, SHIPS, "chance")}
     place = Place("stance", Scripted(), "bundle:graphs-medium", "a sample")
-    rows = list(place.rows("share right", found, mean([0.0, -1.0, 0.0])))
+    rows = list(place.rows("share right", estimates, mean([0.0, -1.0, 0.0])))
     assert [row.row for row in rows] == [LANGUAGE_MODEL, SHIPS, "chance", GAP]
     assert [row.kind for row in rows] == ["ours", "ours", "baseline", "ours"]
     assert {row.signature for row in rows} == {"bundle:graphs-medium@0|mode:fast|on:stance"}

@@ -47,9 +47,9 @@ def test_parts_are_the_head_the_mean_likelihood_and_what_the_history_adds(kept):
 
 
 def test_two_models_weigh_no_more_than_one():
-    one = np.array([[1.0, 2.0, 6.0]])
+    column = np.array([[1.0, 2.0, 6.0]])
     two = np.array([[1.0, 1.0, 4.0, 3.0, 8.0]])
-    assert whole(1).fit(one) == pytest.approx([3.0])
+    assert whole(1).fit(column) == pytest.approx([3.0])
     assert whole(2).fit(two) == pytest.approx([3.0])
 
 

@@ -24,7 +24,7 @@ def run(*figures):
 
 
 def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():
-    found = limits_of([run(
+    of_runs = limits_of([run(
         figure("relevance", "spearman", 0.2, metric="relevance"),
         figure("log_length", "spearman", 0.5),
         figure("relevance less log_length", "difference of spearman", -0.3, metric="relevance",
@@ -35,13 +35,18 @@ def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():
                baseline="log_length"),
         figure("commonsense", "spearman", 0.1),
     )])  # fmt: skip
-    assert set(found.metrics) == {"relevance"}
-    assert found.baselines == ("log_length",)
-    limits = found.metrics["relevance"]
+    assert set(of_runs.metrics) == {"relevance"}
+    assert of_runs.baselines == ("log_length",)
+    limits = of_runs.metrics["relevance"]
     assert limits.signature == "relevance:2|mode:exact"
-    (one,) = limits.comparisons
-    assert (one.on, one.value, one.of_baseline, one.alike) == ("set", 0.2, 0.5, 0.9)
-    assert one.gap == (-0.3, -0.4, -0.2)
+    (comparison,) = limits.comparisons
+    assert (comparison.on, comparison.value, comparison.of_baseline, comparison.alike) == (
+        "set",
+        0.2,
+        0.5,
+        0.9,
+    )
+    assert comparison.gap == (-0.3, -0.4, -0.2)
 
 
 def test_what_ships_is_what_the_recorded_runs_say():

@@ -12,7 +12,7 @@ WORDS = ["<s>", "</s>", "<unk>", "the", "bus", "is", "late"]
 
 def arrays(count=3, seed=0):
     draw = np.random.default_rng(seed)
-    found = {
+    weights = {
         "words": draw.normal(size=(len(WORDS), SIZE)),
         "places": draw.normal(size=(MOST, SIZE)),
         "first_scale": draw.normal(1, 0.1, SIZE), "first_shift": draw.normal(size=SIZE),
@@ -23,15 +23,15 @@ def arrays(count=3, seed=0):
         shapes = {**dict.fromkeys(("query", "key", "value", "seen"), (SIZE, SIZE)),
                   "wide": (SIZE, WIDE), "narrow": (WIDE, SIZE)}  # fmt: skip
         for name, shape in shapes.items():
-            found[f"{number}_{name}_weight"] = draw.normal(size=shape) / shape[0] ** 0.5
-            found[f"{number}_{name}_bias"] = draw.normal(size=shape[1]) / 10
+            weights[f"{number}_{name}_weight"] = draw.normal(size=shape) / shape[0] ** 0.5
+            weights[f"{number}_{name}_bias"] = draw.normal(size=shape[1]) / 10
         for name in ("seen", "narrow"):
-            found[f"{number}_{name}_scale"] = draw.normal(1, 0.1, SIZE)
-            found[f"{number}_{name}_shift"] = draw.normal(size=SIZE) / 10
-    return {name: value.astype(np.float32) for name, value in found.items()}
+            weights[f"{number}_{name}_scale"] = draw.normal(1, 0.1, SIZE)
+            weights[f"{number}_{name}_shift"] = draw.normal(size=SIZE) / 10
+    return {name: value.astype(np.float32) for name, value in weights.items()}
 
 
-def write(folder, found):
+def write(folder, weights):
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token="<unk>"))
@@ -41,19 +41,19 @@ def write(folder, found):
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
     )
     tokenizer.save(str(folder / "tokenizer.json"))
-    np.savez(folder / "lower.npz", **found)
+    np.savez(folder / "lower.npz", **weights)
     return folder
 
 
 def test_a_tower_gives_the_states_behind_the_layers_it_names(tmp_path):
-    (found,) = Tower(write(tmp_path, arrays()))(["The bus is late"])
-    assert found.offsets == [(0, 0), (0, 3), (4, 7), (8, 10), (11, 15), (0, 0)]
-    assert found.states.shape == (6, 2 * SIZE)
+    (reading,) = Tower(write(tmp_path, arrays()))(["The bus is late"])
+    assert reading.offsets == [(0, 0), (0, 3), (4, 7), (8, 10), (11, 15), (0, 0)]
+    assert reading.states.shape == (6, 2 * SIZE)
     (first,) = Tower(write(tmp_path, arrays() | {"reads": np.array([1])}))(["The bus is late"])
-    assert found.states[:, :SIZE] == pytest.approx(first.states, abs=1e-6)
+    assert reading.states[:, :SIZE] == pytest.approx(first.states, abs=1e-6)
     second = Layer(arrays(), "1_")(first.states)
     third = Layer(arrays(), "2_")(second)
-    assert found.states[:, SIZE:] == pytest.approx(third, abs=1e-5)
+    assert reading.states[:, SIZE:] == pytest.approx(third, abs=1e-5)
 
 
 def test_a_text_is_read_alike_among_others_and_keeps_its_beginning_when_long(tmp_path):
@@ -87,36 +87,36 @@ def test_a_tower_is_that_of_mpnet(tmp_path):
     model = pack.MPNetModel(config, add_pooling_layer=False).eval()
     near = model.encoder.relative_attention_bias
     near.weight.data.normal_()
-    found = arrays()
+    weights = arrays()
     state = model.state_dict()
     names = {"words": "word_embeddings.weight", "first_scale": "LayerNorm.weight",
              "first_shift": "LayerNorm.bias"}  # fmt: skip
     for name, other in names.items():
-        state[f"embeddings.{other}"] = torch.tensor(found[name])
-    state["embeddings.position_embeddings.weight"][2:] = torch.tensor(found["places"])
+        state[f"embeddings.{other}"] = torch.tensor(weights[name])
+    state["embeddings.position_embeddings.weight"][2:] = torch.tensor(weights["places"])
     parts = {"query": "attention.attn.q", "key": "attention.attn.k", "value": "attention.attn.v",
              "seen": "attention.attn.o", "wide": "intermediate.dense",
              "narrow": "output.dense"}  # fmt: skip
     for number in range(3):
         for name, other in parts.items():
             place = f"encoder.layer.{number}.{other}"
-            state[f"{place}.weight"] = torch.tensor(found[f"{number}_{name}_weight"].T)
-            state[f"{place}.bias"] = torch.tensor(found[f"{number}_{name}_bias"])
+            state[f"{place}.weight"] = torch.tensor(weights[f"{number}_{name}_weight"].T)
+            state[f"{place}.bias"] = torch.tensor(weights[f"{number}_{name}_bias"])
         for name, other in (("seen", "attention"), ("narrow", "output")):
             place = f"encoder.layer.{number}.{other}.LayerNorm"
-            state[f"{place}.weight"] = torch.tensor(found[f"{number}_{name}_scale"])
-            state[f"{place}.bias"] = torch.tensor(found[f"{number}_{name}_shift"])
+            state[f"{place}.weight"] = torch.tensor(weights[f"{number}_{name}_scale"])
+            state[f"{place}.bias"] = torch.tensor(weights[f"{number}_{name}_shift"])
     model.load_state_dict(state)
     bias = model.encoder.compute_position_bias(torch.zeros(1, MOST, 1))[0].detach()
-    found["near"] = torch.cat([bias[:, -1], bias[:, 0, 1:]], dim=1).T.numpy()
-    (said,) = Tower(write(tmp_path, found))(["The bus the is late"])
+    weights["near"] = torch.cat([bias[:, -1], bias[:, 0, 1:]], dim=1).T.numpy()
+    (reading,) = Tower(write(tmp_path, weights))(["The bus the is late"])
     with torch.no_grad():
         wanted = model(
             input_ids=torch.tensor([[0, 3, 4, 3, 5, 6, 1]]), position_ids=torch.arange(2, 9)[None],
             output_hidden_states=True,
         ).hidden_states  # fmt: skip
     both = torch.cat([wanted[1], wanted[3]], dim=2)[0].numpy()
-    assert said.states == pytest.approx(both, abs=2e-4)
+    assert reading.states == pytest.approx(both, abs=2e-4)
 
 
 def test_arrays_and_layers_that_are_missing_are_named(tmp_path):

@@ -40,22 +40,24 @@ class Judge:
         return [("counter", 1.0) for _ in pairs]
 
     def stances_with_graphs(self, readings):
-        return [("counter" if "not" in str(one.graph) else "support", 1.0) for one in readings]
+        return [
+            ("counter" if "not" in str(reading.graph) else "support", 1.0) for reading in readings
+        ]
 
 
 def test_rationalizing_asks_for_a_graph_of_the_predicted_stance():
     writer = Writer("(zoos; is a; place)")
     assert isinstance(writer, Generator)
-    found = rationalizing([SAMPLE], writer, Judge())
+    explained = rationalizing([SAMPLE], writer, Judge())
     assert writer.prompts[0].endswith("</s> Argument: Animals suffer. </s> Stance: counter")
-    assert (found[0].stance, found[0].graph) == ("counter", "(zoos; is a; place)")
+    assert (explained[0].stance, explained[0].graph) == ("counter", "(zoos; is a; place)")
 
 
 def test_reasoning_reads_the_stance_off_the_graph():
     writer = Writer("Graph: (zoos; not desires; animals).")
-    found = reasoning([SAMPLE], writer, Judge())
+    explained = reasoning([SAMPLE], writer, Judge())
     assert "Stance" not in writer.prompts[0]
-    assert (found[0].stance, found[0].graph) == ("counter", "(zoos; not desires; animals)")
+    assert (explained[0].stance, explained[0].graph) == ("counter", "(zoos; not desires; animals)")
     assert reasoning([SAMPLE], Writer(""), Judge())[0].graph == ""
 
 
@@ -66,11 +68,11 @@ def test_few_shot_prompts_are_code_and_answers_are_read_back():
     assert 'self.belief = "Zoos are \\"bad\\"."' in prompt
     assert prompt.endswith("self.graph = [\n")
     compile(code_prompt(SAMPLE, "support", SAMPLE.graphs[0]), "prompt", "exec")
-    said = '("a b", "causes", "c"),\n ("c", "is a", "d")]\nclass Other: ("x", "is a", "y")'
-    assert graph_in(said) == "(a b; causes; c)(c; is a; d)"
+    code = '("a b", "causes", "c"),\n ("c", "is a", "d")]\nclass Other: ("x", "is a", "y")'
+    assert graph_in(code) == "(a b; causes; c)(c; is a; d)"
     with pytest.raises(InputError, match="needs a stance and a graph"):
         few_shot([Sample("b", "B", "A")])
-    writer = Writer(said)
+    writer = Writer(code)
     rationalizing([SAMPLE], writer, Judge(), prompt=few_shot([SAMPLE]))
     assert writer.prompts[0].startswith("class ExplanationGraph")
 
@@ -92,5 +94,5 @@ def test_classifier_inputs_equal_the_worked_cases(golden):
     for case in golden("explagraphs_cases")["classifier_inputs"]:
         graph = read_graph(case["graph"]).graph
         assert sequence_target(graph) == case["seca_text_b"]
-        found = stance_input(case["belief"], case["argument"], graph)
-        assert found == (case["ea_text_a"], case["ea_full_text_b"])
+        texts = stance_input(case["belief"], case["argument"], graph)
+        assert texts == (case["ea_text_a"], case["ea_full_text_b"])

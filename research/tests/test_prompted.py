@@ -26,10 +26,10 @@ class Scripted:
 
     def generate(self, prompts, *, count):
         self.asked.append((list(prompts), count))
-        found = [next((t for asks, t in self.answers.items() if p.startswith(asks)), "None")
+        answers = [next((t for asks, t in self.answers.items() if p.startswith(asks)), "None")
                  for p in prompts]  # fmt: skip
         return [(Generated(text, -0.5), Generated("event1: second; event2: best", -2.0))
-                for text in found]  # fmt: skip
+                for text in answers]  # fmt: skip
 
 
 def test_a_prompt_is_that_of_the_released_code():
@@ -107,23 +107,26 @@ def test_triples_are_what_the_generator_writes():
     })  # fmt: skip
     extractor = PromptedExtractor(generator)
     assert isinstance(extractor, TripleExtractor)
-    (found,) = extractor.extract([Exchange((HISTORY[1],), "I am so sorry you cried .")])
-    assert {t.relation: (t.head, t.tail) for t in found.triples} == {
+    (extraction,) = extractor.extract([Exchange((HISTORY[1],), "I am so sorry you cried .")])
+    assert {t.relation: (t.head, t.tail) for t in extraction.triples} == {
         "xEffect": ("PersonX makes a mistake", "PersonX gets fired"),
         "oReact": ("PersonX cries", "PersonY feels sorry"),
     }
-    assert {t.relation: t.kind for t in found.triples} == {"xEffect": "pair", "oReact": "single"}
-    assert all(t.confidence == pytest.approx(math.exp(-0.5)) for t in found.triples)
+    assert {t.relation: t.kind for t in extraction.triples} == {
+        "xEffect": "pair",
+        "oReact": "single",
+    }
+    assert all(t.confidence == pytest.approx(math.exp(-0.5)) for t in extraction.triples)
     assert generator.asked[0][1] == 10
 
 
 def test_all_replies_are_asked_in_one_call_and_stay_apart():
     generator = Scripted({"xAttr": "event1: PersonX sings; event2: PersonX be loud"})
-    found = PromptedExtractor(generator).extract(
+    extractions = PromptedExtractor(generator).extract(
         [Exchange((), "I sing loudly ."), Exchange((), "¿…?"), Exchange(("Hi",), "He sings .")]
     )
-    assert [len(each.triples) for each in found] == [1, 0, 1]
-    assert found[1].reason == "the reply holds no word"
+    assert [len(each.triples) for each in extractions] == [1, 0, 1]
+    assert extractions[1].reason == "the reply holds no word"
     assert len(generator.asked) == 1
     assert len(generator.asked[0][0]) == 2 * len(RELATIONS)
 

@@ -43,8 +43,8 @@ def ids(rated):
 def test_scores_of_a_name_are_found_by_id_and_turned_by_a_minus(turns, tmp_path):
     given = {name: float(i) for i, name in enumerate(ids(turns)[:-1])}
     pack(tmp_path / "rated/released_scores.json.gz", json.dumps({"fed_turn": {"flow": given}}))
-    found = released("scores:flow", turns, tmp_path)
-    assert found == [*map(float, range(39)), None]
+    values = released("scores:flow", turns, tmp_path)
+    assert values == [*map(float, range(39)), None]
     assert released("-scores:flow", turns, tmp_path)[1:] == [
         *(-float(i) for i in range(1, 39)),
         None,
@@ -115,12 +115,12 @@ def test_figures_on_people_need_no_scores():
     assert of_people("ratings", "mean", rated, "overall").value == pytest.approx(np.mean(RATINGS))
     assert of_people("reply words", "mean", rated, "overall").value == pytest.approx(4.5)
     assert of_people("judges", "spearman", rated, "overall and other").value == pytest.approx(1)
-    one = of_people("one judge", "spearman", rated, "overall").value
+    judge_alone = of_people("one judge", "spearman", rated, "overall").value
     pooled = of_people("judges", "spearman against the others", rated, "overall").value
     first, second = (column for column in zip(*RATINGS, strict=True))
     between = correlation(first, second, kind="spearman").value
     # Of two judges each is set against the other: both ways are the same.
-    assert one == pytest.approx(between)
+    assert judge_alone == pytest.approx(between)
     assert 0.5 < pooled < 1
     with pytest.raises(InputError, match="agreement: not computed from the ratings of judges"):
         of_people("judges", "agreement", rated, "overall")
@@ -130,9 +130,9 @@ def test_every_measure_of_a_column_is_that_of_its_definition():
     rated = judged(RATINGS)
     human = np.mean(RATINGS, axis=1)
     values = list(human**2)
-    found = {name: measured(name, values, rated, "overall").value for name in MEASURES}
-    assert found["pearson"] == pytest.approx(np.corrcoef(values, human)[0, 1])
-    assert found["spearman"] == pytest.approx(1)
+    by_measure = {name: measured(name, values, rated, "overall").value for name in MEASURES}
+    assert by_measure["pearson"] == pytest.approx(np.corrcoef(values, human)[0, 1])
+    assert by_measure["spearman"] == pytest.approx(1)
     systems = np.arange(8) % 3
     means = [[np.mean(column[systems == k]) for k in range(3)]
              for column in (np.array(values), human)]  # fmt: skip
@@ -141,7 +141,7 @@ def test_every_measure_of_a_column_is_that_of_its_definition():
     )
     scaled = (human - human.min()) / np.ptp(human)
     cosine = (values @ scaled) / np.linalg.norm(values) / np.linalg.norm(scaled)
-    assert found["cosine"] == pytest.approx(cosine)
+    assert by_measure["cosine"] == pytest.approx(cosine)
     with pytest.raises(InputError, match="cannot be computed from one score per item"):
         measured("accuracy", values, rated, "overall")
     with pytest.raises(InputError, match="ratings that differ"):
@@ -160,8 +160,8 @@ def test_a_context_sets_released_columns_beside_each_other(turns, tmp_path):
     for first, measure in (("scores:flat", "pearson"), ("scores:no", "pearson"),
                            ("judges", "pearson"), ("scores:b", "kendall")):  # fmt: skip
         assert context.between("scores:a", first, "fed_turn:overall", measure) is None
-    found, signature = context.by_release("scores:a", "fed_turn:overall", "spearman")
-    assert found.n == 40
+    estimate, signature = context.by_release("scores:a", "fed_turn:overall", "spearman")
+    assert estimate.n == 40
     assert signature.startswith("released:scores:a|on:fed_turn@")
     assert signature.endswith(":overall|measure:spearman")
     assert context.by_release("ratings", "fed_turn:overall", "mean")[0].value == pytest.approx(

@@ -43,8 +43,8 @@ def test_the_examples_run():
 def test_the_verdict_follows_from_how_a_figure_was_computed_and_its_sign(
     published, value, interval, computed, verdict
 ):
-    found = verdict_on(published, value, interval, computed=computed, rounding=0.0005)
-    assert found == verdict
+    outcome = verdict_on(published, value, interval, computed=computed, rounding=0.0005)
+    assert outcome == verdict
 
 
 def test_the_difference_on_the_same_items_decides_where_there_is_one():
@@ -57,11 +57,11 @@ def test_the_difference_on_the_same_items_decides_where_there_is_one():
 @given(published=figure, value=figure, below=half, above=half)
 def test_another_method_is_never_said_to_reproduce(published, value, below, above):
     interval = (value - below, value + above)
-    found = verdict_on(published, value, interval, computed="another method")
-    assert found.startswith("beside: ")
+    outcome = verdict_on(published, value, interval, computed="another method")
+    assert outcome.startswith("beside: ")
     higher = verdict_on(-published, -value, (-interval[1], -interval[0]), computed="another method",
                         lower=True)  # fmt: skip
-    assert higher == found, "with both signs turned, lower is better"
+    assert higher == outcome, "with both signs turned, lower is better"
 
 
 def test_each_verdict_is_defined_once():
@@ -75,19 +75,31 @@ def runs():
 
 def test_recorded_verdicts_follow_from_the_recorded_rows(runs):
     for run in runs:
-        for one in run.figures:
-            assert one.verdict == verdict_of(one), (run.bench, one.table, one.row, one.measure)
-            if one.published is not None:
-                assert (one.computed == "released files") == (one.kind == "printed")
-        found = counted(run.figures)
+        for row_of_run in run.figures:
+            assert row_of_run.verdict == verdict_of(row_of_run), (
+                run.bench,
+                row_of_run.table,
+                row_of_run.row,
+                row_of_run.measure,
+            )
+            if row_of_run.published is not None:
+                assert (row_of_run.computed == "released files") == (row_of_run.kind == "printed")
+        counts = counted(run.figures)
         for verdict in VERDICTS[:-1]:
-            assert run.counts.get(verdict, 0) == found.get(verdict, 0), run.bench
+            assert run.counts.get(verdict, 0) == counts.get(verdict, 0), run.bench
 
 
 def test_no_substitute_of_ours_is_said_to_reproduce_a_printed_figure(runs):
-    rows = [one for run in runs for one in run.figures if one.row.startswith("small networks")]
+    rows = [
+        row_of_run
+        for run in runs
+        for row_of_run in run.figures
+        if row_of_run.row.startswith("small networks")
+    ]
     assert rows, "networks of ours that learned from the perturbations of a published metric"
-    assert {one.verdict.partition(":")[0] for one in rows if one.verdict} == {"beside"}
+    assert {row_of_run.verdict.partition(":")[0] for row_of_run in rows if row_of_run.verdict} == {
+        "beside"
+    }
 
 
 def test_no_two_rows_of_a_bench_come_from_the_same_computation(runs):
@@ -103,14 +115,16 @@ def row(name, *figures, table=""):
 
 
 def test_rows_that_agree_in_every_figure_are_named():
-    one = row("cosine", ("a", 0.2, 0.1), ("b", 0.3, 0.1))
-    assert equal_rows([*one, *row("likelihood", ("b", 0.3, 0.1))]) == [("cosine", "likelihood")]
-    assert equal_rows([*one, *row("other", ("a", 0.2, 0.1), ("b", 0.31, 0.1))]) == []
-    assert equal_rows([*one, *row("cosine", ("a", 0.2, 0.1))]) == []
+    cosine_rows = row("cosine", ("a", 0.2, 0.1), ("b", 0.3, 0.1))
+    assert equal_rows([*cosine_rows, *row("likelihood", ("b", 0.3, 0.1))]) == [
+        ("cosine", "likelihood")
+    ]
+    assert equal_rows([*cosine_rows, *row("other", ("a", 0.2, 0.1), ("b", 0.31, 0.1))]) == []
+    assert equal_rows([*cosine_rows, *row("cosine", ("a", 0.2, 0.1))]) == []
     count = row("count", ("a", 2.0, 0.0))
     assert equal_rows([*count, *row("another count", ("a", 2.0, 0.0))]) == []
     again = row("the same system", ("a", 0.2, 0.1), table="an older table")
-    assert equal_rows([*one, *again]) == [], "a source may print one system under two names"
+    assert equal_rows([*cosine_rows, *again]) == [], "a source may print one system under two names"
 
 
 def test_the_head_of_the_page_counts_what_was_recorded(runs):

@@ -49,15 +49,15 @@ def by_name(rows):
 def test_machines_replies_and_the_number_of_triples_are_rows_of_their_own():
     made = replies()
     counts = [i % 5 for i in range(60)]
-    found = by_name(correlations(noisy(made, counts=counts), made, "ours", {"spearman": 0.3}, "X"))
-    assert set(found) == {
+    rows = by_name(correlations(noisy(made, counts=counts), made, "ours", {"spearman": 0.3}, "X"))
+    assert set(rows) == {
         ("ours", "pearson"), ("ours", "spearman"), ("ours, machine replies", "pearson"),
         ("ours, machine replies", "spearman"), ("ours, given the number of triples", "spearman"),
     }  # fmt: skip
-    whole = found["ours", "spearman"]
+    whole = rows["ours", "spearman"]
     assert (whole.published, whole.beside, whole.estimate.n) == (0.3, "X", 60)
-    assert found["ours", "pearson"].beside == ""
-    assert found["ours, machine replies", "spearman"].estimate.n == 40
+    assert rows["ours", "pearson"].beside == ""
+    assert rows["ours, machine replies", "spearman"].estimate.n == 40
 
 
 def test_a_score_that_only_counts_is_nothing_given_the_count():
@@ -65,9 +65,9 @@ def test_a_score_that_only_counts_is_nothing_given_the_count():
     counts = [round(10 * value) for value in made.human]
     draw = random.Random(4)
     column = Column("counting", [n + 0.01 * draw.random() for n in counts], counts)
-    found = by_name(correlations(column, made, "ours"))
-    assert found["counting", "spearman"].estimate.value > 0.9
-    assert abs(found["counting, given the number of triples", "spearman"].estimate.value) < 0.3
+    rows = by_name(correlations(column, made, "ours"))
+    assert rows["counting", "spearman"].estimate.value > 0.9
+    assert abs(rows["counting, given the number of triples", "spearman"].estimate.value) < 0.3
 
 
 def test_differences_are_the_first_less_the_others_on_the_same_draws():
@@ -83,15 +83,15 @@ def test_differences_are_the_first_less_the_others_on_the_same_draws():
 
 def test_systems_are_ranked_by_their_means():
     made = replies()
-    found = by_name(systems(Column("ours", made.human), made))
-    assert found["ours", "system spearman"].estimate.value == pytest.approx(1.0)
-    assert found["ours", "system spearman"].why.count("<") == 2
+    rows = by_name(systems(Column("ours", made.human), made))
+    assert rows["ours", "system spearman"].estimate.value == pytest.approx(1.0)
+    assert rows["ours", "system spearman"].why.count("<") == 2
 
 
 def test_printed_figures_come_from_the_tables():
-    found = by_name(printed("table 1", "deco_test:events"))
-    assert found["ACCENT (table 1)", "spearman"].published == 0.30
-    assert found["FED-appropriate (table 1)", "pearson"].published == -0.16
+    rows = by_name(printed("table 1", "deco_test:events"))
+    assert rows["ACCENT (table 1)", "spearman"].published == 0.30
+    assert rows["FED-appropriate (table 1)", "pearson"].published == -0.16
     gold = by_name(printed("table 11", "deco_test, gold tuples:events"))
     assert gold["ACCENT scoring (table 11)", "spearman"].published == 0.42
 
@@ -169,22 +169,22 @@ class Anything:
 
 
 def test_replies_come_with_ratings_writers_and_peoples_triples(tmp_path):
-    found = read_replies(SmallContext(tmp_path), "deco_test")
-    assert found.human[3] == 3.0
-    assert found.machine == [False, True, True] * 3
-    assert found.responses[0].text == "I missed the bus."
-    assert [len(triples) for triples in found.triples] == [0, 1] * 4 + [0]
-    assert found.triples[1][0] == Triple("PersonX misses the bus", "xReact", "PersonX is late")
+    read = read_replies(SmallContext(tmp_path), "deco_test")
+    assert read.human[3] == 3.0
+    assert read.machine == [False, True, True] * 3
+    assert read.responses[0].text == "I missed the bus."
+    assert [len(triples) for triples in read.triples] == [0, 1] * 4 + [0]
+    assert read.triples[1][0] == Triple("PersonX misses the bus", "xReact", "PersonX is late")
 
 
 def test_gold_tuples_are_judged_with_and_without_the_fit_of_the_reply(tmp_path):
     context = SmallContext(tmp_path)
-    found = read_replies(context, "deco_test")
-    columns = list(gold_columns(context, found, "gold tuples", "calibrated", share=0.5))
+    read = read_replies(context, "deco_test")
+    columns = list(gold_columns(context, read, "gold tuples", "calibrated", share=0.5))
     whole, alone, mean = columns
-    one, none = cautious_score([0.75]), cautious_score([])
-    assert list(whole.values) == [(none + 0.25) / 2, (one + 0.25) / 2] * 4 + [(none + 0.25) / 2]
-    assert list(alone.values) == [none, one] * 4 + [none]
+    single, none = cautious_score([0.75]), cautious_score([])
+    assert list(whole.values) == [(none + 0.25) / 2, (single + 0.25) / 2] * 4 + [(none + 0.25) / 2]
+    assert list(alone.values) == [none, single] * 4 + [none]
     assert list(mean.values) == [0.5, 0.75] * 4 + [0.5]
     assert alone.row == "gold tuples, triples alone"
     assert len({column.signature for column in columns}) == 3
@@ -199,9 +199,9 @@ def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_p
     (folder / "half made").mkdir()
     context = BenchContext(None, lambda _: None, (), weights=tmp_path)
     monkeypatch.setattr(grice_research.replies, "judged", lambda *a, **options: (a[-1], options))
-    found = list(grice_research.replies.by_language_models(context, replies()))
+    rows = list(grice_research.replies.by_language_models(context, replies()))
     large, small = (f"file:{folder / name}" for name in ("large", "small"))
-    assert found == [
+    assert rows == [
         ("commonsense, fit by large", {"relevance": large, "relevance_weight": 0.5}),
         ("commonsense, fit by large, share 0.8", {"relevance": large, "relevance_weight": 0.8}),
         ("fit by large alone", {"relevance": large, "relevance_weight": 1.0}),
@@ -213,12 +213,12 @@ def test_each_language_model_that_was_made_judges_the_fit_and_stands_alone(tmp_p
 
 def test_who_wrote_the_reply_is_a_trivial_baseline(tmp_path):
     context = SmallContext(tmp_path)
-    found = {
+    columns_by_name = {
         c.row: c.values
         for c in trivial_columns(context, read_replies(context, "deco_test"), "deco_test")
     }
-    assert found["oracle: a person wrote it"] == [1.0, 0.0, 0.0] * 3
-    assert set(found) == {"log_length", "cosine_last_turn", "log_characters",
+    assert columns_by_name["oracle: a person wrote it"] == [1.0, 0.0, 0.0] * 3
+    assert set(columns_by_name) == {"log_length", "cosine_last_turn", "log_characters",
                           "oracle: a person wrote it"}  # fmt: skip
 
 
@@ -236,13 +236,13 @@ def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
     scorers = dict.fromkeys(cskb_population.SCORERS, scores)
     monkeypatch.setattr(cskb_population, "SCORERS", scorers)
     context = SmallContext(tmp_path)
-    found = by_name(cskb_population.measure(context))
-    row = found["compatibility", "auc_weighted"]
+    by_row = by_name(cskb_population.measure(context))
+    row = by_row["compatibility", "auc_weighted"]
     assert (row.estimate.value, row.estimate.n, row.kind) == (1.0, 80, "ours")
-    assert found["compatibility, ACCENT's 12 relations", "auc_pooled"].estimate.n == 40
-    assert found["compatibility", "auc_pooled"].published == pytest.approx(0.676)
-    assert found["relation_rate", "auc_weighted"].kind == "baseline"
-    assert found["KG-BERT (table 4)", "auc_pooled"].published == pytest.approx(0.623)
+    assert by_row["compatibility, ACCENT's 12 relations", "auc_pooled"].estimate.n == 40
+    assert by_row["compatibility", "auc_pooled"].published == pytest.approx(0.676)
+    assert by_row["relation_rate", "auc_weighted"].kind == "baseline"
+    assert by_row["KG-BERT (table 4)", "auc_pooled"].published == pytest.approx(0.623)
 
 
 def test_a_reply_without_ratings_is_an_error(tmp_path, monkeypatch):

@@ -83,8 +83,8 @@ def test_scores_of_a_file_are_given_again_for_their_conversations(context, score
     [(model, desk)] = scored(context)
     grader, signatures = desk.grader("relevance")
     assert (model, signatures) == ("large", {"relevance": "relevance|a large model"})
-    found = grader.score([reply(2), reply(3), reply(1)])
-    assert [(one.conversation, one.metric, one.value) for one in found] == [
+    judged = grader.score([reply(2), reply(3), reply(1)])
+    assert [(score.conversation, score.metric, score.value) for score in judged] == [
         ("talk-2", "relevance", 0.75),
         ("talk-1", "relevance", 0.25),
     ]
@@ -95,8 +95,8 @@ def test_each_file_is_a_model_of_its_own(context, scores):
     scores("large", score_line("talk-1", 0.75))
     values = {}
     for model, desk in scored(context):
-        [one] = desk.grader("relevance")[0].score([reply(1)])
-        values[model] = one.value
+        [score] = desk.grader("relevance")[0].score([reply(1)])
+        values[model] = score.value
     assert values == {"large": 0.75, "small": 0.25}
 
 

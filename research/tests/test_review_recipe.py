@@ -24,18 +24,18 @@ def weights(witnesses, controls, marked):
 
 def test_a_witness_that_speaks_the_wrong_way_counts_nothing(drawn):
     flaw, length, _, marked = drawn
-    one = np.ones_like(flaw)
-    right, wrong = weights([flaw, -flaw], [length, one], marked)
+    constant = np.ones_like(flaw)
+    right, wrong = weights([flaw, -flaw], [length, constant], marked)
     assert right > 0.5
     assert wrong == 0.0
 
 
 def test_what_a_control_explains_is_left_to_it(drawn):
     flaw, length, noise, marked = drawn
-    one = np.ones_like(flaw)
+    constant = np.ones_like(flaw)
     long = length + 0.1 * noise
-    (alone,) = weights([long], [one], marked)
-    (beside,) = weights([long], [length, one], marked)
+    (alone,) = weights([long], [constant], marked)
+    (beside,) = weights([long], [length, constant], marked)
     assert alone > 0.5
     assert beside < 0.15
 
@@ -51,6 +51,6 @@ def test_no_turn_of_the_measured_part_trains(data_folder):
     if not (data_folder / "dbdc3").is_dir() or not (data_folder / "convai2017").is_dir():
         pytest.skip("GRICE_DATA holds no dbdc3 or convai2017")
     marked = read_marked(data_folder)
-    assert {one.corpus for one in marked} == {"dbdc3", "convai2017", "pairs"}
-    assert not any(is_validation(one.talk.id) for one in marked if one.corpus == "dbdc3")
-    assert all(0 <= one.flawed <= 1 for one in marked)
+    assert {turn.corpus for turn in marked} == {"dbdc3", "convai2017", "pairs"}
+    assert not any(is_validation(turn.talk.id) for turn in marked if turn.corpus == "dbdc3")
+    assert all(0 <= turn.flawed <= 1 for turn in marked)

@@ -64,9 +64,9 @@ def test_vectors_of_a_text_file_with_or_without_its_first_line(tmp_path):
 
     path = tmp_path / "vectors.txt"
     path.write_text("2 3\ntea 1 2 3\ncup 0 0 1\n")
-    found = read_vectors(path, {"tea"})
-    assert found["tea"].tolist() == [1, 2, 3]
-    assert set(found) == {"tea"}
+    vectors = read_vectors(path, {"tea"})
+    assert vectors["tea"].tolist() == [1, 2, 3]
+    assert set(vectors) == {"tea"}
     path.write_text("tea 1 2 3\ncup 0 0\n")
     with pytest.raises(ValueError, match=":2: 2 values, the lines above 3"):
         read_vectors(path, {"tea"})

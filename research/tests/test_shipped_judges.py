@@ -36,6 +36,6 @@ def test_reasoning_runs_on_the_shipped_judges(judges):
         def generate(self, prompts, *, count):
             return [(Generated(GOOD, 0.0),)[:count] for _ in prompts]
 
-    (found,) = reasoning([Sample("a", BELIEF, ARGUMENT)], Fixed(), judges)
-    assert found.graph == GOOD
+    (explained,) = reasoning([Sample("a", BELIEF, ARGUMENT)], Fixed(), judges)
+    assert explained.graph == GOOD
     assert judges.stances_with_graphs([Reading(BELIEF, ARGUMENT, Graph(()))])

@@ -32,8 +32,10 @@ def _imported():
 
 
 def declares(module, name):
-    found = import_module(module)
-    return name in getattr(found, "__all__", ()) or not hasattr(found, "__all__")
+    imported_module = import_module(module)
+    return name in getattr(imported_module, "__all__", ()) or not hasattr(
+        imported_module, "__all__"
+    )
 
 
 def test_every_private_name_is_there():

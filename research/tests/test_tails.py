@@ -16,15 +16,15 @@ def models():
 
 
 def read(text, models):
-    (found,) = read_texts([text], models.encoder.hidden)
-    return found
+    (reading,) = read_texts([text], models.encoder.hidden)
+    return reading
 
 
 def test_an_answer_is_an_event_or_a_thing_of_the_text_and_not_the_head(models):
     asked = [("missed the bus", "Causes"), ("overslept this morning", "Causes")]
-    found = best_tails(read(TEXT, models), asked, models)
-    assert len(found) == 2
-    for (head, _), answer in zip(asked, found, strict=True):
+    tails = best_tails(read(TEXT, models), asked, models)
+    assert len(tails) == 2
+    for (head, _), answer in zip(asked, tails, strict=True):
         assert answer
         assert answer in TEXT
         assert not set(answer.split()) & set(head.split())
@@ -52,5 +52,5 @@ def test_heads_that_read_spans_alone_too_have_no_answer(models):
         def in_context(self):
             return None
 
-    found = best_tails(read(TEXT, models), [("bus", "IsA")], models._replace(links=Beside()))
-    assert found == [""]
+    tails = best_tails(read(TEXT, models), [("bus", "IsA")], models._replace(links=Beside()))
+    assert tails == [""]

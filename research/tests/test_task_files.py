@@ -15,18 +15,20 @@ from grice_research.triplets.task_files import Negative, read_folds, read_items,
 
 def test_the_rule_gives_the_triplets_of_the_experiments_exactly(dialogues, items):
     by_dialogue = defaultdict(list)
-    for one in items:
-        by_dialogue[one.dialogue].append(Triple(one.head, one.relation, one.tail))
-    merged = {one.id: merge_labels(one) for one in dialogues}
-    for name, found in merged.items():
-        assert list(found.kept) == by_dialogue[name]
-    assert sum(len(one.kept) for one in merged.values()) == 4386
-    assert sum(one.dropped for one in merged.values()) == 64
-    assert sum(one.repeated for one in merged.values()) == 89
+    for item in items:
+        by_dialogue[item.dialogue].append(Triple(item.head, item.relation, item.tail))
+    merged = {dialogue.id: merge_labels(dialogue) for dialogue in dialogues}
+    for name, merged_items in merged.items():
+        assert list(merged_items.kept) == by_dialogue[name]
+    assert sum(len(dialogue_items.kept) for dialogue_items in merged.values()) == 4386
+    assert sum(dialogue_items.dropped for dialogue_items in merged.values()) == 64
+    assert sum(dialogue_items.repeated for dialogue_items in merged.values()) == 89
 
 
 def test_own_folds_keep_near_duplicates_together(dialogues, cider_folder):
-    texts = {one.id: one.context for one in dialogues if one.context is not None}
+    texts = {
+        dialogue.id: dialogue.context for dialogue in dialogues if dialogue.context is not None
+    }
     pairs = near_duplicates(texts)
     assert len(pairs) == 20
     released = read_folds(cider_folder / "folds.tsv")
@@ -68,8 +70,8 @@ def test_released_tables_are_read(tmp_path):
     row = {"d": "t", "i": 0, "h": "bus", "r": "Causes", "t": "late", "hl": "bus", "tl": "late",
            "qa": [1, 4], "mcq": ["a", "b", "c", "late"], "label": 3}  # fmt: skip
     items.write_text(json.dumps(row) + "\n")
-    (found,) = read_items(items)
-    assert (found.question, found.options, found.label) == ((1, 4), ("a", "b", "c", "late"), 3)
+    (item,) = read_items(items)
+    assert (item.question, item.options, item.label) == ((1, 4), ("a", "b", "c", "late"), 3)
     folds, negatives = tmp_path / "folds.tsv", tmp_path / "negatives.tsv"
     folds.write_text("dialogue\ttest_fold\nt\t2\n")
     negatives.write_text("dialogue\ti\tstrategy\th\tr\tt\ttrain\nt\t0\tspan\ta\tCauses\tb\t1\n")

@@ -48,17 +48,17 @@ def test_relations_weigh_by_their_size_and_those_of_one_label_do_not_count():
     relations = ["xWant"] * 4 + ["xNeed"] * 2 + ["xAttr"] * 3
     labels = [0, 0, 1, 1, 1, 0, 1, 1, 1]
     scores = [0.1, 0.2, 0.3, 0.4, 0.1, 0.2, 0.9, 0.9, 0.9]
-    found = area("AUC, mean over relations", scores, rows(labels, relations))
-    assert found.value == pytest.approx((4 * 1 + 2 * 0) / 6)
+    area_of_rows = area("AUC, mean over relations", scores, rows(labels, relations))
+    assert area_of_rows.value == pytest.approx((4 * 1 + 2 * 0) / 6)
 
 
 def test_the_interval_is_over_heads():
     heads = [f"PersonX works {i // 4}" for i in range(40)]
     labels = [i % 2 for i in range(40)]
     scores = [(i * 7) % 40 + 20 * (i % 2) for i in range(40)]
-    found = area("AUC", scores, rows(labels, heads=heads))
-    assert found.groups == 10
-    assert found.low < found.value < found.high
+    area_of_rows = area("AUC", scores, rows(labels, heads=heads))
+    assert area_of_rows.groups == 10
+    assert area_of_rows.low < area_of_rows.value < area_of_rows.high
 
 
 def test_one_label_alone_has_no_area():
@@ -76,9 +76,9 @@ def test_long_triples_and_other_relations_are_dropped(tmp_path):
     ]
     write(tmp_path, TEST, lines)
     assert len(read_triples(tmp_path, "18 relations").triples) == 3
-    found = read_triples(tmp_path, "12 relations")
-    assert [triple.head for triple in found.triples] == ["PersonX eats", 'a "b']
-    assert found.plausible == (True, False)
+    triples = read_triples(tmp_path, "12 relations")
+    assert [triple.head for triple in triples.triples] == ["PersonX eats", 'a "b']
+    assert triples.plausible == (True, False)
     with pytest.raises(InputError, match="CSKB-Population"):
         read_triples(tmp_path, "12 relations", split=DEV)
 

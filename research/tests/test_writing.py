@@ -64,8 +64,8 @@ def test_a_generator_reads_the_published_inputs():
 
 def test_a_prompt_with_solved_samples_takes_one_line(july):
     writer = Echo(" Snow falls in Chile. It rains in Spain.\n\nKeywords: none")
-    found = write_pairs([("snow", "Chile")], writer, shown=[july])
-    assert found == ["Snow falls in Chile. It rains in Spain."]
+    statements = write_pairs([("snow", "Chile")], writer, shown=[july])
+    assert statements == ["Snow falls in Chile. It rains in Spain."]
     assert july.reference in writer.prompts[0]
 
 
@@ -94,7 +94,7 @@ class Nearest:
     def generate(self, prompts, *, count):
         assert count == 1
         best = [
-            max(self.examples, key=lambda one: len(one[0] & set(prompt.split(", "))))[1]
+            max(self.examples, key=lambda example: len(example[0] & set(prompt.split(", "))))[1]
             for prompt in prompts
         ]
         return [(Generated(text, 0.0),) for text in best]
@@ -103,9 +103,9 @@ class Nearest:
 def case(name, *pairs):
     """A sample whose sentences are "X is in Y."."""
     words = tuple(word for pair in pairs for word in pair)
-    said = tuple(f"{thing} is in {place}." for thing, place in pairs)
+    statements = tuple(f"{thing} is in {place}." for thing, place in pairs)
     entities = tuple((Entity(place, "GPE"),) for _, place in pairs)
-    return Sample(name, words, (0, 0, 1, 1), said, " ".join(said), context=("GEO",),
+    return Sample(name, words, (0, 0, 1, 1), statements, " ".join(statements), context=("GEO",),
                   entities=entities)  # fmt: skip
 
 
@@ -116,7 +116,12 @@ def test_from_training_pairs_to_scores_with_a_writer_that_learns():
     ]
     held = [case("c", ("Kremlin", "Moscow"), ("Prado", "Madrid"))]
     examples = training_pairs(train)
-    assert [one.target.split()[0] for one in examples] == ["Big", "Louvre", "Prado", "Kremlin"]
+    assert [example.target.split()[0] for example in examples] == [
+        "Big",
+        "Louvre",
+        "Prado",
+        "Kremlin",
+    ]
 
     def checkpoints():
         for seen in (2, 3, 4):  # a checkpoint has read that many examples
@@ -124,7 +129,7 @@ def test_from_training_pairs_to_scores_with_a_writer_that_learns():
 
     chosen = choose_checkpoint(checkpoints(), held)
     assert chosen.name == "step 3"
-    written = write_pairs([one.keywords for one in held], Nearest(examples))
+    written = write_pairs([sample.keywords for sample in held], Nearest(examples))
     measures = score_outputs(held, {"c": written[0]}, name="nearest")[0].measures
     assert measures["match_exclusive"].value == measures["coverage"].value == 1
     assert measures["rouge2"].value < measures["rouge2_best"].value == 1

@@ -153,15 +153,9 @@ def score_readings(
     Args:
         readings: The open files.
         scorer: The loaded metrics.
-        output: As in :func:`score_files`.
+        output, bad_records, resume, report, sample, seed, listeners: As in :func:`score_files`.
         format: The format that was asked for, which belongs to the identity of the run.
-        bad_records: As in :func:`score_files`.
-        resume: As in :func:`score_files`.
-        report: As in :func:`score_files`.
         command: What the report names as the way to repeat the run.
-        sample: As in :func:`score_files`.
-        seed: As in :func:`score_files`.
-        listeners: As in :func:`score_files`.
     """
     if bad_records not in ("skip", "fail"):
         raise InputError(f"bad records {bad_records!r}: write skip or fail")
@@ -240,7 +234,7 @@ def _drawn(
                 seen += 1
                 yield record
 
-    placed = sorted(draw(conversations(), most, seed), key=lambda found: found[0])
+    placed = sorted(draw(conversations(), most, seed), key=lambda placed_record: placed_record[0])
     chosen = [conversation for _, conversation in placed]
     return iter([*broken, *chosen]), Sampled(len(chosen), seen, seed)
 

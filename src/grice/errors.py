@@ -30,6 +30,7 @@ __all__ = [
     "OutputError",
     "RecordError",
     "did_you_mean",
+    "excerpt",
     "os_reason",
     "out_of_memory",
     "plural",
@@ -105,18 +106,46 @@ def shortened(text: str, most: int = QUOTED) -> str:
     if len(text) <= most:
         return text
     end = f"… ({len(text):,} characters)"
-    return text[: most - len(end)] + end
+    return text[: _word_end(text, most - len(end))] + end
 
 
-def plural(number: int, one: str, many: str = "") -> str:
+def excerpt(text: str, most: int) -> str:
+    """Return a text on one line, cut behind a word where it is longer than so many characters.
+
+    Whoever shows one shows how to see the whole.
+
+    >>> excerpt("The parcel  was left with your neighbour.", 30)
+    'The parcel was left with your…'
+    """
+    # Of a text of megabytes no more is split than can be shown, but where blanks fill it.
+    line = " ".join(text[: 2 * most].split())
+    if len(line) <= most and len(text) > 2 * most:
+        line = " ".join(text.split())
+    return line if len(line) <= most else line[: _word_end(line, most - 1)].rstrip(",;:.") + "…"
+
+
+def _word_end(text: str, most: int) -> int:
+    """Return the last end of a word that is not behind ``most``.
+
+    In text without blanks, or where a word is longer than half of what may be kept, that is
+    ``most`` itself: an address or a line of Chinese must not vanish.
+    """
+    if text[most - 1 : most + 1].strip() != text[most - 1 : most + 1]:
+        return len(text[:most].rstrip())
+    kept = text[:most].rsplit(maxsplit=1)
+    end = len(kept[0]) if len(kept) > 1 else 0
+    return end if end > most / 2 else most
+
+
+def plural(number: int, singular: str, many: str = "") -> str:
     """Return a number with its noun, such as ``1 turn``, ``2,000 turns``.
 
     Args:
         number: How many.
-        one: The noun, or the words, behind a one.
-        many: What stands behind any other number, where that is not ``one`` with an s.
+        singular: The noun, or the words, behind a 1.
+        many: What stands behind any other number, where that is not ``singular`` with an s.
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

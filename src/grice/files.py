@@ -10,6 +10,7 @@ Everything grice writes goes through here, by these rules:
   ``-`` is standard output.
 - Folders, block devices, sockets and files without the permission to write are refused.
 - Files that grice keeps for itself beside an output are never reached through a link.
+- A file that two processes may write is locked by the first, on Windows as well.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import errno
 import os
 import re
 import stat
+import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -32,11 +35,13 @@ __all__ = [
     "check_not_input",
     "destination",
     "keep_permissions",
+    "lock",
     "make_folder",
     "open_own",
     "renaming",
     "replacing",
     "streaming",
+    "try_lock",
     "write_bytes",
     "write_lines",
     "write_text",
@@ -54,6 +59,12 @@ STDOUT = 1
 
 NAME_LENGTH = 40
 """Characters of a name that its temporary name repeats; systems bound names to 255 bytes."""
+
+LOCKED_BYTE = 2**31 - 2
+"""What of a file is locked on Windows, where nobody else may read or write what is locked: the last
+byte that its C library can name, far behind the end of almost every file."""
+PATIENCE = 0.1
+"""Seconds between two looks whether a lock is free."""
 
 
 def destination(path: Path) -> Path | None:
@@ -207,7 +218,6 @@ def open_own(path: Path, flags: int) -> int:
     """Open a file that grice keeps for itself, and return its descriptor.
 
     Args:
-        path: Its name.
         flags: As :func:`os.open` takes them.
 
     Raises:
@@ -282,3 +292,39 @@ def cannot_write(path: Path, error: Exception, advice: str = "") -> OutputError:
     missing = not path.parent.is_dir()
     reason = f"there is no folder {path.parent}" if missing else os_reason(error)
     return OutputError(f"{path}: cannot be written: {reason}{advice and f'; {advice}'}")
+
+
+def try_lock(file: BinaryIO) -> bool:
+    """Keep other processes from locking a file until it is closed; false if one has locked it.
+
+    True, too, on a file system without locks: whoever writes last is right there.
+    """
+    try:
+        _lock_now(file.fileno())
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def lock(file: BinaryIO) -> None:
+    """Wait until :func:`try_lock` has locked a file."""
+    while not try_lock(file):
+        time.sleep(PATIENCE)
+
+
+def _lock_now(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        place = os.lseek(descriptor, 0, os.SEEK_CUR)
+        try:
+            os.lseek(descriptor, LOCKED_BYTE, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(descriptor, place, os.SEEK_SET)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

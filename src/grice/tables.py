@@ -6,7 +6,7 @@ A command that computes returns a record; its view is lines and tables made of i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 
     View: TypeAlias = Iterable["Lines | Table"]
 
-__all__ = ["Interval", "Lines", "Table", "bounds", "bracketed", "estimate_fields", "number"]
+__all__ = ["Lines", "Table", "bounds", "bracketed", "estimate_fields", "number", "with_interval"]
 
 
 class Lines(NamedTuple):
-    """Lines of text, each cut where it is too long.
+    """Lines of text, each cut behind a word where it is too long, if cutting was not forbidden.
 
     Attributes:
-        lines: The lines.
         style: Colour and weight on a terminal, as rich names them.
         indent: Blanks before each row of a line.
         longest: Characters from which on a line is cut: judged text may be of any length.
@@ -55,32 +54,24 @@ def number(value: float | None, form: str = ".3f") -> str:
     return "–" if value is None else format(value, form)
 
 
-class Interval(Protocol):
-    """An estimate, or a summary that has bounds as well."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower bound; None where there is none."""
-        ...
-
-    @property
-    def high(self) -> float | None:
-        """Upper bound; likewise."""
-        ...
-
-
-def bounds(estimate: Interval | None, form: str = ".3f") -> str:
+def bounds(estimate: Estimate | None, form: str = ".3f") -> str:
     """Return an interval as ``low – high``, or a dash where there is none."""
-    if estimate is None or estimate.low is None:
+    if estimate is None or estimate.interval is None:
         return "–"
-    return f"{number(estimate.low, form)} – {number(estimate.high, form)}"
+    return " – ".join(format(bound, form) for bound in estimate.interval)
 
 
-def bracketed(estimate: Interval, form: str = ".3f") -> str:
+def bracketed(estimate: Estimate, form: str = ".3f") -> str:
     """Return an interval as ``[low, high]``; empty where there is none."""
-    if estimate.low is None or estimate.high is None:
+    if estimate.interval is None:
         return ""
-    return f"[{estimate.low:{form}}, {estimate.high:{form}}]"
+    low, high = estimate.interval
+    return f"[{low:{form}}, {high:{form}}]"
+
+
+def with_interval(estimate: Estimate, form: str = ".3f", bounds_form: str = "") -> str:
+    """Return a figure with its interval: ``value [low, high]``, or the value alone."""
+    return f"{estimate.value:{form}} {bracketed(estimate, bounds_form or form)}".rstrip()
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, object]:

@@ -98,7 +98,9 @@ def test_the_summary_is_json_if_asked_for(chat, tmp_path, capsys):
     out = tmp_path / "out.jsonl"
     assert main(["score", str(chat), "-m", "log_length", "-o", str(out), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
-    assert summary["metrics"][0]["counts"] == {"ok": 5}
+    [metric] = summary["metrics"]
+    assert metric["counts"] == {"ok": 5}
+    assert metric["low"] < metric["mean"] < metric["high"]
     assert summary["conversations"] == 2
 
 
@@ -220,6 +222,25 @@ def test_failed_items_are_told_from_a_failed_run(chat, tmp_path, fragile, capsys
     assert main(["score", str(tmp_path / "nowhere.jsonl"), *fragile]) == 2
 
 
+def test_the_commonest_reason_of_failures_is_told(tmp_path, chat, capsys):
+    plugin = tmp_path / "shy.py"
+    plugin.write_text(
+        "from grice.metrics import Example, metric\n"
+        "from grice.records import Judgement\n"
+        '@metric("shy", version="1", summary="?", judges="response", source="-",\n'
+        '        example=Example(["a", "b"], 0.0, 1.0))\n'
+        'def shy(responses):\n    """Fail."""\n    for response in responses:\n'
+        '        reason = "no answer" if response.turn else "the first turn"\n'
+        '        yield Judgement(None, "failed", reason)\n'
+    )
+    words = ["--plugin", str(plugin), "-m", "shy"]
+    assert main(["score", str(chat), *words, "-o", str(tmp_path / "out.jsonl"), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert "5 of 5 scores failed, most often (3): no answer; the first: " in shown.err
+    (metric,) = json.loads(shown.out)["metrics"]
+    assert metric["reasons"]["failed"] == {"reason": "no answer", "count": 3}
+
+
 def test_a_run_without_a_single_score_has_failed(chat, tmp_path, fragile, capsys):
     never = [*fragile[:2], "-m", "fragile", "--fragile-word", ""]
     assert main(["score", str(chat), *never, "-o", str(tmp_path / "out.jsonl")]) == 2
@@ -300,7 +321,10 @@ def test_explain_shows_the_evidence(capsys):
 
 def test_explain_breaks_a_signature_only_behind_a_bar_or_a_plus(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["explain", "Are you hungry?", "I ate.", "-m", "commonsense"]) == 0
+    words = ["explain", "Are you hungry?", "I ate.", "-m", "commonsense"]
+    assert main(words) == 0
+    assert "mode:" not in capsys.readouterr().out
+    assert main([*words, "--signature"]) == 0
     out = capsys.readouterr().out
     *rows, last = out[out.index("  commonsense:") :].rstrip().splitlines()
     assert len(rows) > 1

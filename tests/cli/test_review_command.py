@@ -38,7 +38,7 @@ def test_a_reply_is_shown_with_what_was_said_before_and_why(files, capsys, monke
     assert shown.index("repeats, talk #3") < shown.index("talk #1")
     assert "> And do you like it there?\n   > I live in a small house near the harbour." in shown
     assert "repetition 0.00: repeats turn 1" in shown
-    assert '"I live in a small house near …"' in shown
+    assert '"I live in a small house near…"' in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "not run: " in shown
 

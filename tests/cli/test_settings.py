@@ -85,6 +85,15 @@ def test_a_value_that_no_option_takes_is_refused_as_on_the_command_line(talks, c
     assert "--mode" in capsys.readouterr().err
 
 
+def test_a_full_command_cuts_no_text(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "2000")
+    long = "It is ten minutes on foot. " * 30
+    assert main(["explain", "Is it far?", long, "And then?", "-m", "relevance"]) == 0
+    assert long.strip() not in capsys.readouterr().out
+    assert main(["explain", "Is it far?", long, "And then?", "-m", "relevance", "--full"]) == 0
+    assert long.strip() in capsys.readouterr().out
+
+
 def test_a_quiet_command_prints_results_and_errors_alone(talks, capsys):
     assert main(["score", "talks.jsonl", "-m", "log_length", "--quiet"]) == 0
     shown = capsys.readouterr()

@@ -1,5 +1,6 @@
 """The order of review: which replies come first, why, and what is missing."""
 
+import msgspec
 import pytest
 
 import grice
@@ -48,6 +49,36 @@ def test_the_worst_reply_comes_first_with_its_words():
     assert second.turn == 1
     assert second.flaw == "none"
     assert 0 < second.probability < first.probability < 1
+
+
+def test_an_empty_reply_is_called_that_whatever_speaks_against_it():
+    talk = msgspec.structs.replace(TALK, turns=(*TALK.turns[:3], Turn("b", "")))
+    empty = [
+        Score("talk", 3, metric, 0.0, "ok", "the reply is empty", ("empty",), (), f"{metric}:1")
+        for metric in ("relevance", "repetition")
+    ]
+    whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
+    (item,) = reviewed(*empty, whole, talk=talk).items
+    assert (item.turn, item.flaw, item.reason) == (3, "empty reply", "the reply is empty")
+
+
+def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
+    reply = "See [the claim](https://a.example/claim), **in Leeds**."
+    talk = Conversation(
+        "talk",
+        (
+            Turn("user", "Where?", role="user"),
+            Turn("assistant", "", role="assistant", meta={"tool_calls": [{"id": "1"}]}),
+            Turn("lookup", '{"town": "Leeds"}', role="tool"),
+            Turn("assistant", reply, role="assistant"),
+        ),
+    )
+    start = reply.index("the claim")
+    spans = [Span(3, start, reply.index("/claim")), Span(3, reply.index("**"), len(reply))]
+    said = [FeatureEvidence("says again", 1.0, span=span) for span in spans]
+    (item,) = reviewed(scored(3, "repetition", 0.01, *said), talk=talk).items
+    assert item.words == ("the claim", "in Leeds.")
+    assert item.before == "Where?"
 
 
 @pytest.mark.parametrize("witness", STACK.witnesses, ids=lambda witness: witness.name)

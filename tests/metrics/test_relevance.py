@@ -46,9 +46,13 @@ def test_only_so_many_turns_are_read():
     assert judge("red", "blue", "red", history=2).value == 1
 
 
-def test_a_single_turn_has_nothing_to_be_compared_with():
-    judgement = judge("red", "red")
-    assert (judgement.value, judgement.evidence, judgement.reason) == (1.0, (), None)
+@pytest.mark.parametrize(
+    ("reply", "effect", "reason"),
+    [("red", 0.5, "turn 0 supports it (+0.50)"), ("tea", -0.5, "turn 0 speaks against it (-0.50)")],
+)
+def test_a_single_turn_is_compared_with_none(reply, effect, reason):
+    judgement = judge("red", reply)
+    assert (judgement.evidence, judgement.reason) == ((TurnEvidence(0, effect),), reason)
 
 
 def test_turns_that_do_nothing_are_no_reason():

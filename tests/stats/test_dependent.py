@@ -80,7 +80,7 @@ def test_better_metric_is_told_apart(kind):
     assert one.p_value < 0.01
     assert found.clusters == (("good",), ("weak",))
     assert one.difference.value == pytest.approx(
-        found.correlations["good"].value - found.correlations["weak"].value
+        found.estimates["good"].value - found.estimates["weak"].value
     )
     assert "good is higher than weak" in str(one)
 
@@ -157,7 +157,7 @@ def test_items_without_a_value_are_dropped_for_all():
     metrics["good"][:5] = math.nan
     found = stats.compare_correlations(metrics, human, resamples=200, permutations=200)
     assert (found.n, found.dropped) == (45, 5)
-    assert found.correlations["weak"].n == 45
+    assert found.estimates["weak"].n == 45
 
 
 def test_four_items_are_enough_and_three_are_not():

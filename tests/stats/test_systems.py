@@ -48,8 +48,8 @@ def test_one_conversation_has_means_but_no_interval(interval):
     found = stats.compare_systems(
         {"a": [0.1, 0.2, 0.6], "b": [0.2, 0.4, 0.5]}, groups=["only"] * 3, interval=interval
     )
-    assert found.means["a"].value == pytest.approx(0.3)
-    assert found.means["a"].low is None
+    assert found.estimates["a"].value == pytest.approx(0.3)
+    assert found.estimates["a"].low is None
     assert found.comparisons[0].difference.low is None
     assert found.comparisons[0].verdict == "no significant difference"
 
@@ -60,11 +60,11 @@ def test_clustered_mean_is_that_of_the_streaming_one():
     streamed = stats.ClusteredMean()
     for cluster in clusters:
         streamed.add(cluster)
-    expected = streamed.interval()
+    expected = streamed.estimate()
     found = stats.mean(
         np.concatenate(clusters), groups=[i for i, c in enumerate(clusters) for _ in c]
     )
-    assert found.value == pytest.approx(expected.mean)
+    assert found.value == pytest.approx(expected.value)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=2e-3)
 
 
@@ -87,7 +87,7 @@ def test_paired_comparison_sees_what_the_items_share():
     assert one.verdict == "first higher"
     assert found.clusters == (("a",), ("b",))
     # The two intervals overlap: the comparison is about the differences.
-    assert found.means["a"].low < found.means["b"].high
+    assert found.estimates["a"].low < found.estimates["b"].high
     t = scipy_stats.ttest_rel(a, b)
     low, high = t.confidence_interval()
     assert (one.difference.low, one.difference.high) == pytest.approx((low, high), abs=0.02)
@@ -281,9 +281,10 @@ def test_a_mean_between_bounds_is_that_of_the_streaming_one():
     streamed = stats.ClusteredMean((0, 1))
     for cluster in ([1, 1], [0], [1, 1]):
         streamed.add(cluster)
-    found = stats.mean(values, groups=groups, bounds=(0, 1))
-    assert (found.value, found.low, found.high) == pytest.approx(streamed.interval())
-    assert "Wilson's where that leaves 0 to 1" in found.method
+    mean, collected = stats.mean(values, groups=groups, bounds=(0, 1)), streamed.estimate()
+    assert (mean.value, *mean.interval) == pytest.approx((collected.value, *collected.interval))
+    assert "Wilson's where that leaves 0 to 1" in mean.method
+    assert (mean.method, mean.n, mean.groups) == (collected.method, collected.n, collected.groups)
 
 
 @pytest.mark.parametrize(

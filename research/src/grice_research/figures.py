@@ -324,9 +324,7 @@ def _measured(figure: Figure, estimate: Estimate, signature: str) -> Figure:
 
 def _bounds(estimate: Estimate) -> tuple[float, float, float] | None:
     """Return an estimate with its bounds; None if it has none."""
-    if estimate.low is None or estimate.high is None:
-        return None
-    return estimate.value, estimate.low, estimate.high
+    return None if estimate.interval is None else (estimate.value, *estimate.interval)
 
 
 def _command(bench: Bench, metric: str, column: Column, context: BenchContext) -> str:

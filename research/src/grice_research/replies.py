@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import msgspec
 import numpy as np
 
 from grice.errors import GriceError, InputError
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from grice.knowledge.plausibility import TripleHead
     from grice.records import Judgement, Response
     from grice.runtime.protocols import Encoder, PairClassifier
-    from grice.stats.estimate import Estimate
     from grice_research.context import BenchContext
     from grice_research.rows import Kind
 
@@ -313,19 +311,11 @@ def differences(first: Column, others: Sequence[Column], replies: Replies) -> It
         yield Row(
             row=f"{first.row} less {other}",
             measure="difference of spearman",
-            estimate=_turned(comparison.difference, sign),
+            estimate=comparison.difference if sign > 0 else -comparison.difference,
             kind="ours",
             why=f"{comparison.test}, p {comparison.p_value:.3f}",
             signature=first.signature,
         )
-
-
-def _turned(estimate: Estimate, sign: float) -> Estimate:
-    if sign > 0:
-        return estimate
-    low = None if estimate.high is None else -estimate.high
-    high = None if estimate.low is None else -estimate.low
-    return msgspec.structs.replace(estimate, value=-estimate.value, low=low, high=high)
 
 
 def systems(column: Column, replies: Replies) -> Iterator[Row]:

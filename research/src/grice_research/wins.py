@@ -99,10 +99,9 @@ def _feasible(first: float, other: float) -> tuple[float, float]:
 
 def _apart(best: float, other: float, between: float, n: int) -> bool:
     try:
-        low = zou_interval(best, other, between, n).low
+        return zou_interval(best, other, between, n).side(0) == "above"
     except InputError:
         return False  # too few systems, or a correlation of 1 of two of them
-    return low is not None and low > 0
 
 
 def wins(bench: Bench, figures: list[Figure], context: BenchContext) -> Iterator[Win]:
@@ -110,7 +109,7 @@ def wins(bench: Bench, figures: list[Figure], context: BenchContext) -> Iterator
 
     Args:
         bench: The bench.
-        found: Its figures.
+        figures: Its figures.
         context: Where released scores are.
     """
     for table in bench.tables:

@@ -18,7 +18,15 @@ import grice
 from grice.cli import commands
 from grice.cli._clean import visible
 from grice.cli._status import DONE, FAULT, INTERRUPTED, MEANINGS, UNUSABLE
-from grice.cli._streams import CHECKING, QUIET, complain, drop, is_broken_pipe, open_streams
+from grice.cli._streams import (
+    CHECKING,
+    QUIET,
+    UNCUT,
+    complain,
+    drop,
+    is_broken_pipe,
+    open_streams,
+)
 from grice.cli.parser import Parser, add_everywhere
 from grice.cli.settings import with_settings
 from grice.errors import LONGEST, GriceError, out_of_memory, shortened
@@ -80,7 +88,7 @@ def _run(typed: Sequence[str]) -> int:
             warnings.showwarning = _show_warning
         words = with_settings(typed)
         quiet = QUIET.set("--quiet" in words or "-q" in words)
-        checking = CHECKING.set(False)
+        checking, uncut = CHECKING.set(False), UNCUT.set("--full" in words)
         try:
             arguments = command_parser(words).parse_args(words)
             _keep_inputs(arguments)
@@ -98,6 +106,7 @@ def _run(typed: Sequence[str]) -> int:
         finally:
             QUIET.reset(quiet)
             CHECKING.reset(checking)
+            UNCUT.reset(uncut)
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # all is done: the status stands

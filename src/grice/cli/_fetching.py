@@ -17,8 +17,6 @@ from rich.progress import (
 from grice.cli.terminal import console, note, warn
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.progress import TaskID
 
 __all__ = ["Fetching"]
@@ -46,12 +44,7 @@ class Fetching:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
         if kind is KeyboardInterrupt:
             warn("what came is kept; the same command goes on")

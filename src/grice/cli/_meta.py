@@ -140,9 +140,7 @@ def _estimate(estimate: Estimate | None) -> str:
 
 
 def _bounds(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f" [{_short(estimate.low)}, {_short(estimate.high)}]"
+    return " [{}, {}]".format(*map(_short, estimate.interval)) if estimate.interval else ""
 
 
 def _short(value: float) -> str:

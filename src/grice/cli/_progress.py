@@ -20,7 +20,6 @@ from grice.cli.terminal import console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from grice.cli._forecast import Course
     from grice.records import Conversation, Score
@@ -125,12 +124,7 @@ class Progress:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHECKING",
     "QUIET",
+    "UNCUT",
     "complain",
     "drop",
     "is_broken_pipe",
@@ -27,6 +28,8 @@ __all__ = [
 
 QUIET = ContextVar("quiet", default=False)
 """Whether a command was asked to print results and errors alone."""
+UNCUT = ContextVar("uncut", default=False)
+"""Whether a command was asked to cut no text."""
 
 CHECKING = ContextVar("checking", default=False)
 """Whether the exit status of a command tells what it found: it has to find it, read or not."""

@@ -96,6 +96,9 @@ def add_everywhere(parser: argparse.ArgumentParser, *, default: object = argpars
         default=default,
         help="print results and errors alone",
     )
+    parser.add_argument(
+        "--full", action="store_true", default=default, help="cut no text, however long it is"
+    )
 
 
 def leaves(parser: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]:

@@ -123,13 +123,13 @@ def _read(file: Path) -> dict[str, list[Value]] | None:
 
 def _values(value: object, file: Path, name: str) -> list[Value]:
     values: list[Value] = []
-    for one in value if isinstance(value, list) else [value]:
-        if not isinstance(one, (str, int, float, bool)):
+    for element in value if isinstance(value, list) else [value]:
+        if not isinstance(element, (str, int, float, bool)):
             raise InputError(
                 f"{file}: {name}: a text, a number, true, false or a list of them is expected, "
-                f"found {type(one).__name__}"
+                f"found {type(element).__name__}"
             )
-        values.append(one)
+        values.append(element)
     return values
 
 

@@ -12,10 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from grice.cli._clean import visible
-from grice.cli._streams import QUIET, complain
-from grice.errors import LONGEST, plural, shortened
+from grice.cli._streams import QUIET, UNCUT, complain
+from grice.errors import LONGEST, excerpt, plural, shortened
 from grice.records import FeatureEvidence, TripleEvidence, TurnEvidence
 from grice.tables import bounds, number
+from grice.text.markdown import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,7 +81,8 @@ def print_summary(summary: Summary, found: Review | None = None) -> None:
         table.add_column(title, justify="right")
     for metric in summary.metrics:
         counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
-        table.add_row(metric.metric, number(metric.mean), bounds(metric), *counts)
+        mean = number(metric.mean.value if metric.mean else None)
+        table.add_row(metric.metric, mean, bounds(metric.mean), *counts)
     out.print(table)
     for metric in summary.metrics:
         _print_lowest(out, metric)
@@ -106,7 +108,7 @@ def _print_lowest(out: Console, metric: MetricSummary) -> None:
 def _print_first(out: Console, found: Review) -> None:
     out.print("\nto look at first, by the probability that a person would mark it", style="bold")
     for item in found.items:
-        why = f"{item.flaw}, by {item.metric}" + (f": {item.reason}" if item.reason else "")
+        why = f"{item.headline}, by {item.metric}" + (f": {item.reason}" if item.reason else "")
         _print_turn(out, item.probability, _place(item.conversation, item.turn, item.reply), why)
 
 
@@ -123,10 +125,10 @@ def _print_turn(out: Console, value: float, place: Text, reason: str | None) -> 
 def _place(conversation: str, turn: int | None, said: str) -> Text:
     where = conversation if turn is None else f"{conversation} #{turn}"
     text = Text(f"{one_line(where)}  ", style="dim")
-    return text.append(one_line(said), style="not dim") if said else text
+    return text.append(one_line(as_read(said)), style="not dim") if said else text
 
 
-def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
+def print_scores(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> None:
     """Print scores with all their evidence; ``texts`` are the turns of the conversation."""
     out = console()
     for score in scores:
@@ -143,8 +145,9 @@ def print_scores(scores: Sequence[Score], texts: Sequence[str]) -> None:
             out.print(indented(first, 2))
             for row in more:
                 out.print(indented(row, 8))
-        for row in _signature_rows(score.signature, max(1, out.width - 2)):
-            out.print(indented(row, 2, "dim"))
+        if signatures:
+            for row in _signature_rows(score.signature, max(1, out.width - 2)):
+                out.print(indented(row, 2, "dim"))
 
 
 def _signature_rows(signature: str, width: int) -> list[str]:
@@ -173,7 +176,7 @@ def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
                 )
             return lines
         case TurnEvidence(turn=turn, effect=effect):
-            return [f"{effect:+.2f}  #{turn} {one_line(texts[turn])}"]
+            return [f"{effect:+.2f}  #{turn} {one_line(as_read(texts[turn]))}"]
         case FeatureEvidence(name=name, value=value, effect=None):
             return [f"{one_line(name)} = {value:g}"]
         case FeatureEvidence(name=name, value=value, effect=effect):
@@ -181,6 +184,8 @@ def describe(evidence: Evidence, texts: Sequence[str]) -> list[str]:
 
 
 def one_line(text: str, longest: int = TEXT_WIDTH) -> str:
-    """Return the text on one line, cut, without characters that could steer a terminal."""
-    line = visible(" ".join(text[: 2 * longest].split()))
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    """Return the text on one line, without characters that could steer a terminal.
+
+    It is cut behind a word, unless the command was asked to cut nothing (``--full``).
+    """
+    return visible(" ".join(text.split()) if UNCUT.get() else excerpt(text, longest))

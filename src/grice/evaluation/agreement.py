@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from grice.evaluation.datasets import Level, Rated
     from grice.evaluation.table import Column
-    from grice.stats.dependent import CorrelationComparison
+    from grice.stats.comparison import Ranking
     from grice.stats.weighted import Kind
 
 __all__ = [
@@ -288,7 +288,7 @@ def _correlation(column: Column, ratings: Ratings, kind: Kind) -> Estimate:
     return correlation(column.values, human, kind=kind, groups=groups, seed=ratings.seed)
 
 
-def _compared(columns: Sequence[Column], ratings: Ratings) -> CorrelationComparison | None:
+def _compared(columns: Sequence[Column], ratings: Ratings) -> Ranking | None:
     """Return every pair of metrics compared; None if too few items have all their values."""
     if len(columns) < 2:
         return None
@@ -297,23 +297,16 @@ def _compared(columns: Sequence[Column], ratings: Ratings) -> CorrelationCompari
     return _if_defined(compare_correlations, values, human, groups=groups, seed=ratings.seed)
 
 
-def _against(row: Row, comparison: CorrelationComparison, baseline: str) -> Row:
+def _against(row: Row, comparison: Ranking, baseline: str) -> Row:
     """Return a row with its difference from the baseline and its cluster."""
     versus, p_value = None, None
     for pair in comparison.comparisons:
         if {pair.first, pair.second} == {row.metric, baseline}:
-            versus = pair.difference if pair.first == row.metric else _negated(pair.difference)
+            versus = pair.difference if pair.first == row.metric else -pair.difference
             p_value = pair.p_value
     clusters = enumerate(comparison.clusters, start=1)
     cluster = next((number for number, names in clusters if row.metric in names), None)
     return msgspec.structs.replace(row, versus=versus, p_value=p_value, cluster=cluster)
-
-
-def _negated(estimate: Estimate) -> Estimate:
-    """Return the difference the other way round."""
-    low = None if estimate.high is None else -estimate.high
-    high = None if estimate.low is None else -estimate.low
-    return msgspec.structs.replace(estimate, value=-estimate.value, low=low, high=high)
 
 
 def _undefined(column: Column, points: Points) -> str:

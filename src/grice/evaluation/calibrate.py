@@ -18,12 +18,11 @@ from grice.errors import InputError, os_reason, plural
 from grice.evaluation.blend import fit_blend
 from grice.evaluation.labels import Aligned, Unit, align
 from grice.evaluation.scores import ScoreLine, read_score_groups
-from grice.evaluation.verdicts import side_of
 from grice.records import Status
 from grice.stats.conformal import HumanScale, fit_human_scale
 from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Estimate
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -182,7 +181,7 @@ def _map(
     agreement = None
     if np.ptp(values) > 0 and np.ptp(ratings) > 0:
         agreement = correlation(values, ratings, groups=groups, seed=seed)
-        if side_of(agreement, 0) == "below":
+        if agreement.side(0) == "below":
             says.append(f"{name}: higher scores go with lower ratings; its map is flat")
     fitted = fit_human_scale(values, ratings, scale=scale, groups=groups, level=level, seed=seed)
     if fitted.radius is None:
@@ -213,9 +212,9 @@ def _blend(
     gain, single = fitted.gain, names[fitted.single]
     falls = (
         f"against {single} alone the squared error on unseen conversations falls by "
-        f"{gain.value:+.3f} {bracketed(gain)}"
+        f"{with_interval(gain, '+.3f', '.3f')}"
     )
-    if side_of(gain, 0) != "above":
+    if gain.side(0) != "above":
         says.append(f"no blend: {falls}, an interval that includes zero")
         return None
     says.append(f"blend: {falls}")

@@ -12,7 +12,6 @@ from grice.evaluation.metric_tests import (
     BASELINE,
     DIFFERENT,
     OTHER,
-    MetricTest,
     corrected,
     unpaired_says,
     unpaired_tests,
@@ -27,10 +26,10 @@ from grice.evaluation.table import (
     metric_range,
     read_table,
 )
-from grice.stats.comparison import Comparison
+from grice.stats.comparison import Comparison, Ranking
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import Power, compare_systems, items_needed
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,26 +173,31 @@ def _unpaired_result(
     tests = unpaired_tests(
         {name: (first.metrics[name], second.metrics[name]) for name in names}, level
     )
-    metrics = [
-        MetricDifference(
-            metric=name,
-            says=unpaired_says(name, tests.get(name)),
-            baseline=tests[name].baseline if name in tests else None,
-            other=tests[name].other if name in tests else None,
-            comparison=tests[name].comparison if name in tests else None,
-            power=None,
-            pairs=0,
-            unpaired={},
-            only_baseline=len(first.metrics[name].items),
-            only_other=len(second.metrics[name].items),
-            named=(),
-            signatures=(first.metrics[name].signatures, second.metrics[name].signatures),
-            moved=(),
-        )
+    metrics = tuple(
+        _unpaired_difference(name, tests.get(name), first.metrics[name], second.metrics[name])
         for name in names
-    ]
-    return CompareResult(
-        first.source, second.source, tuple(metrics), _left_out(first, second), level, seed, False
+    )
+    left_out = _left_out(first, second)
+    return CompareResult(first.source, second.source, metrics, left_out, level, seed, paired=False)
+
+
+def _unpaired_difference(
+    name: str, test: Ranking | None, a: MetricScores, b: MetricScores
+) -> MetricDifference:
+    return MetricDifference(
+        metric=name,
+        says=unpaired_says(name, test),
+        baseline=test.estimates[BASELINE] if test else None,
+        other=test.estimates[OTHER] if test else None,
+        comparison=test.comparisons[0] if test else None,
+        power=None,
+        pairs=0,
+        unpaired={},
+        only_baseline=len(a.items),
+        only_other=len(b.items),
+        named=(),
+        signatures=(a.signatures, b.signatures),
+        moved=(),
     )
 
 
@@ -228,7 +232,7 @@ def _check_signatures(first: ScoreTable, second: ScoreTable, shared: Sequence[st
         )
 
 
-def _tests(joins: Mapping[str, Joined], level: float, seed: int) -> dict[str, MetricTest]:
+def _tests(joins: Mapping[str, Joined], level: float, seed: int) -> dict[str, Ranking]:
     """Return means and comparison of each metric, p-values corrected over the metrics."""
     tests = {
         name: _test(name, joined, level, seed) for name, joined in joins.items() if joined.units > 1
@@ -236,8 +240,8 @@ def _tests(joins: Mapping[str, Joined], level: float, seed: int) -> dict[str, Me
     return corrected(tests, level)
 
 
-def _test(name: str, joined: Joined, level: float, seed: int) -> MetricTest:
-    result = compare_systems(
+def _test(name: str, joined: Joined, level: float, seed: int) -> Ranking:
+    return compare_systems(
         {BASELINE: joined.baseline, OTHER: joined.other},
         groups=joined.conversations,
         baseline=BASELINE,
@@ -245,13 +249,12 @@ def _test(name: str, joined: Joined, level: float, seed: int) -> MetricTest:
         level=level,
         seed=seed,
     )
-    return MetricTest(result.means[BASELINE], result.means[OTHER], result.comparisons[0], level)
 
 
 def _difference(
     name: str,
     joined: Joined,
-    test: MetricTest | None,
+    test: Ranking | None,
     first: ScoreTable,
     second: ScoreTable,
     moved: tuple[MovedConversation, ...],
@@ -265,14 +268,15 @@ def _difference(
         for item in items[:NAMED]
     ]
     power = None
-    if test and test.comparison.verdict not in DIFFERENT:
-        power = _power(joined, worth or abs(test.comparison.difference.value), test.level)
+    if test and test.comparisons[0].verdict not in DIFFERENT:
+        gap = test.comparisons[0].difference
+        power = _power(joined, worth or abs(gap.value), gap.level)
     return MetricDifference(
         metric=name,
         says=_says(name, joined, test, power, given=worth is not None),
-        baseline=test and test.baseline,
-        other=test and test.other,
-        comparison=test and test.comparison,
+        baseline=test.estimates[BASELINE] if test else None,
+        other=test.estimates[OTHER] if test else None,
+        comparison=test.comparisons[0] if test else None,
         power=power,
         pairs=len(joined.items),
         unpaired=_unpaired(a, b),
@@ -304,7 +308,7 @@ def _power(joined: Joined, worth: float, level: float) -> Power | None:
 
 
 def _says(
-    name: str, joined: Joined, test: MetricTest | None, power: Power | None, *, given: bool
+    name: str, joined: Joined, test: Ranking | None, power: Power | None, *, given: bool
 ) -> str:
     if test is None:
         return (
@@ -312,17 +316,19 @@ def _says(
             f"{plural(joined.units, 'conversation')} with a value in both files; "
             "nothing can be said of a difference with fewer than two conversations"
         )
-    gap = test.comparison.difference
-    interval = f"{gap.value:+.3f} {bracketed(gap)}".rstrip()
+    [comparison] = test.comparisons
+    gap = comparison.difference
     units = f"{gap.groups} conversations"
-    figures = f"{interval}, p {test.comparison.p_value:.2g}, n {gap.n} in {units}"
+    figures = (
+        f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, n {gap.n} in {units}"
+    )
     rough = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
-    if test.comparison.verdict not in DIFFERENT:
+    if comparison.verdict not in DIFFERENT:
         return (
             f"{name}: not distinguishable at this n ({figures}){_more(power, given=given)}{rough}"
-            f"{why_not(test)}"
+            f"{why_not(comparison)}"
         )
-    higher = "higher" if test.comparison.verdict == "first higher" else "lower"
+    higher = "higher" if comparison.verdict == "first higher" else "lower"
     return f"{name}: {higher} than the baseline ({figures}){rough}"
 
 

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.evaluation.verdicts import side_of
 from grice.stats import correlation_within, partial_correlation
 from grice.text.tokens import WORDS
 
@@ -116,7 +115,7 @@ def _partial(
 
 
 def _kept(partial: Estimate, plain: Estimate) -> float | None:
-    return partial.value / plain.value if side_of(plain, 0) in ("above", "below") else None
+    return partial.value / plain.value if plain.side(0) in ("above", "below") else None
 
 
 def _within(values: Sequence[float | None], ratings: Ratings, plain: Estimate) -> list[Confound]:

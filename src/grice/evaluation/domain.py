@@ -55,7 +55,7 @@ class Domain(NamedTuple):
 
     def fits(self, bundles: Iterable[Bundle]) -> bool:
         """Return whether models read the vectors that this was measured with."""
-        return any(f"{bundle.card.name}@{bundle.digest}" == self.encoder for bundle in bundles)
+        return any(bundle.identity == self.encoder for bundle in bundles)
 
     def outside(self, texts: Sequence[str], encode: Encode) -> NDArray[np.bool_]:
         """Return for each text whether 95 % of held-out training turns lie nearer.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -21,14 +21,13 @@ from grice.evaluation.proportions import proportion
 from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
-from grice.stats.estimate import FEW
-from grice.tables import bracketed
+from grice.stats.estimate import FEW, Estimate
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.records import Status
-    from grice.tables import Interval
 
 __all__ = ["EVERY", "Check", "GateResult", "Rules", "ShareBelow", "gate", "gate_file", "rules"]
 
@@ -151,15 +150,14 @@ def _of_drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
             yield Check(name, "drop", None, None, None, most, 0, 0, "failed", says)
             continue
         gap = comparison.difference
-        figure = _Figure(gap.value, gap.low, gap.high, gap.n, gap.groups or gap.n)
         yield _check(
             name,
             "drop",
-            figure,
+            gap,
             most,
             good=gap.value >= -most,
             sure=gap.low is not None and gap.low >= -most,
-            says=f"{gap.value:+.3f}{_interval(gap, '+.3f')} against {baseline}, a drop of at most "
+            says=f"{with_interval(gap, '+.3f')} against {baseline}, a drop of at most "
             f"{most:g} wanted",
         )
 
@@ -209,18 +207,18 @@ def _result(checks: tuple[Check, ...], rules: Rules) -> GateResult:
 def _of_means(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
     for metric, least in rules.minimum.items():
         tally = tallies[metric]
-        mean = tally.mean.interval()
+        mean = tally.mean.estimate()
         if mean is None:
             yield _nothing(metric, "mean", least, tally)
             continue
         yield _check(
             metric,
             "mean",
-            _Figure(mean.mean, mean.low, mean.high, tally.mean.count, tally.mean.clusters),
+            mean,
             least,
-            good=mean.mean >= least,
+            good=mean.value >= least,
             sure=mean.low is not None and mean.low >= least,
-            says=f"mean {mean.mean:.3f}{_interval(mean)}, at least {least:g} wanted",
+            says=f"mean {with_interval(mean)}, at least {least:g} wanted",
         )
 
 
@@ -232,30 +230,19 @@ def _of_shares(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
         if below is None:
             yield _nothing(rule.metric, what, rule.share, tally)
             continue
-        interval = _interval(below, ".1%")
         yield _check(
             rule.metric,
             what,
-            _Figure(below.value, below.low, below.high, below.n, below.groups or 0),
+            below,
             rule.share,
             good=below.value <= rule.share,
             sure=below.high is not None and below.high <= rule.share,
-            says=f"{what}: {below.value:.1%}{interval}, at most {rule.share:.1%} wanted",
+            says=f"{what}: {with_interval(below, '.1%')}, at most {rule.share:.1%} wanted",
         )
 
 
-class _Figure(NamedTuple):
-    """What is held against a threshold."""
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    conversations: int
-
-
 def _check(
-    metric: str, what: str, figure: _Figure, threshold: float, *, good: bool, sure: bool, says: str
+    metric: str, what: str, figure: Estimate, threshold: float, *, good: bool, sure: bool, says: str
 ) -> Check:
     """Return how a rule comes out.
 
@@ -263,18 +250,17 @@ def _check(
         good: Whether the figure is on the good side of it.
         sure: Whether its whole interval is.
     """
-    few = figure.conversations < FEW
+    conversations = figure.n if figure.groups is None else figure.groups
+    few = conversations < FEW
     verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
     why = ""
     if good and few:
-        so_many = plural(figure.conversations, "conversation is", "conversations are")
+        so_many = plural(conversations, "conversation is", "conversations are")
         why = f"; {so_many} too few to tell ({FEW} needed)"
     elif good and not sure:
         why = "; the interval reaches across the threshold: more conversations are needed"
-    value, low, high, n, conversations = figure
-    return Check(
-        metric, what, value, low, high, threshold, n, conversations, verdict, f"{says}{why}"
-    )
+    figures = (figure.value, figure.low, figure.high, threshold, figure.n, conversations)
+    return Check(metric, what, *figures, verdict, f"{says}{why}")
 
 
 def _of_statuses(rules: Rules, tallies: Mapping[str, _Tally]) -> Iterator[Check]:
@@ -298,7 +284,3 @@ def _nothing(metric: str, what: str, threshold: float, tally: _Tally) -> Check:
     counts = ", ".join(f"{n:,} {status}" for status, n in tally.statuses.items() if n)
     says = f"{what}: no score with status ok ({counts}), so nothing can be held against"
     return Check(metric, what, None, None, None, threshold, 0, 0, "failed", f"{says} {threshold:g}")
-
-
-def _interval(figure: Interval, form: str = ".3f") -> str:
-    return f" {interval}" if (interval := bracketed(figure, form)) else ""

@@ -72,7 +72,6 @@ class HealthItem(NamedTuple):
     """What a card needs of one score.
 
     Attributes:
-        conversation: Number of the conversation.
         value: NaN unless ``ok``.
         length: Logarithm of the number of judged words.
         position: Index of the turn; NaN for a whole conversation.

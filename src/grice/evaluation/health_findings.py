@@ -8,9 +8,8 @@ import msgspec
 
 from grice.errors import plural
 from grice.evaluation.domain import USUAL
-from grice.evaluation.verdicts import side_of
 from grice.stats.estimate import FEW
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,12 +84,11 @@ def _biases(card: HealthCard, threshold: float) -> Iterator[str]:
         (card.length_bias, "length", "longer"),
         (card.position_bias, "position", "later"),
     ):
-        beyond = side_of(bias, threshold) == "above" or side_of(bias, -threshold) == "below"
-        if bias is not None and beyond:
+        if bias and (bias.side(threshold) == "above" or bias.side(-threshold) == "below"):
             side = "higher" if bias.value > 0 else "lower"
             yield (
-                f"it follows {what}: {way} items score {side} (Spearman {bias.value:.2f} "
-                f"{bracketed(bias, '.2f')})"
+                f"it follows {what}: {way} items score {side} (Spearman "
+                f"{with_interval(bias, '.2f')})"
             )
 
 

@@ -19,7 +19,7 @@ import msgspec
 from grice.errors import InputError
 from grice.evaluation.proportions import proportion
 from grice.stats.estimate import Estimate
-from grice.tables import bracketed
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -173,14 +173,15 @@ def overlap(corpus: Fingerprint, texts: Iterable[str]) -> Overlap:
 
 
 def _says(checked: int, present: int, rate: Estimate | None) -> str:
-    if rate is None or rate.low is None or rate.high is None:
+    if rate is None or rate.interval is None:
         return f"{checked} texts could be checked: nothing can be said"
     if present:
         return (
             f"{present} of {checked} texts that could be checked stand in the training texts: "
-            f"{rate.value:.1%} {bracketed(rate, '.1%')} of the set"
+            f"{with_interval(rate, '.1%')} of the set"
         )
-    return f"none of {checked} texts that could be checked stands there: at most {rate.high:.1%}"
+    most = rate.interval[1]
+    return f"none of {checked} texts that could be checked stands there: at most {most:.1%}"
 
 
 def _holds(corpus: Fingerprint, number: int) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grice.stats.clusters import student_quantile, wilson_interval
-from grice.stats.estimate import FEW, Estimate
+from grice.stats.estimate import Estimate, few_units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,5 +48,5 @@ def proportion(
     else:
         effective = n**2 / float((items**2).sum())
     low, high = wilson_interval(value, effective, level)
-    note = f"fewer than {FEW} conversations: the interval is a rough guide" if units < FEW else None
+    note = few_units(units, "conversations")
     return Estimate(value, low, high, level, n, "share, Wilson's interval", units, note)

@@ -1,7 +1,7 @@
 """Which replies a person should look at first, why, and at which words.
 
 Nothing is scored here: what metrics were run, and what they said, stands in the scores. The weights
-come from turns that people marked (``docs/review.md``).
+come from turns that people marked (``docs/commands/review.md``).
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from grice.errors import InputError, RecordError, plural
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
 from grice.evaluation.scores import read_scores
 from grice.formats import read, records_of
-from grice.records import Evidence, FeatureEvidence, TurnEvidence
+from grice.records import Evidence, FeatureEvidence, TripleEvidence, TurnEvidence
+from grice.scoring.flags import EMPTY
+from grice.scoring.items import unspoken
+from grice.text.markdown import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice.evaluation.review_stack import Observed, Stack, Witness
-    from grice.records import Conversation, Score
+    from grice.records import Conversation, Score, Span
 
-__all__ = ["FlaggedTurn", "Review", "Reviewer", "WitnessUse", "review"]
+__all__ = ["FlaggedTurn", "Further", "Review", "Reviewer", "WitnessUse", "review"]
 
 TOP = 20
 """Replies that are shown unless told otherwise."""
@@ -41,6 +44,17 @@ FLAWS = {
     "dull": "dull",
 }
 """What is said of a flaw that the evidence of a metric names."""
+EMPTY_REPLY = "empty reply"
+"""What is said of a reply without a word, whichever metric speaks most against it."""
+
+
+class Further(msgspec.Struct, frozen=True):
+    """What a metric beside the first says against a reply."""
+
+    metric: str
+    value: float
+    reason: str | None
+    evidence: tuple[Evidence, ...]
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True):
@@ -53,11 +67,13 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
         metric: The metric of that witness.
         value: Its value; of a metric of whole conversations, the effect of the turn.
         reason: The reason of its score.
-        words: Stretches of the conversation that its evidence points at; none without texts.
+        words: Stretches of the conversation that its evidence points at, and that of ``further``,
+            without marks of Markdown; none without texts.
         effects: What each witness adds to the log odds.
         evidence: The evidence of its score.
+        further: Other scores that speak against the reply and point at words of it, worst first.
         speaker: Who says the reply; empty, as what follows, if texts were not given.
-        before: The turn before it.
+        before: The turn before it that is no instruction and no traffic of tools.
         reply: The reply.
         file: The file its conversation is of, where several were scored together.
     """
@@ -73,10 +89,23 @@ class FlaggedTurn(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
     effects: dict[str, float]
     evidence: tuple[Evidence, ...]
+    further: tuple[Further, ...] = ()
     speaker: str = ""
     before: str = ""
     reply: str = ""
     file: str | None = None
+
+    @property
+    def headline(self) -> str:
+        """The flaw, as a list is headed with it."""
+        return "no flaw stands out" if self.flaw == "none" else self.flaw
+
+    @property
+    def spans(self) -> list[Span]:
+        """Where the words stand that speak against it."""
+        return _spans_of(
+            [*self.evidence, *(piece for one in self.further for piece in one.evidence)]
+        )
 
 
 class WitnessUse(msgspec.Struct, frozen=True):
@@ -251,24 +280,31 @@ def _chosen(metrics: set[str]) -> Stack:
 
 
 def _flagged(rank: int, one: _Candidate, stack: Stack) -> FlaggedTurn:
-    worst = max(one.effects, key=lambda name: one.effects[name])
-    witness = next(witness for witness in stack.witnesses if witness.name == worst)
+    witnesses = {witness.name: witness for witness in stack.witnesses}
+    empty = [name for name in one.effects if _is_empty(one.seen[witnesses[name].metric].score)]
+    worst = max(empty or one.effects, key=lambda name: one.effects[name])
+    witness = witnesses[worst]
     score = one.seen[witness.metric].score
     evidence = _evidence_of(score, one.turn)
     turns = () if one.talk is None else one.talk.turns
-    before = next((turn.text for turn in reversed(turns[: one.turn]) if turn.text.strip()), "")
+    heard = (turn.text for turn in reversed(turns[: one.turn]) if not unspoken(turn))
+    before = next(filter(str.strip, heard), "")
+    further = tuple(_further(one, witnesses, witness.metric))
+    pieces = [*evidence, *(piece for other in further for piece in other.evidence)]
+    flaw = _flaw(witness, evidence) if one.effects[worst] > 0 else "none"
     return FlaggedTurn(
         rank,
         score.conversation,
         one.turn,
         one.probability,
-        _flaw(witness, evidence) if one.effects[worst] > 0 else "none",
+        EMPTY_REPLY if empty else flaw,
         witness.metric,
         one.seen[witness.metric].value,
         _reason(score, evidence),
-        tuple(islice(_words(evidence, [turn.text for turn in turns]), WORDS)),
+        tuple(islice(_words(_spans_of(pieces), [turn.text for turn in turns]), WORDS)),
         one.effects,
         evidence,
+        further,
         turns[one.turn].speaker if turns else "",
         before,
         turns[one.turn].text if turns else "",
@@ -283,6 +319,21 @@ def _evidence_of(score: Score, turn: int) -> tuple[Evidence, ...]:
     named = dropwhile(lambda one: getattr(one, "turn", None) != turn, score.evidence)
     own = list(islice(named, 1))
     return (*own, *takewhile(lambda one: not isinstance(one, TurnEvidence), named))
+
+
+def _further(one: _Candidate, witnesses: Mapping[str, Witness], first: str) -> Iterator[Further]:
+    """Yield the scores of other metrics that speak against a reply and point at words of it."""
+    against = sorted(one.effects.items(), key=lambda effect: -effect[1])
+    metrics = dict.fromkeys(witnesses[name].metric for name, effect in against if effect > 0)
+    for metric in metrics:
+        seen = one.seen[metric]
+        evidence = _evidence_of(seen.score, one.turn)
+        if metric != first and any(span.turn == one.turn for span in _spans_of(evidence)):
+            yield Further(metric, seen.value, _reason(seen.score, evidence), evidence)
+
+
+def _is_empty(score: Score) -> bool:
+    return score.turn is not None and EMPTY in score.flags
 
 
 def _flaw(witness: Witness, evidence: Sequence[Evidence]) -> str:
@@ -300,8 +351,22 @@ def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
     return ", ".join(names) or ("less coherent than turns around it" if evidence else None)
 
 
-def _words(evidence: Sequence[Evidence], texts: Sequence[str]) -> Iterator[str]:
-    """Yield the stretches of text that features were measured on."""
-    for one in evidence:
-        if isinstance(one, FeatureEvidence) and one.span and one.span.turn < len(texts):
-            yield texts[one.span.turn][one.span.start : one.span.end]
+def _spans_of(evidence: Sequence[Evidence]) -> list[Span]:
+    """Return the places that evidence points at: of features, and of the least plausible triple."""
+    spans = [one.span for one in evidence if isinstance(one, FeatureEvidence)]
+    triples = [one for one in evidence if isinstance(one, TripleEvidence)]
+    if triples:
+        worst = min(triples, key=lambda one: one.plausibility).triple
+        spans += [worst.head_span, worst.tail_span]
+    return [span for span in spans if span is not None]
+
+
+def _words(spans: Sequence[Span], texts: Sequence[str]) -> Iterator[str]:
+    """Yield the stretches of text that spans point at, as a person reads them; none twice."""
+    quoted: list[str] = []
+    for span in spans:
+        if span.turn < len(texts):
+            words = as_read(texts[span.turn], span.start, span.end).strip()
+            if words and not any(words in longer for longer in quoted):
+                quoted.append(words)
+                yield words

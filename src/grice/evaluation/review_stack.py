@@ -113,8 +113,8 @@ class Observed(NamedTuple):
         """Return a figure of the evidence, or the value if none is named; None if not there."""
         if not feature:
             return self.value
-        features = (one for one in self.score.evidence if isinstance(one, FeatureEvidence))
-        return next((one.value for one in features if one.name == feature), None)
+        features = (e for e in self.score.evidence if isinstance(e, FeatureEvidence))
+        return next((part.value for part in features if part.name == feature), None)
 
 
 def observed(
@@ -143,7 +143,11 @@ def _values(score: Score, turns: Collection[int]) -> Iterator[tuple[int, float]]
         if score.turn in turns:
             yield score.turn, score.value or 0.0
         return
-    effects = {one.turn: one.effect for one in score.evidence if isinstance(one, TurnEvidence)}
+    effects = {
+        evidence.turn: evidence.effect
+        for evidence in score.evidence
+        if isinstance(evidence, TurnEvidence)
+    }
     for turn in turns:
         yield turn, effects.get(turn, 0.0)
 
@@ -163,4 +167,4 @@ def open_stack(place: str | Path) -> Stack:
         stack = msgspec.json.decode(bundle.path(FILE).read_bytes(), type=Stack)
     except msgspec.DecodeError as error:
         raise BundleError(f"{bundle.path(FILE)}: {error}") from None
-    return msgspec.structs.replace(stack, name=f"{bundle.card.name}@{bundle.digest}")
+    return msgspec.structs.replace(stack, name=bundle.identity)

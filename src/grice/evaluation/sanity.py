@@ -17,10 +17,9 @@ from grice.errors import InputError, RecordError, plural
 from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import hashed, sample, windows
 from grice.evaluation.variants import VARIANTS
-from grice.evaluation.verdicts import Side, side_of
 from grice.records import Conversation
 from grice.scoring.items import responses
-from grice.stats.estimate import Estimate
+from grice.stats.estimate import Estimate, Side
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -244,4 +243,4 @@ def _scored(
 
 
 def _verdict(rate: Estimate | None) -> Verdict:
-    return "not judged" if rate is None else VERDICTS.get(side_of(rate, CHANCE), "blind")
+    return "not judged" if rate is None else VERDICTS.get(rate.side(CHANCE), "blind")

@@ -90,13 +90,13 @@ def trained_share(models: Iterable[Model], texts: Iterable[str]) -> float:
         BundleError: If a fingerprint is missing, changed or no fingerprint.
     """
     different = list(dict.fromkeys(texts))
-    found = (
+    overlaps = (
         _overlap(bundle, path, different)
         for bundle in (model.bundle for model in models)
         if bundle is not None
         for path in (bundle.training_texts(), bundle.selection_texts())
     )
-    shares = (one.share for one in found if one is not None)
+    shares = (each.share for each in overlaps if each is not None)
     return max((share.value for share in shares if share is not None), default=0.0)
 
 
@@ -150,8 +150,8 @@ def _says(what: str, overlapping: Overlap) -> str:
     if not overlapping.matches or share is None:
         return overlapping.says
     bounds = ""
-    if share.low is not None and share.high is not None:
-        bounds = f" ({_percent(share.low)} to {_percent(share.high)})"
+    if share.interval:
+        bounds = " ({} to {})".format(*map(_percent, share.interval))
     about = f"about {_percent(share.value)} %{bounds}"
     return f"{what} {about} of the texts of this set"
 

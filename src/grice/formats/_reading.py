@@ -17,7 +17,6 @@ from grice.formats._registry import named, recognise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
     from typing import Self
 
     from grice.formats._bytes import Opened
@@ -87,12 +86,7 @@ class Reading(Iterator[Found]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:

@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import InputError, did_you_mean
+from grice.errors import InputError, did_you_mean, excerpt
 from grice.formats._format import Format
 from grice.formats._json import closed, samples
 
@@ -110,8 +110,8 @@ def _unknown(prefix: bytes) -> str:
         fields = ", ".join(sorted(objects[0])[:12]) or "none"
         seen = f"JSON objects with the fields {fields}"
     else:
-        line = prefix.strip().split(b"\n", 1)[0][:60]
-        seen = f"text that begins {line.decode('utf-8', 'replace')!r}"
+        line = prefix.strip().split(b"\n", 1)[0].decode("utf-8", "replace")
+        seen = f"text that begins {excerpt(line, 60)!r}"
     return (
         f"no format recognised; found {seen}; name its format (--format NAME, or format=NAME in "
         f"Python), one of {', '.join(find_formats().formats)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import RecordError
+from grice.errors import RecordError, excerpt
 from grice.formats._bytes import LONGEST_LINE
 from grice.formats._format import Line
 
@@ -151,7 +151,7 @@ class _Cutter:
         stray = self._gap.strip(b", \t\r\n")
         self._gap = b""
         if stray:
-            shown = stray[:40].decode("utf-8", "replace")
+            shown = excerpt(stray.decode("utf-8", "replace"), 40)
             yield self._error(f"expected an object, found {shown!r}", self._line)
 
     def _error(self, problem: str, line: int) -> RecordError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from grice.errors import RecordError
+from grice.errors import RecordError, excerpt
 from grice.formats._bytes import blocks_of
 from grice.formats._format import Bad, Format, Found, Line
 from grice.formats._json import closed, decode, kind
@@ -56,8 +56,8 @@ def _lines(values: Iterable[Value | RecordError], name: str) -> Iterator[Line | 
         if isinstance(value, RecordError):
             yield value
         elif value.before.strip(b", \t\r\n"):
-            shown = value.before.strip(b", \t\r\n")[:40].decode("utf-8", "replace")
-            problem = f"expected a comma and an object, found {shown!r}"
+            stray = value.before.strip(b", \t\r\n").decode("utf-8", "replace")
+            problem = f"expected a comma and an object, found {excerpt(stray, 40)!r}"
             yield RecordError(problem, file=name, line=value.line.number)
             yield value.line
         else:

@@ -6,7 +6,7 @@ import csv
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.errors import RecordError, plural
+from grice.errors import RecordError, excerpt, plural
 from grice.formats._build import alternate, conversation
 from grice.formats._format import Bad, Format, Found, Line, stem
 from grice.formats._response import CONTEXT, RESPONSE, exchange, response_conversation
@@ -192,7 +192,7 @@ def _read(lines: Iterable[Line | RecordError], name: str) -> Iterator[Found]:
             raise Bad(
                 "header",
                 "expected the columns context and response, or text with speaker or "
-                f"conversation_id; found {', '.join(header.names)[:200]}",
+                f"conversation_id; found {excerpt(', '.join(header.names), 200)}",
             )
     except Bad as bad:
         yield bad.at(name, (top.line or 1) if isinstance(top, RecordError) else top.number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from grice.errors import RecordError
+from grice.errors import RecordError, excerpt
 from grice.formats._format import Bad, Format, Found, Line, stem
 from grice.formats._speech import Speech, speech
 from grice.records import Conversation, Turn
@@ -49,7 +49,7 @@ class _Open:
         if not self.turns:
             if not self.head:
                 return None
-            shown = self.head[0][:40]
+            shown = excerpt(self.head[0], 40)
             return RecordError(f"expected 'Name: text', found {shown!r}", file=file, line=self.line)
         turns = tuple(
             Turn(spoken.speaker, "\n".join(lines).rstrip(), time=spoken.time)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from grice.errors import InputError, did_you_mean
+from grice.errors import InputError, did_you_mean, excerpt
 from grice.graphs.graph import Graph, find_cycle, links_of
 from grice.graphs.reader import read_graph
 from grice.graphs.wording import relation_names
@@ -233,7 +233,7 @@ def _relations(graph: Graph, starts: Sequence[int]) -> Iterator[Failure]:
             yield failure
         else:  # looking for near names is slow: only for what is shown
             hint = did_you_mean(failure.reason[:SHOWN_NAME], known)
-            reason = f"unknown relation {failure.reason[:SHOWN_NAME]!r}{hint}"
+            reason = f"unknown relation {excerpt(failure.reason, SHOWN_NAME)!r}{hint}"
             yield Failure("relation", reason, failure.fact, failure.position)
 
 

@@ -67,7 +67,7 @@ class GraphClassifiers:
     """
 
     def __init__(self, bundle: Bundle, encoder: Encoder) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self.identity = f"{bundle.identity}/{encoder.identity}"
         self._encoder = encoder
         self._vectors: dict[str, Vector] = {}
         with np.load(bundle.path("judges.npz"), allow_pickle=False) as arrays:

@@ -178,5 +178,5 @@ def language_model_graphs(
     """Open the language model with the examples of ``examples.jsonl``."""
     model = opener.part(bundle, settings.base, CausalGenerator, "likelihood")
     examples = read_samples(bundle.path("examples.jsonl"))
-    identity = f"{bundle.card.name}@{bundle.digest}"
+    identity = bundle.identity
     return LanguageModelGraphs(model, settings, examples, identity)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from grice.errors import InputError
+from grice.errors import InputError, excerpt
 from grice.graphs.graph import Graph
 from grice.records import Triple
 
@@ -212,4 +212,4 @@ def _balanced(part: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
+    return repr(excerpt(text, SHOWN))

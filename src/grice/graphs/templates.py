@@ -13,8 +13,6 @@ import msgspec
 import numpy as np
 
 from grice.files import write_bytes, writing
-from grice.graphs.candidates import origin, place_in
-from grice.graphs.wording import relation_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,12 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from grice.graphs.candidates import Candidate
-    from grice.graphs.graph import Graph
 
     Array: TypeAlias = NDArray[np.float32]
     Facts: TypeAlias = tuple[tuple[int, int, int], ...]
 
-__all__ = ["Filled", "Slot", "Template", "Templates", "fill", "template_of"]
+__all__ = ["Filled", "Slot", "Template", "Templates", "fill"]
 
 LIKE, LOOKS, PLACE = 1.0, 0.8, 0.5
 """What counts in a slot beside the facts: likeness to the concept that stood there, how much a
@@ -129,34 +126,6 @@ class Templates:
         return [(self.templates[i], self._concepts[i]) for i in order if np.isfinite(near[i])]
 
 
-def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Template | None:
-    """Return the pattern of a graph; None if a relation is unknown or it is not connected."""
-    number = {name: place for place, name in enumerate(relation_names())}
-    texts = (belief.lower(), argument.lower())
-    slot = {concept: place for place, concept in enumerate(graph.concepts)}
-    if not graph.edges or any(fact.relation not in number for fact in graph.edges):
-        return None
-    left = [(slot[fact.head], number[fact.relation], slot[fact.tail]) for fact in graph.edges]
-    facts, reached = [left.pop(0)], {slot[graph.edges[0].head], slot[graph.edges[0].tail]}
-    while left:
-        fact = next(
-            (candidate for candidate in left if candidate[0] in reached or candidate[2] in reached),
-            None,
-        )
-        if fact is None:
-            return None
-        left.remove(fact)
-        facts.append(fact)
-        reached |= {fact[0], fact[2]}
-    slots = []
-    for concept in graph.concepts:
-        where = origin(concept, *texts)
-        start, end = place_in(concept, texts[where == "argument"])
-        fresh = concept if where == "outside" else ""
-        slots.append(Slot(where, round(start, 2), round(end, 2), fresh))
-    return Template(stance, tuple(slots), tuple(facts))
-
-
 def fill(
     template: Template,
     concepts: Array,
@@ -169,7 +138,7 @@ def fill(
     Args:
         template: The pattern.
         concepts: Unit vectors of what stood in its slots, shape ``(slots, k)``.
-        found: The candidates.
+        candidates: What may stand there.
         vectors: Their unit vectors, shape ``(candidates, k)``.
         scores: Log probability of each fact, shape ``(candidates, candidates, relations)``.
     """

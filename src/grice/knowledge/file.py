@@ -49,8 +49,6 @@ class Change(NamedTuple):
         who: By whom.
         action: ``build``, ``add``, ``remove`` or ``edit``.
         head: Head of the triple; empty for ``build``.
-        relation: Its relation.
-        tail: Its tail.
         source: Where it came from; the file for ``build``.
         before: The tail before an ``edit``.
     """
@@ -69,7 +67,6 @@ class KnowledgeFile:
     """Triples of one file that ``grice kb`` made, checked whole when it is opened.
 
     Args:
-        path: The file.
         whole: Hash of its content where it was found whole a moment ago.
 
     Raises:

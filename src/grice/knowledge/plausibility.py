@@ -194,7 +194,7 @@ class TripleHead:
     """
 
     def __init__(self, bundle: Bundle, settings: TripleSettings, encoder: Encoder) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self.identity = f"{bundle.identity}/{encoder.identity}"
         self.encoder = encoder
         self._bundle = bundle
         self._schema = load_schema(settings.schema)

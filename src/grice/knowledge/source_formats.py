@@ -26,8 +26,6 @@ class Row(NamedTuple):
     """A triple and its line.
 
     Attributes:
-        line: Its line.
-        triple: The triple.
         skipped: Why it is none to keep, such as another language; else empty.
         renamed: The relation that the file names, where the triple has another one; else empty.
     """

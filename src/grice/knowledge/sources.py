@@ -37,7 +37,6 @@ class TripleFile(NamedTuple):
 
     Attributes:
         name: As given.
-        format: Name of its format.
         schema: The inventory of the relations of its rows.
         rows: Its triples, cleaned and checked, with what is wrong in between.
         close: Closes the file; not needed once the rows were read to their end.
@@ -60,7 +59,6 @@ def open_triples(
     """Open a file of triples, gzipped or not; ``-`` is standard input.
 
     Args:
-        path: The file.
         format: Name of its format; by default recognised by its first line.
         schema: Name or path of the inventory; by default that of the format, or the one that
             has the relations of the first lines.

@@ -118,7 +118,7 @@ class BundledStore:
             raise BundleError(
                 f"bundle {bundle.card.name!r} is of kind {bundle.card.kind!r}, not 'knowledge'"
             )
-        self.identity = f"{bundle.card.name}@{bundle.digest}"
+        self.identity = bundle.identity
         self.schema: Schema = load_schema(read_settings(bundle, StoreSettings).schema)
         self._connection = _read_only(bundle.path("triples.sqlite"))
         self._relations = _names(self._connection, "relations")

@@ -45,7 +45,6 @@ def earned(metric: str, known: Recorded | None = None) -> Earned | None:
     """Return where a metric beats every trivial baseline most surely; None if nowhere.
 
     Args:
-        metric: Its name.
         known: What was measured; by default what ships.
     """
     limits = (known or recorded()).metrics.get(metric)
@@ -56,7 +55,7 @@ def earned(metric: str, known: Recorded | None = None) -> Earned | None:
         if comparison.trained < SEEN:
             held_out.setdefault((comparison.on, comparison.measure), []).append(comparison)
     shown = [_hardest(each, len(held_out)) for each in held_out.values()]
-    best = max(shown, key=lambda one: one.low, default=None)
+    best = max(shown, key=lambda shown_set: shown_set.low, default=None)
     return best if best is not None and best.low > 0 else None
 
 

@@ -85,7 +85,9 @@ def friction(conversations: Sequence[Conversation], *, encoder: Encoder) -> Iter
     """
     exchanges = [list(_exchanges(conversation)) for conversation in conversations]
     texts = list(
-        dict.fromkeys(text for group in exchanges for one in group for text in _texts(one))
+        dict.fromkeys(
+            text for group in exchanges for exchange in group for text in _texts(exchange)
+        )
     )
     vectors = dict(zip(texts, encoder.encode(texts), strict=True))
     for group in exchanges:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from grice.metrics.declaration import Example, metric
 from grice.metrics.readings import readings
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span
 from grice.runtime.protocols import CausalLM
 
@@ -66,19 +66,15 @@ def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Ju
         To rank good replies: it rewards what is usual. Repetitions, dull replies and a chatbot's
         contradictions of itself are probable too, and go unnoticed.
     """
-    reasons = [nothing_to_judge(response) for response in responses]
-    judged = [
-        response for response, reason in zip(responses, reasons, strict=True) if reason is None
-    ]
-    after = _token_scores(judged, model, course=lambda _: None)
-    own = _token_scores(list(map(_own_turns, judged)), model, course=lambda one: one.speaker)
-    cut = model.truncated([response.text for response in judged])
-    judgements = (
-        _judgement(response, *tokens, ("truncated",) if long else ())
-        for response, tokens, long in zip(judged, zip(after, own, strict=True), cut, strict=True)
-    )
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        after = _token_scores(judged, model, course=lambda _: None)
+        own = _token_scores(list(map(_own_turns, judged)), model, course=lambda own: own.speaker)
+        cut = model.truncated([response.text for response in judged])
+        for response, here, alone, long in zip(judged, after, own, cut, strict=True):
+            yield _judgement(response, here, alone, ("truncated",) if long else ())
+
+    return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
 
 
 def _token_scores(

@@ -158,7 +158,6 @@ def summed_up(metric: str, known: Recorded | None = None) -> str:
     """Return in one line what a metric does not see.
 
     Args:
-        metric: Its name.
         known: What was measured; by default what ships.
     """
     known = known or recorded()
@@ -183,7 +182,6 @@ def explained(metric: str, known: Recorded | None = None, *, signature: str = ""
     """Return what a metric does not see, sentence by sentence, with figures.
 
     Args:
-        metric: Its name.
         known: What was measured; by default what ships.
         signature: How it is computed here, whole or from its beginning on; that it was measured in
             another way is said.
@@ -199,11 +197,13 @@ def explained(metric: str, known: Recorded | None = None, *, signature: str = ""
         sentences += _of_rated(baseline, each)
     if not sentences:
         sentences.append("No limit found by what was measured.")
-    for note in dict.fromkeys(one.note for one in limits.marked() if one.note):
+    for note in dict.fromkeys(comparison.note for comparison in limits.marked() if comparison.note):
         sentences.append(f"What people marked is compared by {note}.")
     if signature and not limits.signature.startswith(signature):
         sentences.append(f"Measured with other settings or another version: {limits.signature}.")
-    commands = dict.fromkeys(one.command for one in limits.comparisons if one.command)
+    commands = dict.fromkeys(
+        comparison.command for comparison in limits.comparisons if comparison.command
+    )
     if commands:
         sentences.append(f"Measured by {' and '.join(f'`{command}`' for command in commands)}.")
     return sentences
@@ -275,5 +275,5 @@ def _sets(count: int) -> str:
 
 
 def _bounded(comparison: Comparison) -> str:
-    one = comparison
-    return f"{one.name} {one.value:.2f} [{one.low:.2f}, {one.high:.2f}]"
+    interval = f"[{comparison.low:.2f}, {comparison.high:.2f}]"
+    return f"{comparison.name} {comparison.value:.2f} {interval}"

@@ -41,12 +41,12 @@ class Reading(NamedTuple):
         segments = []
         for place, (speaker, text) in enumerate(self.turns):
             name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
-            said = f" {text.strip()}"
+            line = f" {text.strip()}"
             segments.append(Segment(f"{name}:"))
             if place in self.replies:
-                segments += [Segment(said + rest, scored=True), Segment("\n"[len(rest) :])]
+                segments += [Segment(line + rest, scored=True), Segment("\n"[len(rest) :])]
             else:
-                segments.append(Segment(f"{said}\n"))
+                segments.append(Segment(f"{line}\n"))
         return segments
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span, TurnEvidence
 from grice.runtime.protocols import Encoder
 from grice.text.content import content_words, sentences
@@ -65,15 +65,13 @@ def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
         To compare conversations of different length: the more was said before, the more there is
         to be like. A topic that is only kept lowers the value too.
     """
-    reasons = [_nothing_to_compare(response) for response in responses]
-    judged = [
-        response for response, reason in zip(responses, reasons, strict=True) if reason is None
-    ]
-    texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
-    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-    judgements = (_judgement(response, vectors, encoder) for response in judged)
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
+        vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+        return (_judgement(response, vectors, encoder) for response in judged)
+
+    return judge_or_abstain(responses, _nothing_to_compare, judge, NEUTRAL)
 
 
 class _Likeness(NamedTuple):
@@ -130,10 +128,10 @@ def _compared(text: str) -> Sequence[Stretch]:
 
 def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encoder) -> Judgement:
     alike = _likenesses(response, vectors)
-    nearest = max(alike, key=lambda one: one.alike)
+    nearest = max(alike, key=lambda likeness: likeness.alike)
     words = content_words(response.text)
     value = _value(alike, words)
-    without = _value([one for one in alike if one is not nearest], words)
+    without = _value([likeness for likeness in alike if likeness is not nearest], words)
     shared = [word for word in words if word.text in nearest.words]
     evidence: tuple[Evidence, ...] = (
         TurnEvidence(nearest.position, value - without),
@@ -148,8 +146,8 @@ def _judgement(response: Response, vectors: Mapping[str, Array], encoder: Encode
 def _likenesses(response: Response, vectors: Mapping[str, Array]) -> list[_Likeness]:
     import numpy as np  # metrics are listed without it
 
-    said = _compared(response.text)
-    mine = np.stack([vectors[sentence.text] for sentence in said])
+    stretches = _compared(response.text)
+    mine = np.stack([vectors[sentence.text] for sentence in stretches])
     alike = []
     for position, turn in _own(response):
         before = _compared(turn.text)
@@ -157,7 +155,9 @@ def _likenesses(response: Response, vectors: Mapping[str, Array]) -> list[_Liken
         i, j = divmod(int(cosines.argmax()), len(before))
         whole = float(vectors[response.text] @ vectors[turn.text])
         words = frozenset(word.text for word in content_words(turn.text))
-        alike.append(_Likeness(position, whole, float(cosines[i, j]), said[i], before[j], words))
+        alike.append(
+            _Likeness(position, whole, float(cosines[i, j]), stretches[i], before[j], words)
+        )
     return alike
 
 
@@ -165,11 +165,11 @@ def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
     """Return one less the probability of a repetition of any of the earlier turns."""
     if not alike:
         return NEUTRAL
-    before = frozenset().union(*(one.words for one in alike))
+    before = frozenset().union(*(likeness.words for likeness in alike))
     known = sum(word.text in before for word in words) / max(1, len(words))
     odds = SHIFT + WEIGHT_WORDS * known
-    odds += WEIGHT_TURN * max(one.turn for one in alike)
-    odds += WEIGHT_SENTENCE * max(one.sentence for one in alike)
+    odds += WEIGHT_TURN * max(likeness.turn for likeness in alike)
+    odds += WEIGHT_SENTENCE * max(likeness.sentence for likeness in alike)
     return 1 / (1 + math.exp(odds))
 
 

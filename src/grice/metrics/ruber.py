@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grice.errors import InputError, did_you_mean
 from grice.metrics.declaration import Example, metric
+from grice.metrics.unjudged import judge_or_abstain
 from grice.records import Judgement
 from grice.runtime.protocols import Encoder
 from grice.text.script import unreadable
@@ -126,17 +127,16 @@ def referenced(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     """
     from grice.numeric import cosine
 
-    judged = [response for response in responses if not _nothing_to_judge(response)]
-    texts = [text for response in judged for text in (response.text, *response.references)]
-    vectors = iter(encoder.encode(texts))
-    for response in responses:
-        if reason := _nothing_to_judge(response):
-            yield Judgement(0.0, "abstained", reason)
-            continue
-        reply = next(vectors)
-        cosines = [cosine(next(vectors), reply) for _ in response.references]
-        nearest = cosines.index(max(cosines))
-        yield Judgement(cosines[nearest], "ok", f"nearest is reference {nearest + 1}")
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        texts = [text for response in judged for text in (response.text, *response.references)]
+        vectors = iter(encoder.encode(texts))
+        for response in judged:
+            reply = next(vectors)
+            cosines = [cosine(next(vectors), reply) for _ in response.references]
+            nearest = cosines.index(max(cosines))
+            yield Judgement(cosines[nearest], "ok", f"nearest is reference {nearest + 1}")
+
+    return judge_or_abstain(responses, _nothing_to_judge, judge, 0.0)
 
 
 def _nothing_to_judge(response: Response) -> str | None:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement, Span
 from grice.runtime.protocols import Encoder
 from grice.text.questions import questions
@@ -85,15 +85,13 @@ def unanswered(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
         To judge whether an answer is right or complete, or a short one ("Blue.") that shares no
         meaning with its question.
     """
-    reasons = [_nothing_asked(response) for response in responses]
-    judged = [
-        response for response, reason in zip(responses, reasons, strict=True) if reason is None
-    ]
-    texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
-    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-    judgements = (_judgement(response, vectors, encoder) for response in judged)
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        texts = list(dict.fromkeys(text for response in judged for text in _texts(response)))
+        vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+        return (_judgement(response, vectors, encoder) for response in judged)
+
+    return judge_or_abstain(responses, _nothing_asked, judge, NEUTRAL)
 
 
 class _Answer(NamedTuple):

@@ -1,16 +1,21 @@
-"""Replies that no metric of a reply and its history can judge."""
+"""What no metric of a reply and its history can judge, and judging the rest."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from grice.records import Judgement
 from grice.text.language import other_language
 from grice.text.script import unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
     from grice.records import Response
 
-__all__ = ["nothing_to_judge"]
+__all__ = ["judge_or_abstain", "nothing_to_judge"]
+
+Item = TypeVar("Item")
 
 
 def nothing_to_judge(response: Response) -> str | None:
@@ -27,3 +32,24 @@ def nothing_to_judge(response: Response) -> str | None:
             return None
         last = last or reason
     return "no turn before it" if last is None else f"what was said before {last}"
+
+
+def judge_or_abstain(
+    items: Sequence[Item],
+    nothing: Callable[[Item], str | None],
+    judge: Callable[[list[Item]], Iterable[Judgement]],
+    neutral: float,
+) -> Iterator[Judgement]:
+    """Yield a judgement of each item: an abstention where there is nothing to judge.
+
+    Args:
+        items: Replies, or whatever is judged.
+        nothing: Gives the reason why an item cannot be judged; None if it can.
+        judge: Gives the judgements of those that can be, all at once and in order.
+        neutral: The value of an abstention.
+    """
+    reasons = [nothing(item) for item in items]
+    judged = [item for item, reason in zip(items, reasons, strict=True) if reason is None]
+    judgements = iter(judge(judged))
+    for reason in reasons:
+        yield Judgement(neutral, "abstained", reason) if reason else next(judgements)

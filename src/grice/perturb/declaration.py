@@ -67,7 +67,6 @@ class Perturbation(NamedTuple):
     """A perturbation with its name and where it was published.
 
     Attributes:
-        name: Its name.
         level: What it works on.
         source: Who proposed it.
         summary: What it does, in a line.

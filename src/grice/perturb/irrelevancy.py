@@ -48,7 +48,6 @@ def exchanged(
 
     Args:
         texts: The turns of a conversation.
-        words_of: The words of each.
         place: Which turn is changed.
         draw: What is replaced by what.
     """

@@ -37,8 +37,8 @@ class Mixture(NamedTuple):
 
 _DEAM = ("coreference", "contradiction", "irrelevancy", "decreased-engagement")
 MIXTURES = {
-    one.name: one
-    for one in (
+    declared.name: declared
+    for declared in (
         Mixture("deam", _DEAM, 1, 4, "DEAM (Ghazarian et al. 2022), on the words"),
         Mixture("deam-amr", tuple(f"amr-{kind}" for kind in _DEAM), 1, 4, "DEAM, on AMR"),
         Mixture(

@@ -51,12 +51,13 @@ def _drawn(metric: MetricDifference) -> Drawn | None:
     if metric.comparison is None:
         return None
     gap = metric.comparison.difference
-    if gap.low is None or gap.high is None:
+    if gap.interval is None:
         return None
-    reach = max(abs(gap.low), abs(gap.high), abs(gap.value)) or 1.0
+    low, high = gap.interval
+    reach = max(abs(low), abs(high), abs(gap.value)) or 1.0
     scale = (WIDTH / 2 - 8) / reach
 
     def at(value: float) -> float:
         return WIDTH / 2 + value * scale
 
-    return Drawn(at(0), at(gap.low), at(gap.high), at(gap.value), reach)
+    return Drawn(at(0), at(low), at(high), at(gap.value), reach)

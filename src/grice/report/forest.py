@@ -55,8 +55,7 @@ def forest(shares: Mapping[str, Estimate]) -> Forest:
     base = TOP + STEP * (len(shares) - 0.4)
     bars = []
     for number, (name, estimate) in enumerate(shares.items()):
-        low = estimate.value if estimate.low is None else estimate.low
-        high = estimate.value if estimate.high is None else estimate.high
+        low, high = estimate.interval or (estimate.value, estimate.value)
         bars.append(Bar(name, TOP + STEP * number, _x(estimate.value), _x(low), _x(high)))
     ticks = tuple((_x(share), f"{share:g}") for share in (0.0, 0.5, 1.0))
     return Forest(round(base + FOOT, 1), round(base, 1), _x(0.5), tuple(bars), ticks)

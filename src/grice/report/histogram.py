@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from grice.stats.estimate import Estimate
 
 __all__ = ["Bar", "Drawing", "Histogram", "bin_edges", "decimals", "draw", "number"]
 
@@ -88,9 +91,7 @@ class Drawing(NamedTuple):
     interval: tuple[float, float] | None
 
 
-def draw(
-    histogram: Histogram, mean: float | None, interval: tuple[float, float] | None, noun: str
-) -> Drawing:
+def draw(histogram: Histogram, mean: Estimate | None, noun: str) -> Drawing:
     """Return the shapes of a histogram."""
     edges = histogram.edges
     total = sum(histogram.counts)
@@ -113,12 +114,10 @@ def draw(
         (_x(middle, edges), number(middle, places), "middle"),
         (RIGHT, number(edges[-1], places), "end"),
     )
-    return Drawing(
-        tuple(bars),
-        ticks,
-        None if mean is None else _x(mean, edges),
-        None if interval is None else (_x(interval[0], edges), _x(interval[1], edges)),
-    )
+    interval = None
+    if mean is not None and mean.interval is not None:
+        interval = (_x(mean.interval[0], edges), _x(mean.interval[1], edges))
+    return Drawing(tuple(bars), ticks, None if mean is None else _x(mean.value, edges), interval)
 
 
 def _x(value: float, edges: tuple[float, ...]) -> float:

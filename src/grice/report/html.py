@@ -6,6 +6,8 @@ from importlib import resources
 
 import jinja2
 
+from grice.text.markdown import as_read
+
 __all__ = ["asset", "environment"]
 
 PACKAGE = "grice.report"
@@ -13,13 +15,15 @@ PACKAGE = "grice.report"
 
 def environment() -> jinja2.Environment:
     """Return where the templates are found; every text in them is escaped."""
-    return jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.PackageLoader(PACKAGE, "assets"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["as_read"] = as_read
+    return templates
 
 
 def asset(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.evaluation.trained import worst_mark
-from grice.tables import bracketed
+from grice.tables import bracketed, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def _line(row: Row) -> str:
     if row.spearman is None or row.pearson is None:
         why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
         return f"{_tex(row.metric)}{_mark(row)} & {why} & {row.n}"
-    versus = "" if row.versus is None else f"{row.versus.value:+.3f} {bracketed(row.versus)}"
+    versus = "" if row.versus is None else with_interval(row.versus, "+.3f", ".3f")
     return (
         f"{_named(row)} & {row.spearman.value:.3f} & {bracketed(row.spearman)} & "
         f"{row.pearson.value:.3f} & {versus} & {row.n}"
@@ -130,7 +130,7 @@ def _caption(block: Block) -> str:
     parts.append(f"Emphasised: trivial baselines; the one compared with is {baseline}")
     parts += _legend(block.rows)
     if block.ceiling:
-        parts.append(f"Ceiling (Pearson) {block.ceiling.value:.3f} {bracketed(block.ceiling)}")
+        parts.append(f"Ceiling (Pearson) {with_interval(block.ceiling)}")
     return ". ".join(parts) + "."
 
 

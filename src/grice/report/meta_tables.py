@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
@@ -30,43 +30,15 @@ if TYPE_CHECKING:
 
 __all__ = ["as_csv", "as_json", "write_results"]
 
+SIDES = ("", "_low", "_high")
+ABOUT = ("data", "aspect", "level", "metric", "trivial", "n", "groups")
+LEFT_OUT = ("abstained", "failed", "missing")
+FIGURES = ("spearman", "pearson", "kendall", "accuracy")
+WHENCE = ("ceiling", "why", "caveats", "signature", "trained_on", "chosen_on")
 FIELDS = (
-    "data",
-    "aspect",
-    "level",
-    "metric",
-    "trivial",
-    "n",
-    "groups",
-    "abstained",
-    "failed",
-    "missing",
-    "spearman",
-    "spearman_low",
-    "spearman_high",
-    "pearson",
-    "pearson_low",
-    "pearson_high",
-    "kendall",
-    "kendall_low",
-    "kendall_high",
-    "accuracy",
-    "accuracy_low",
-    "accuracy_high",
-    "ties",
-    "baseline",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "p_value",
-    "cluster",
-    "kept_given",
-    "ceiling",
-    "why",
-    "caveats",
-    "signature",
-    "trained_on",
-    "chosen_on",
+    *(*ABOUT, *LEFT_OUT, *(f"{figure}{side}" for figure in FIGURES for side in SIDES)),
+    *("ties", "baseline", *(f"difference{side}" for side in SIDES)),
+    *("p_value", "cluster", "kept_given", *WHENCE),
 )
 
 
@@ -220,12 +192,9 @@ def _share(model: str, overlap: Overlap) -> str:
 def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
     if estimate is None:
         return {}
-    return {
-        name: _number(estimate.value),
-        f"{name}_low": "" if estimate.low is None else _number(estimate.low),
-        f"{name}_high": "" if estimate.high is None else _number(estimate.high),
-    }
+    figures = (estimate.value, *(estimate.interval or ("", "")))
+    return {f"{name}{side}": _number(figure) for side, figure in zip(SIDES, figures, strict=True)}
 
 
-def _number(value: float) -> str:
-    return f"{value:.6f}"
+def _number(value: float | Literal[""]) -> str:
+    return value if value == "" else f"{value:.6f}"

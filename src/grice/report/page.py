@@ -6,23 +6,29 @@ import base64
 from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+from grice.errors import excerpt
 from grice.pages import head
 from grice.report.histogram import Drawing, Histogram, decimals, number
 from grice.report.html import asset, environment
 from grice.report.shown import EVIDENCE_LIMIT
+from grice.report.snippet import snippet
+from grice.scoring.notes import notes
+from grice.text.markdown import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from grice.evaluation.review import Review
+    from grice.evaluation.review import FlaggedTurn, Review
     from grice.records import Json
     from grice.report.panels import MetricPanel
+    from grice.report.snippet import Piece
     from grice.scoring.summary import MetricSummary, Summary
 
 __all__ = ["Panel", "settings", "write_page"]
 
 SCRIPTS = (
     "dom.js",
+    "markdown.js",
     "store.js",
     "choice.js",
     "evidence.js",
@@ -30,6 +36,13 @@ SCRIPTS = (
     "list.js",
     "main.js",
 )
+
+
+BEFORE, REPLY, ID = 140, 280, 48
+"""Characters of the turn before a reply, of the reply, and of its conversation's name, where it
+leads to the whole."""
+OPEN = 6
+"""Replies to look at first that are not folded up."""
 
 
 class Panel(NamedTuple):
@@ -92,10 +105,16 @@ def settings(
     }
 
 
-def _address(conversation: str) -> str:
-    """Return the part of the page's address that opens a conversation, as its script writes it."""
+def _address(conversation: str, turn: int) -> str:
+    """Return the part of the page's address that opens a turn, as its script writes it."""
     id = conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # noqa: A001
-    return "#" + quote(id, safe="!~*'()")
+    return "#" + quote(id, safe="!~*'()") + f"/{turn}"
+
+
+def _reply(item: FlaggedTurn) -> list[Piece]:
+    """Return a reply to look at first, with the words that speak against it marked."""
+    own = (span for span in item.spans if span.turn == item.turn)
+    return snippet(item.reply, ((span.start, span.end) for span in own), REPLY)
 
 
 def write_page(
@@ -114,7 +133,10 @@ def write_page(
     """Write the page, chunk by chunk."""
     templates = environment()
     templates.filters["base64"] = lambda data: base64.b64encode(data).decode()
-    templates.filters["address"] = _address
+    templates.filters["address"] = lambda item: _address(item.conversation, item.turn)
+    templates.filters["reply"] = _reply
+    templates.filters["short"] = lambda name: excerpt(name, ID)
+    templates.filters["read"] = lambda text: excerpt(as_read(text), BEFORE)
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
     style = asset("report.css")
     parts = (asset(name) for name in SCRIPTS)
@@ -124,8 +146,10 @@ def write_page(
         panels=panels,
         summary=summary,
         review=review,
+        notes=list(notes(summary)),
         **origin,
         shown=shown,
+        open=OPEN,
         evidence_limit=EVIDENCE_LIMIT,
         head=head(title, style=style, script=script),
         script=script,

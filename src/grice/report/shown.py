@@ -1,10 +1,11 @@
 """What of a conversation and its scores goes into the page: one line of JSON.
 
-The line holds ``{"conversation": …, "scores": […]}``. The conversation is complete, but for extra
-fields that are nested very deeply: they are cut off, and the page says so in their place. A score
-leaves out what stands elsewhere in the page: its conversation, a signature equal to its panel's,
-meta fields equal to the conversation's. Numbers of the evidence keep four significant digits,
-without which they would make half of the file.
+The line holds ``{"conversation": …, "scores": […], "opening": …, "unspoken": […]}``: the turn by
+which the conversation is known, and those that are no replies. The conversation is complete, but
+for extra fields that are nested very deeply: they are cut off, and the page says so in their place.
+A score leaves out what stands elsewhere in the page: its conversation, a signature equal to its
+panel's, meta fields equal to the conversation's. Numbers of the evidence keep four significant
+digits, without which they would make half of the file.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grice.records import Conversation, Json, Status
+from grice.scoring.items import opening, unspoken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,9 +56,11 @@ class _ShownScore(msgspec.Struct, frozen=True, omit_defaults=True):
     meta: Json = None
 
 
-class _ShownConversation(msgspec.Struct, frozen=True):
+class _ShownConversation(msgspec.Struct, frozen=True, omit_defaults=True):
     conversation: Conversation
     scores: list[_ShownScore]
+    opening: int | None = None
+    unspoken: list[int] = []
 
 
 def shown_line(
@@ -71,6 +75,8 @@ def shown_line(
     shown = _ShownConversation(
         _readable(conversation),
         [_shown(score, conversation, signatures[score.metric]) for score in scores],
+        opening(conversation),
+        [i for i, turn in enumerate(conversation.turns) if unspoken(turn)],
     )
     try:
         return msgspec.json.encode(shown)

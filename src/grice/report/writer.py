@@ -224,6 +224,5 @@ class ReportWriter:
 
 
 def _panel(metric: MetricPanel, totals: MetricSummary, histogram: Histogram) -> Panel:
-    interval = None if totals.low is None or totals.high is None else (totals.low, totals.high)
     noun = "replies" if metric.judges == "response" else "conversations"
-    return Panel(metric, totals, histogram, draw(histogram, totals.mean, interval, noun))
+    return Panel(metric, totals, histogram, draw(histogram, totals.mean, noun))

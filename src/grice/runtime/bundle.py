@@ -125,6 +125,11 @@ class Bundle(msgspec.Struct, frozen=True):
     card: Card
     digest: str
 
+    @property
+    def identity(self) -> str:
+        """What signatures and identities of models name it by."""
+        return f"{self.card.name}@{self.digest}"
+
     def path(self, name: str) -> Path:
         """Return the path of one of the bundle's files."""
         if name not in self.card.files:

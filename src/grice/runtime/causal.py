@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Passage, TokenScore
     from grice.runtime.registry import Opener
 
-__all__ = ["CausalSettings", "EmbeddedCausalLM", "causal_lm"]
+__all__ = ["CausalSettings", "Decoder", "EmbeddedCausalLM", "causal_lm"]
 
 FEWEST = 16
 """Tokens that a model must at least be able to read."""
@@ -44,15 +44,8 @@ class CausalSettings(Settings, frozen=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=FEWEST)]
 
 
-class _Asked(NamedTuple):
-    width: int
-    shown: str
-    stop: str
-    max_tokens: int
-
-
-class EmbeddedCausalLM:
-    """A decoder in the format of CTranslate2.
+class Decoder:
+    """What reads passages by a decoder in the format of CTranslate2.
 
     Args:
         bundle: The opened bundle, with ``model.bin`` and ``tokenizer.json``.
@@ -65,12 +58,11 @@ class EmbeddedCausalLM:
     def __init__(
         self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
     ) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
+        self.identity = f"{bundle.identity}/{mode}/ct2-{ctranslate2.__version__}"
         self._max_tokens = settings.max_tokens
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
         self._memo = memo
         self._threads = threads
-        self._together = MAX_BATCH_TOKENS if mode == "fast" else 1
         self._engine = ctranslate2.Generator(
             str(bundle.folder),
             device="auto",
@@ -78,6 +70,27 @@ class EmbeddedCausalLM:
             inter_threads=threads,
             intra_threads=1,
         )
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half of what the model reads."""
+        return self._tokenizer.truncated(texts)
+
+
+class _Asked(NamedTuple):
+    width: int
+    shown: str
+    stop: str
+    max_tokens: int
+
+
+class EmbeddedCausalLM(Decoder):
+    """A causal language model."""
+
+    def __init__(
+        self, bundle: Bundle, settings: CausalSettings, memo: Memo, *, mode: Mode, threads: int
+    ) -> None:
+        super().__init__(bundle, settings, memo, mode=mode, threads=threads)
+        self._together = MAX_BATCH_TOKENS if mode == "fast" else 1
 
     def token_scores(self, passages: Sequence[Passage]) -> list[list[list[TokenScore]]]:
         """Return for each passage the tokens of each of its scored segments, in order.
@@ -130,10 +143,6 @@ class EmbeddedCausalLM:
             msgspec.json.encode,
             msgspec.json.Decoder(tuple[Generated, ...]).decode,
         )
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is longer than half of what the model reads."""
-        return self._tokenizer.truncated(texts)
 
     def _continued(self, prompts: Sequence[str], asked: _Asked) -> list[tuple[Generated, ...]]:
         """Return continuations of each prompt, one prompt at a time."""

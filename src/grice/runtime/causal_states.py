@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import ctranslate2
 import numpy as np
 
 from grice.runtime.batching import run_batches
-from grice.runtime.causal import COMPUTE, CausalSettings
+from grice.runtime.causal import CausalSettings, Decoder
 from grice.runtime.memo import remember
-from grice.runtime.passages import PassageTokenizer
 from grice.runtime.protocols import PassageEncoder
 from grice.runtime.registry import model_kind
 
@@ -40,33 +38,14 @@ class StateSettings(CausalSettings, frozen=True):
     scale: str
 
 
-class EmbeddedStates:
-    """A decoder without its last layers and its vocabulary, in the format of CTranslate2.
-
-    Args:
-        bundle: The opened bundle, with ``model.bin`` and ``tokenizer.json``.
-        settings: What its card states.
-        memo: What was read before.
-        mode: ``exact`` or ``fast``.
-        threads: How many passages are read at the same time, each on one core.
-    """
+class EmbeddedStates(Decoder):
+    """A decoder without its last layers and its vocabulary."""
 
     def __init__(
         self, bundle: Bundle, settings: StateSettings, memo: Memo, *, mode: Mode, threads: int
     ) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
+        super().__init__(bundle, settings, memo, mode=mode, threads=threads)
         self.dimensions = len(settings.scale)
-        self._max_tokens = settings.max_tokens
-        self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
-        self._memo = memo
-        self._threads = threads
-        self._engine = ctranslate2.Generator(
-            str(bundle.folder),
-            device="auto",
-            compute_type=COMPUTE[mode],
-            inter_threads=threads,
-            intra_threads=1,
-        )
 
     def mean_states(self, passages: Sequence[Passage]) -> list[list[Vector]]:
         """Return for each passage the mean state of each of its scored segments, in order.
@@ -95,10 +74,6 @@ class EmbeddedStates:
         vectors = dict(zip(_segments(read.scored), means.astype(np.float32), strict=True))
         nothing = np.zeros(self.dimensions, np.float32)
         return [vectors.get(i, nothing) for i, segment in enumerate(passage) if segment.scored]
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is longer than half of what the model reads."""
-        return self._tokenizer.truncated(texts)
 
     def _computed(
         self, rows: Sequence[tuple[tuple[str, ...], tuple[int, ...]]]

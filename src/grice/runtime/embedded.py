@@ -100,7 +100,7 @@ class EmbeddedEncoder:
 
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
         engine = f"ct2-{ctranslate2.__version__}/width-{WIDTH}"
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/{engine}"
+        self.identity = f"{bundle.identity}/{mode}/{engine}"
         settings = read_settings(bundle, EncoderSettings)
         self._tokenizer = open_tokenizer(bundle)
         self._max_tokens = settings.max_tokens
@@ -200,7 +200,7 @@ class EmbeddedGenerator:
     """
 
     def __init__(self, bundle: Bundle, *, mode: Mode, threads: int) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{mode}/ct2-{ctranslate2.__version__}"
+        self.identity = f"{bundle.identity}/{mode}/ct2-{ctranslate2.__version__}"
         settings = read_settings(bundle, GeneratorSettings)
         arithmetic = settings.arithmetic or _COMPUTE[mode]
         self._tokenizer = open_tokenizer(bundle)

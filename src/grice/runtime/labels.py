@@ -77,7 +77,7 @@ class CrossEncoder:
                 f"{bundle.folder / 'card.toml'}: settings.positive: one of "
                 f"{', '.join(settings.labels)} is needed, found {settings.positive!r}"
             )
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{engine}"
+        self.identity = f"{bundle.identity}/{engine}"
         self.labels = tuple(settings.labels)
         self._positive = settings.labels.index(settings.positive)
         self._tokenizer = open_tokenizer(bundle)

@@ -218,10 +218,10 @@ class MemoEncoder:
 
     def hidden(self, texts: Sequence[str]) -> list[Hidden]:
         """Return token states, and keep what comes with them: vectors, what readers find."""
-        found = self.states(texts)
+        kept = self.states(texts)
         for reader in self._readers:
-            reader(texts, found)
-        return found
+            reader(texts, kept)
+        return kept
 
     def states(self, texts: Sequence[str]) -> list[Hidden]:
         """Return token states, and keep the vectors that come with them for :meth:`encode`."""

@@ -178,7 +178,7 @@ class Models:
         """Return name and hash of a model, with those of the models it stands on."""
         bundle = self.bundle(reference)
         below = (self.fingerprint(part) for part in dependencies_of(bundle.card))
-        return "+".join((f"{bundle.card.name}@{bundle.digest}", *below))
+        return "+".join((bundle.identity, *below))
 
     def dependencies(self, reference: str) -> tuple[str, ...]:
         """Return a model reference with those of the models it stands on."""

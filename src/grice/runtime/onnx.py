@@ -99,7 +99,7 @@ class OnnxEncoder:
         self, bundle: Bundle, settings: OnnxEncoderSettings, memo: Memo, *, threads: int
     ) -> None:
         self._graph = _Graph(bundle)
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{self._graph.engine}"
+        self.identity = f"{bundle.identity}/{self._graph.engine}"
         self.dimensions = settings.dimensions
         self._pooling = settings.pooling
         self._tokenizer = open_tokenizer(bundle)

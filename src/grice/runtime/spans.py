@@ -376,5 +376,5 @@ def span_head(bundle: Bundle, settings: SpanSettings, opener: Opener) -> MemoSpa
     from grice.runtime.memo import MemoEncoder, MemoSpanTagger
 
     encoder = encoder_of(bundle, opener, MemoEncoder)
-    identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+    identity = f"{bundle.identity}/{encoder.identity}"
     return MemoSpanTagger(SpanHead(settings, bundle.folder, encoder.hidden, identity), opener.memo)

@@ -102,7 +102,7 @@ class TransformersCausalLM:
 
     def __init__(self, bundle: Bundle, settings: CausalSettings, memo: Memo) -> None:
         self._network = _Network(bundle, "AutoModelForCausalLM")
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{self._network.engine}"
+        self.identity = f"{bundle.identity}/{self._network.engine}"
         self._max_tokens = settings.max_tokens
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
         self._vocabulary = open_tokenizer(bundle)

@@ -118,8 +118,8 @@ def read_in_windows(
     values: list[Sequence[float]] = [()] * len(windows)
 
     def compute(batch: list[int]) -> None:
-        for i, found in zip(batch, read([windows[i] for i in batch]), strict=True):
-            values[i] = found
+        for i, computed in zip(batch, read([windows[i] for i in batch]), strict=True):
+            values[i] = computed
 
     run_batches(compute, batches_by_length(list(map(len, windows)), together), threads)
     each = iter(values)

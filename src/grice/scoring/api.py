@@ -18,7 +18,6 @@ from grice.scoring.run import WINDOW_RECORDS, Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
-    from types import TracebackType
     from typing import Any
 
     from grice.runtime.bundle import Bundle
@@ -95,12 +94,7 @@ class Grader:
     def __enter__(self) -> Grader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -128,13 +128,14 @@ def diagnose(
 
     Args:
         registry: Where metrics are looked up.
-        names: Metrics to try; without any, the default ones.
+        names: Metrics to try; without any, the default ones and all whose scores were recorded.
         cache: Folder of kept answers: it is described, and nothing is read from it.
 
     Raises:
         MetricError: If there is no metric of such a name.
     """
-    wanted = list(dict.fromkeys(names or registry.defaults()))
+    recorded = reference_scores()
+    wanted = list(dict.fromkeys(names or (*registry.defaults(), *recorded.scores[mode])))
     for name in wanted:
         registry.named(name)
     models, problems = _models()
@@ -147,8 +148,7 @@ def diagnose(
         together, arrangements = _Run({}, {}), []
     seconds = time.perf_counter() - start
     problems += _failures(together)
-    recorded = reference_scores()
-    distances = tuple(_distances(together, recorded.scores.get(mode, {})))
+    distances = tuple(_distances(together, recorded.scores[mode]))
     machine = describe_machine()
     return Diagnosis(
         holds=not problems and not any(row.differing for row in arrangements),

@@ -32,8 +32,10 @@ __all__ = [
     "in_place",
     "in_text",
     "is_tool_traffic",
+    "opening",
     "responses",
     "unknown_roles",
+    "unspoken",
     "utterances",
 ]
 
@@ -65,7 +67,7 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
     spoken: list[int] = []
     items = []
     for index, turn in enumerate(turns):
-        if _unspoken(turn):
+        if unspoken(turn):
             continue
         is_target = wanted is None or index in wanted
         if is_target and _is_by(turn, names) and (not roles or _role(turn) in roles):
@@ -115,8 +117,23 @@ def is_tool_traffic(turn: Turn) -> bool:
     return any(turn.meta.get(name) for name in CALLS) or any("tool" in kind for kind in kinds)
 
 
-def _unspoken(turn: Turn) -> bool:
+def unspoken(turn: Turn) -> bool:
+    """Return whether a turn instructs a model, or calls a tool or answers such a call."""
     return _role(turn) in INSTRUCTIONS or is_tool_traffic(turn)
+
+
+def opening(conversation: Conversation) -> int | None:
+    """Return the index of the first turn that a user said something in, or else anybody.
+
+    A conversation is best known by it; None if nobody says a word.
+    """
+    said = [
+        i
+        for i, turn in enumerate(conversation.turns)
+        if not unspoken(turn) and plain_text(turn.text).text.strip()
+    ]
+    users = (i for i in said if _role(conversation.turns[i]) not in ASSISTANTS)
+    return next(users, said[0] if said else None)
 
 
 def _role(turn: Turn) -> str:
@@ -158,7 +175,7 @@ class Utterances(NamedTuple):
 
 def utterances(conversation: Conversation) -> Utterances:
     """Return what was said in a conversation, without tags, and where it stands there."""
-    left = tuple(i for i, turn in enumerate(conversation.turns) if not _unspoken(turn))
+    left = tuple(i for i, turn in enumerate(conversation.turns) if not unspoken(turn))
     turns = tuple(_plain(conversation.turns[i]) for i in left)
     if turns == conversation.turns:
         return Utterances(conversation, left)

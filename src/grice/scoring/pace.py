@@ -113,12 +113,9 @@ class Pace:
 
     def _sample(self) -> tuple[int, float]:
         """Return how many conversations give every mean well enough, and how well; 0 if unknown."""
-        found = (mean.interval() for mean in self._means.values())
-        widths = [
-            (interval.high - interval.low) / 2
-            for interval in found
-            if interval and interval.low is not None and interval.high is not None
-        ]
+        means = (mean.estimate() for mean in self._means.values())
+        intervals = [mean.interval for mean in means if mean and mean.interval]
+        widths = [(high - low) / 2 for low, high in intervals]
         scored = self._latest[2]
         if not widths or scored < FEWEST:
             return 0, 0.0

@@ -67,7 +67,6 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         metrics: Metrics that run beside the default ones where a run names none.
         options: Options and model references by name of the metric.
         commands: Models of commands.
-        name: Its name.
     """
 
     summary: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from grice.errors import InputError, plural, shortened
+from grice.errors import InputError, excerpt, plural
 from grice.records import Score
 from grice.tables import number
 
@@ -82,7 +82,7 @@ class Scores(list[Score]):
 
 def _cells(scores: Sequence[Score]) -> Iterator[tuple[str, ...]]:
     for score in scores:
-        reason = shortened(" ".join((score.reason or "").split()), LONGEST)
+        reason = excerpt(score.reason or "", LONGEST)
         yield (
             score.conversation,
             "" if score.turn is None else str(score.turn),

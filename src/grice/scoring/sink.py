@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 import msgspec
 
 from grice.errors import InputError, OutputError
-from grice.files import cannot_write, destination, keep_permissions, open_own, renaming
+from grice.files import (
+    cannot_write,
+    destination,
+    keep_permissions,
+    open_own,
+    renaming,
+    try_lock,
+)
 from grice.records import Score, json_line
 
 if TYPE_CHECKING:
@@ -157,7 +164,7 @@ class ScoreFile:
             # Opened to append: another run may be writing it, and nothing of that must be cut off.
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
             self._file = os.fdopen(open_own(self._partial, flags), "ab")
-            if not _locked(self._file):
+            if not try_lock(self._file):
                 self._file.close()
                 raise OutputError(
                     f"{path}: another run is writing it; wait for its end, or name another output"
@@ -232,18 +239,3 @@ def _gzipped(path: Path | None) -> bool:
 
 def _packed(lines: bytes, path: Path | None) -> bytes:
     return gzip.compress(lines, mtime=0) if _gzipped(path) else lines
-
-
-def _locked(file: BinaryIO) -> bool:
-    """Keep other runs away from a file until it is closed; false if one has it already."""
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without them
-        return True
-    return True

@@ -7,12 +7,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import asdict
 
 from grice.records import Conversation, Score, Status
 from grice.scoring.flags import FLAGS
 from grice.scoring.items import assistant_alone, is_tool_traffic, unknown_roles
 from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
+from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import LoadedMetric
 
-__all__ = ["LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
+__all__ = ["CommonReason", "LowScore", "MetricSummary", "Sampled", "Summary", "SummaryBuilder"]
 
 LOWEST = 3
 REASONS = 20
+DIFFERENT = 1000
+"""Reasons that are counted, of each metric and status: one may name what differs every time."""
 
 
 class LowScore(msgspec.Struct, frozen=True):
@@ -38,24 +42,37 @@ class LowScore(msgspec.Struct, frozen=True):
     text: str
 
 
+class CommonReason(msgspec.Struct, frozen=True):
+    """The reason that most scores of one status give, and how many do."""
+
+    reason: str
+    count: int
+
+
 class MetricSummary(msgspec.Struct, frozen=True):
     """One metric over a run.
 
     Attributes:
-        mean: Mean over the scores of status ``ok``; None if there are none.
-        low: Lower bound of its 95 % interval, clustered by conversation; None if unknown.
+        mean: Mean over the scores of status ``ok``, its interval clustered by conversation; None
+            if there are none.
         lowest: The lowest scores of status ``ok``, lowest first.
         failure: Where and why the first score failed; None if none did.
+        reasons: The commonest reason of those that abstained, and of those that failed.
     """
 
     metric: str
-    mean: float | None
-    low: float | None
-    high: float | None
+    mean: Estimate | None
     counts: dict[Status, int]
     lowest: tuple[LowScore, ...]
     signature: str
     failure: str | None = None
+    reasons: dict[Status, CommonReason] = {}
+
+    def record(self) -> dict[str, object]:
+        """Return what JSON holds of it: of the mean the value and its bounds."""
+        figures = {name: getattr(self.mean, name, None) for name in ("value", "low", "high")}
+        given = {"metric": self.metric, "mean": figures.pop("value"), **figures}
+        return given | {k: v for k, v in asdict(self).items() if k not in given}
 
 
 class Sampled(msgspec.Struct, frozen=True):
@@ -99,6 +116,10 @@ class Summary(msgspec.Struct, frozen=True):
         """Number of scores with status ``failed``."""
         return sum(metric.counts.get("failed", 0) for metric in self.metrics)
 
+    def record(self) -> dict[str, object]:
+        """Return what JSON holds of the run."""
+        return asdict(self) | {"metrics": [metric.record() for metric in self.metrics]}
+
     @property
     def scores(self) -> int:
         """Number of scores, whatever their status."""
@@ -128,6 +149,7 @@ class SummaryBuilder:
             loaded.metric.name: [] for loaded in metrics
         }
         self._failures: dict[str, str] = {}
+        self._reasons: dict[tuple[str, Status], Counter[str]] = {}
         self._conversations = 0
         self._turns = 0
         self._assistant_alone = 0
@@ -152,10 +174,17 @@ class SummaryBuilder:
             if score.status == "ok" and score.value is not None:
                 values[score.metric].append(score.value)
                 self._offer(conversation, score, score.value)
-            elif score.status == "failed":
-                self._failures.setdefault(score.metric, _failure(score))
+            else:
+                self._count_reason(score)
         for name, mean in self._means.items():
             mean.add(values[name])
+
+    def _count_reason(self, score: Score) -> None:
+        if score.status == "failed":
+            self._failures.setdefault(score.metric, _failure(score))
+        reasons = self._reasons.setdefault((score.metric, score.status), Counter())
+        if score.reason and (score.reason in reasons or len(reasons) < DIFFERENT):
+            reasons[score.reason] += 1
 
     def skip(self, error: RecordError) -> None:
         """Count a record that could not be read."""
@@ -180,17 +209,19 @@ class SummaryBuilder:
 
     def _metric(self, loaded: LoadedMetric) -> MetricSummary:
         name = loaded.metric.name
-        interval = self._means[name].interval()
         ordered = sorted(self._lowest[name], key=lambda entry: (-entry[0], -entry[1]))
         return MetricSummary(
             name,
-            interval.mean if interval else None,
-            interval.low if interval else None,
-            interval.high if interval else None,
+            self._means[name].estimate(),
             dict(self._counts[name]),
             tuple(entry[2] for entry in ordered),
             loaded.signature,
             self._failures.get(name),
+            {
+                status: CommonReason(*reasons.most_common(1)[0])
+                for (metric, status), reasons in self._reasons.items()
+                if metric == name and reasons
+            },
         )
 
     def _offer(self, conversation: Conversation, score: Score, value: float) -> None:

@@ -170,7 +170,6 @@ def datasheet(built: Built, *, title: str, sources: Sequence[str], settings: str
 
     Args:
         built: The benchmark.
-        title: Its name.
         sources: Where the statements are from, each with its licence.
         settings: The command or settings that make it again.
     """

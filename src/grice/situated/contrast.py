@@ -81,7 +81,7 @@ class ContrastHead:
         if len(form.scale) != len(KINDS):
             raise BundleError(f"{bundle.path('contrast.npz')}: {len(KINDS)} forms are needed")
         fluency = Mlp.load(bundle.path("fluency.npz"))
-        identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        identity = f"{bundle.identity}/{encoder.identity}"
         return cls(form, fluency, encoder, identity)
 
     def judge(

@@ -97,7 +97,6 @@ def score_files(
     """Score a system's sentences against references, with trivial baselines.
 
     Args:
-        samples_path: The samples.
         outputs_path: What the system wrote; its name is that of the system.
         models: Add the learned plausibility and look for contexts that samples do not state;
             None does neither.

@@ -25,7 +25,6 @@ from grice.situated.meteor import DELTA, EXACT, STEM, SYNONYM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from grice.stats.inputs import Floats
 
@@ -148,12 +147,7 @@ class JavaMeteor:
     def __enter__(self) -> JavaMeteor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the program."""
         self._program.kill()
         self._program.communicate()

@@ -70,7 +70,7 @@ class ContrastModels(NamedTuple):
 def context_tagger(bundle: Bundle, _: NoSettings, opener: Opener) -> ContextModels:
     """Open the tagger and the finder of clauses."""
     encoder = encoder_of(bundle, opener, MemoEncoder)
-    identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+    identity = f"{bundle.identity}/{encoder.identity}"
     return ContextModels(
         ContextTagger(bundle.folder, encoder.hidden, identity),
         ClauseFinder(bundle.folder, encoder.hidden, identity),

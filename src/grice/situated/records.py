@@ -81,7 +81,6 @@ class Marked(msgspec.Struct, frozen=True, omit_defaults=True):
     """A statement with what is in it.
 
     Attributes:
-        id: Name.
         statement: The sentence.
         entities: Its entities in order.
         keywords: Entities, then nouns outside of them, in order.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "GENERATOR_INPUT",
     "Clauses",
-    "equal_up_to",
     "generate_statements",
     "to_statements",
     "yes_no_statement",
@@ -130,7 +129,6 @@ def yes_no_statement(question: str, answer: bool, start: int) -> str:  # noqa: F
     'July in Chile is cold'
 
     Args:
-        question: The question.
         answer: Whether it holds.
         start: Where its predicate starts.
     """
@@ -145,12 +143,3 @@ def yes_no_statement(question: str, answer: bool, start: int) -> str:  # noqa: F
     middle += [] if answer else ["not"]
     statement = " ".join(filter(None, [subject, *middle, predicate]))
     return statement[:1].upper() + statement[1:]
-
-
-def equal_up_to(mine: str, other: str) -> bool:
-    """Say whether two statements are the same up to case and punctuation."""
-    return _bare(mine) == _bare(other)
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", re.sub(r"-[lr][rcs]b-", "", text.lower()))

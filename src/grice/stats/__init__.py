@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from warnings import warn
 
-from grice.stats.clusters import ClusteredMean, Interval
+from grice.stats.clusters import ClusteredMean
 
 if TYPE_CHECKING:
     from grice.stats.agreement import (
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from grice.stats.annotators import leave_one_annotator_out, pairwise_agreement
     from grice.stats.comparison import (
         Comparison,
+        Ranking,
         benjamini_hochberg,
         holm,
         significance_clusters,
     )
-    from grice.stats.conformal import Banded, HumanScale, fit_human_scale
+    from grice.stats.conformal import HumanScale, fit_human_scale
     from grice.stats.correlations import correlation, correlation_within, partial_correlation
     from grice.stats.dependent import (
-        CorrelationComparison,
         DependentTest,
         compare_correlations,
         steiger_z,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from grice.stats.system_means import SystemLevel, system_level
     from grice.stats.systems import (
         Power,
-        SystemComparison,
         cliffs_delta,
         compare_systems,
         items_needed,
@@ -54,31 +53,27 @@ if TYPE_CHECKING:
 _NAMES = {
     "agreement": "cohen_kappa fleiss_kappa kappa_of_table krippendorff_alpha",
     "annotators": "leave_one_annotator_out pairwise_agreement",
-    "comparison": "Comparison benjamini_hochberg holm significance_clusters",
-    "conformal": "Banded HumanScale fit_human_scale",
+    "comparison": "Comparison Ranking benjamini_hochberg holm significance_clusters",
+    "conformal": "HumanScale fit_human_scale",
     "correlations": "correlation correlation_within partial_correlation",
-    "dependent": "CorrelationComparison DependentTest compare_correlations steiger_z williams_t "
-    "zou_interval",
+    "dependent": "DependentTest compare_correlations steiger_z williams_t zou_interval",
     "estimate": "Estimate",
     "inference": "PoweredMean prediction_powered_mean",
     "reliability": "ceiling intraclass reliability_of_mean",
     "system_means": "SystemLevel system_level",
-    "systems": "Power SystemComparison cliffs_delta compare_systems items_needed mean",
+    "systems": "Power cliffs_delta compare_systems items_needed mean",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "Banded",
     "ClusteredMean",
     "Comparison",
-    "CorrelationComparison",
     "DependentTest",
     "Estimate",
     "HumanScale",
-    "Interval",
     "Power",
     "PoweredMean",
-    "SystemComparison",
+    "Ranking",
     "SystemLevel",
     "benjamini_hochberg",
     "ceiling",

@@ -11,16 +11,17 @@ from operator import add
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from grice.stats.estimate import Estimate, few_units
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
     "Bounds",
     "ClusteredMean",
-    "Interval",
     "Moments",
     "bounded_interval",
-    "mean_interval",
+    "mean_estimate",
     "student_quantile",
     "wilson_interval",
 ]
@@ -32,20 +33,6 @@ ROUNDING = 1e-12
 """What sums may miss a bound by, as a part of the range."""
 STRETCH = 2.0
 """How much wider than Student's a side may become; of few clusters the cubic makes it endless."""
-
-
-class Interval(NamedTuple):
-    """A mean with its confidence interval.
-
-    Attributes:
-        mean: Mean over all values.
-        low: Lower bound; None with fewer than two clusters, which say nothing of the spread.
-        high: Upper bound; likewise.
-    """
-
-    mean: float
-    low: float | None
-    high: float | None
 
 
 class Moments(NamedTuple):
@@ -93,10 +80,16 @@ class _Spread(NamedTuple):
     skewness: float
 
 
-def mean_interval(
-    moments: Moments, level: float = 0.95, *, origin: float = 0.0, bounds: Bounds | None = None
-) -> Interval:
-    """Return the mean of at least one value and its interval.
+def mean_estimate(
+    moments: Moments,
+    level: float = 0.95,
+    *,
+    origin: float = 0.0,
+    bounds: Bounds | None = None,
+    what: str = "mean",
+    unit: str = "conversations",
+) -> Estimate:
+    """Return the mean of at least one value and its interval; one cluster alone has none.
 
     Student's interval for a ratio of cluster sums to cluster sizes (Cochran, *Sampling
     Techniques*, 1977, section 2.11) with three corrections, without which it is too narrow:
@@ -119,19 +112,27 @@ def mean_interval(
         level: Confidence level.
         origin: What was taken off each value before it was summed.
         bounds: The least and the greatest possible value.
+        what: What it is the mean of, for ``method``.
+        unit: What the clusters are.
     """
-    if moments.clusters < 2:
-        return Interval(moments.s / moments.values + origin, None, None)
+    units, n = moments.clusters, moments.values
+    groups = None if unit == "items" else units
+    what += f", Student's t over {unit}"
+    if units < 2:
+        nothing = "one alone says nothing of the spread"
+        return Estimate(moments.s / n + origin, None, None, level, n, what, groups, nothing)
+    what += " corrected for skewness (Hall)"
     spread = _spread(moments, level)
-    low, high = _hall(spread, moments.clusters)
+    low, high = _hall(spread, units)
     low, high = low + origin, high + origin
     mean = spread.mean + origin
-    if bounds is None:
-        return Interval(mean, low, high)
-    least, most = bounds
-    if math.isfinite(most - least) and not _possible(mean, low, high, bounds):
-        low, high = _bounded(spread._replace(mean=mean), moments, level, bounds)
-    return Interval(mean, max(low, least), min(high, most))
+    if bounds is not None:
+        least, most = bounds
+        what += f", Wilson's where that leaves {least:g} to {most:g}"
+        if math.isfinite(most - least) and not _possible(mean, low, high, bounds):
+            low, high = _bounded(spread._replace(mean=mean), moments, level, bounds)
+        low, high = max(low, least), min(high, most)
+    return Estimate(mean, low, high, level, n, what, groups, few_units(units, unit))
 
 
 def _spread(moments: Moments, level: float) -> _Spread:
@@ -186,7 +187,6 @@ def bounded_interval(
     """Return Wilson's interval (:func:`wilson_interval`), stretched from 0 and 1 to the bounds.
 
     Args:
-        mean: The mean.
         variance: Of the mean.
         quantile: Student's, with the degrees of freedom of that variance.
         items: Independent items that count where no spread is to be seen.
@@ -211,7 +211,6 @@ def wilson_interval(share: float, n: float, level: float = 0.95) -> tuple[float,
     """Return Wilson's interval (1927) of a share of independent items, within 0 and 1.
 
     Args:
-        share: The share.
         n: The number of items; of clustered ones the effective number, which need not be whole
             (Korn and Graubard 1998).
         level: Confidence level.
@@ -254,15 +253,15 @@ def _unskewed(t: float, skewness: float) -> float:
 class ClusteredMean:
     """Collects values cluster by cluster in constant memory.
 
-    The interval is that of :func:`mean_interval`: it lies within ``bounds``, the least and the
+    The interval is that of :func:`mean_estimate`: it lies within ``bounds``, the least and the
     greatest possible value, unless a value lies beyond them.
 
     >>> mean = ClusteredMean(bounds=(0, 1))
     >>> for cluster in ([0.1, 0.2], [0.4], [0.3, 0.5, 0.4]):
     ...     mean.add(cluster)
-    >>> interval = mean.interval()
-    >>> print(f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]")
-    0.317 [0.045, 0.819]
+    >>> print(mean.estimate())
+    0.317, 95 % [0.045, 0.819], n 6 in 3 conversations; fewer than 10 conversations: the interval \
+is a rough guide
     """
 
     def __init__(self, bounds: Bounds | None = None) -> None:
@@ -271,22 +270,12 @@ class ClusteredMean:
         # Powers of sums lose digits if the mean is far from zero: the first value is taken off.
         self._origin = 0.0
 
-    @property
-    def clusters(self) -> int:
-        """How many clusters had a value."""
-        return self._moments.clusters
-
-    @property
-    def count(self) -> int:
-        """How many values there were."""
-        return self._moments.values
-
     def add(self, values: Iterable[float]) -> None:
         """Add the values of one cluster; an empty cluster counts for nothing."""
         cluster = list(values)
         if not cluster:
             return
-        if not self.count:
+        if not self._moments.values:
             self._origin = cluster[0]
         if self._bounds and not self._bounds[0] <= min(cluster) <= max(cluster) <= self._bounds[1]:
             self._bounds = None
@@ -309,11 +298,11 @@ class ClusteredMean:
         )
         self._moments = Moments(*map(add, self._moments, added))
 
-    def interval(self, level: float = 0.95) -> Interval | None:
+    def estimate(self, level: float = 0.95) -> Estimate | None:
         """Return the mean and its interval at ``level``; None if nothing was added."""
-        if not self.count:
+        if not self._moments.values:
             return None
-        return mean_interval(self._moments, level, origin=self._origin, bounds=self._bounds)
+        return mean_estimate(self._moments, level, origin=self._origin, bounds=self._bounds)
 
 
 def student_quantile(probability: float, freedom: float) -> float:

@@ -17,6 +17,7 @@ from grice.stats.inputs import Floats
 __all__ = [
     "Comparison",
     "Correction",
+    "Ranking",
     "Verdict",
     "adjusted_p",
     "benjamini_hochberg",
@@ -77,6 +78,25 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
         return (
             f"no significant difference between {self.first} and {self.second}: {outcome}, {items}"
         )
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """Several systems, or several metrics, on the same items.
+
+    Attributes:
+        estimates: Mean of each system, or correlation of each metric, by name.
+        comparisons: Every pair, or each with the baseline.
+        clusters: Names in significance clusters, best first; empty if only a baseline was
+            compared.
+        n: Number of items with all values.
+        dropped: Number of items left out because a value was missing.
+    """
+
+    estimates: dict[str, Estimate]
+    comparisons: tuple[Comparison, ...]
+    clusters: tuple[tuple[str, ...], ...]
+    n: int
+    dropped: int
 
 
 def verdict(difference: float, p_value: float, level: float) -> Verdict:

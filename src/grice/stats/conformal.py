@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.estimate import scipy_module
+from grice.stats.estimate import Estimate, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -19,21 +19,7 @@ from grice.stats.inputs import (
     joined,
 )
 
-__all__ = ["Banded", "HumanScale", "fit_human_scale"]
-
-
-class Banded(msgspec.Struct, frozen=True):
-    """A rating expected for a metric value, and where a person's rating will lie.
-
-    Attributes:
-        value: Expected rating.
-        low: Lower end of the band.
-        high: Upper end of the band.
-    """
-
-    value: float
-    low: float
-    high: float
+__all__ = ["HumanScale", "fit_human_scale"]
 
 
 class HumanScale(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -65,14 +51,13 @@ class HumanScale(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: int | None
     seed: int
 
-    def at(self, value: float) -> Banded:
-        """Return the expected rating and its band at a metric value."""
+    def at(self, value: float) -> Estimate:
+        """Return the rating expected at a metric value, and the band a person's will lie in."""
         rating = float(np.interp(value, self.knots, self.ratings))
-        if self.radius is None:
-            return Banded(rating, self.low, self.high)
-        return Banded(
-            rating, max(self.low, rating - self.radius), min(self.high, rating + self.radius)
-        )
+        radius = math.inf if self.radius is None else self.radius
+        low, high = max(self.low, rating - radius), min(self.high, rating + radius)
+        n, groups = self.n_calibration, self.groups
+        return Estimate(rating, low, high, self.level, n, "split conformal band", groups)
 
 
 def fit_human_scale(

@@ -13,7 +13,7 @@ import numpy as np
 
 from grice.errors import InputError, did_you_mean, plural
 from grice.stats import kendall, weighted
-from grice.stats.estimate import FEW, Estimate, clamp, scipy_module
+from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -321,8 +321,8 @@ def correlation_within(
     notes = []
     if len(each) < total:
         notes.append(f"{total - len(each)} of {total} contexts left out: a column is constant")
-    if len(each) < FEW:
-        notes.append(f"fewer than {FEW} contexts: the interval is a rough guide")
+    if few := few_units(len(each), "contexts"):
+        notes.append(few)
     low = high = None
     if len(each) > 1:
         quantile = float(scipy_module("special").stdtrit(len(each) - 1, 0.5 + level / 2))
@@ -355,7 +355,7 @@ def _small(n: int, value: float) -> str | None:
         return f"{plural(n, 'item bounds', 'items bound')} no correlation" + (
             ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
         )
-    return f"fewer than {FEW} items: the interval is a rough guide" if n < FEW else None
+    return few_units(n, "items")
 
 
 def _unbounded(drawn: Estimate) -> Estimate:

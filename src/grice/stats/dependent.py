@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-import msgspec
 import numpy as np
 
 from grice.errors import InputError
 from grice.stats import weighted
 from grice.stats.comparison import (
-    Comparison,
     Correction,
+    Ranking,
     compared,
     pairs_of,
     permutations_needed,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from grice.stats.weighted import Kind
 
 __all__ = [
-    "CorrelationComparison",
     "DependentTest",
     "compare_correlations",
     "steiger_z",
@@ -145,25 +143,6 @@ def _determinant(r_jk: float, r_jh: float, r_kh: float, n: int) -> float:
     return max(0.0, determinant)
 
 
-class CorrelationComparison(msgspec.Struct, frozen=True):
-    """How several metrics correlate with the same ratings on the same items.
-
-    Attributes:
-        correlations: Correlation of each metric, by name.
-        comparisons: Every pair, or each with the baseline.
-        clusters: Metrics in significance clusters, best first; empty if only a
-            baseline was compared.
-        n: Number of items with all values.
-        dropped: Number of items left out because a value was missing.
-    """
-
-    correlations: dict[str, Estimate]
-    comparisons: tuple[Comparison, ...]
-    clusters: tuple[tuple[str, ...], ...]
-    n: int
-    dropped: int
-
-
 def compare_correlations(
     metrics: Mapping[str, Values],
     human: Values,
@@ -178,7 +157,7 @@ def compare_correlations(
     resamples: int = 2000,
     permutations: int | None = None,
     seed: int = 0,
-) -> CorrelationComparison:
+) -> Ranking:
     """Return the correlations of metrics with human ratings, compared on the same items.
 
     Intervals of correlations and of differences come from the same items left out, or from the
@@ -250,7 +229,7 @@ def compare_correlations(
         names, pairs, gaps, p_values, test=how, correction=correction, level=level
     )
     clusters = () if baseline else significance_clusters(names, values, comparisons)
-    return CorrelationComparison(correlations, tuple(comparisons), clusters, n, len(human) - n)
+    return Ranking(correlations, tuple(comparisons), clusters, n, len(human) - n)
 
 
 def _formulas(

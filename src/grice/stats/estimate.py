@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
 __all__ = [
     "FEW",
     "Estimate",
+    "Side",
     "clamp",
     "cut",
+    "few_units",
     "scipy_module",
 ]
 
 FEW = 10
 """With fewer items or conversations than this, an interval is marked as a rough guide."""
+Side: TypeAlias = Literal["above", "below", "either"]
+"""The whole interval lies above a threshold, below it, or it holds the threshold."""
 
 
 class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,6 +54,24 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: int | None = None
     note: str | None = None
 
+    @property
+    def interval(self) -> Bounds | None:
+        """Both bounds; None where the data allow no interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def side(self, threshold: float) -> Side | None:
+        """Return on which side of a threshold the interval lies; None without an interval."""
+        if self.low is None or self.high is None:
+            return None
+        if self.low > threshold:
+            return "above"
+        return "below" if self.high < threshold else "either"
+
+    def __neg__(self) -> Estimate:
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return msgspec.structs.replace(self, value=-self.value, low=low, high=high)
+
     def __str__(self) -> str:
         interval = (
             "no interval" if self.low is None else f"{100 * self.level:g} % [{self.low:.3f}, "
@@ -66,6 +88,11 @@ def cut(estimate: Estimate, bounds: Bounds | None) -> Estimate:
         return estimate
     low, high = max(estimate.low, bounds[0]), min(estimate.high, bounds[1])
     return msgspec.structs.replace(estimate, low=low, high=high)
+
+
+def few_units(units: int, unit: str) -> str | None:
+    """Return the note of an interval over too few units; None if there are enough."""
+    return f"fewer than {FEW} {unit}: the interval is a rough guide" if units < FEW else None
 
 
 def clamp(value: float, low: float, high: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.stats.clusters import Bounds, bounded_interval
-from grice.stats.estimate import FEW, Estimate, clamp, scipy_module
+from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -104,10 +104,7 @@ def prediction_powered_mean(
     error = _error(share_y - used * (share_f - share_other), units, freedom)
     alone = _error(share_y, units, units - 1)
     clusters = None if groups is None else units
-    note = None
-    if units < FEW:
-        unit = "labels" if groups is None else "labelled conversations"
-        note = f"fewer than {FEW} {unit}: the interval is a rough guide"
+    note = few_units(units, "labels" if groups is None else "labelled conversations")
 
     def estimate(value: float, error: float, freedom: int, what: str) -> Estimate:
         quantile = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.estimate import FEW, Estimate, scipy_module
+from grice.stats.estimate import Estimate, few_units, scipy_module
 from grice.stats.inputs import Floats, Integers, check_level
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ def estimate(
             what += f" over {len(left_out)} random parts, seed {resampled.seed}"
     else:
         low, high, notes = _bootstrap_bounds(resampled, column, value, defined, level)
-    if units < FEW:
-        notes.append(f"fewer than {FEW} {unit}: the interval is a rough guide")
+    if few := few_units(units, unit):
+        notes.append(few)
     if resampled.kind != "jackknife":
         name = "BCa" if resampled.kind == "bca" else "percentile"
         what += f", {name} bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}"

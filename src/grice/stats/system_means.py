@@ -9,7 +9,7 @@ import numpy as np
 
 from grice.errors import InputError, plural
 from grice.stats.correlations import NAMES, analytic_interval, correlation_value
-from grice.stats.estimate import FEW, Estimate
+from grice.stats.estimate import Estimate, few_units
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -111,11 +111,9 @@ def _between(x: Floats, y: Floats, kind: Kind, level: float) -> Estimate:
     value = correlation_value(x, y, kind)
     low, high, how = analytic_interval(x, y, kind=kind, value=value, level=level)
     count = len(x)
-    note = None
+    note = few_units(count, "systems")
     if count < 4:
         note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
-    elif count < FEW:
-        note = f"fewer than {FEW} systems: the interval is a rough guide"
     return Estimate(
         value, low, high, level, count, f"{NAMES[kind]} of system means, {how}", note=note
     )

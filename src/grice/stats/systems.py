@@ -13,16 +13,17 @@ from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
 from grice.stats import weighted
-from grice.stats.clusters import Bounds, Moments, mean_interval
+from grice.stats.clusters import Bounds, Moments, mean_estimate
 from grice.stats.comparison import (
     Comparison,
     Correction,
+    Ranking,
     compared,
     pairs_of,
     permutations_needed,
     significance_clusters,
 )
-from grice.stats.estimate import FEW, Estimate, cut, scipy_module
+from grice.stats.estimate import Estimate, cut, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -38,7 +39,6 @@ from grice.stats.resample import Sampling, differences, estimate, resample, resa
 
 __all__ = [
     "Power",
-    "SystemComparison",
     "cliffs_delta",
     "compare_systems",
     "items_needed",
@@ -47,25 +47,6 @@ __all__ = [
 
 MeanInterval: TypeAlias = Literal["hall", "student", "jackknife", "percentile", "bca"]
 INTERVALS = ("hall", "student", "jackknife", "percentile", "bca")
-
-
-class SystemComparison(msgspec.Struct, frozen=True):
-    """Several systems on the same items.
-
-    Attributes:
-        means: Mean of each system, by name.
-        comparisons: Every pair, or each with the baseline.
-        clusters: Systems in significance clusters, best first; empty if only a
-            baseline was compared.
-        n: Number of items with all values.
-        dropped: Number of items left out because a value was missing.
-    """
-
-    means: dict[str, Estimate]
-    comparisons: tuple[Comparison, ...]
-    clusters: tuple[tuple[str, ...], ...]
-    n: int
-    dropped: int
 
 
 def mean(
@@ -89,7 +70,7 @@ def mean(
         values: One value per item; None or NaN where there is none.
         groups: Conversation of each item.
         interval: ``hall``: Student's t with corrections for skewed values and for few or uneven
-            conversations (:func:`~grice.stats.clusters.mean_interval`); ``student`` without them;
+            conversations (:func:`~grice.stats.clusters.mean_estimate`); ``student`` without them;
             ``jackknife``, ``percentile`` or ``bca``.
         bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
             interval lies within them. Where that of ``hall`` would not, it is Wilson's.
@@ -123,25 +104,16 @@ def _mean_of(
     what: str,
 ) -> Estimate:
     """Return a mean with an interval by formula."""
-    value, n = float(values.mean()), len(values)
-    units = n if codes is None else int(codes.max()) + 1
+    value = float(values.mean())
     unit = "items" if codes is None else "conversations"
-    clusters = None if codes is None else units
-    what += f", Student's t over {unit}"
-    if units < 2:
-        nothing = "one alone says nothing of the spread"
-        return Estimate(value, None, None, level, n, what, clusters, nothing)
-    note = f"fewer than {FEW} {unit}: the interval is a rough guide" if units < FEW else None
-    if interval == "hall":
-        what += " corrected for skewness (Hall)"
-        if bounds is not None:
-            what += f", Wilson's where that leaves {bounds[0]:g} to {bounds[1]:g}"
-        moments = _moments(values - value, codes)
-        _, low, high = mean_interval(moments, level, origin=value, bounds=bounds)
-        return Estimate(value, low, high, level, n, what, clusters, note)
-    error = clustered_error(values, codes)[1]
+    moments = _moments(values - value, codes)
+    hall = mean_estimate(moments, level, origin=value, bounds=bounds, what=what, unit=unit)
+    if interval == "hall" or hall.interval is None:
+        return replace(hall, value=value)
+    units, error = clustered_error(values, codes)
     half = float(scipy_module("special").stdtrit(units - 1, 0.5 + level / 2)) * error
-    uncut = Estimate(value, value - half, value + half, level, n, what, clusters, note)
+    method = f"{what}, Student's t over {unit}"
+    uncut = replace(hall, value=value, low=value - half, high=value + half, method=method)
     return cut(uncut, bounds)
 
 
@@ -167,7 +139,7 @@ def compare_systems(
     resamples: int = 2000,
     permutations: int | None = None,
     seed: int = 0,
-) -> SystemComparison:
+) -> Ranking:
     """Return the mean of each system and which differences are significant.
 
     The interval of a difference is that of the mean of the paired differences. The test swaps
@@ -215,9 +187,7 @@ def compare_systems(
     means = columns.mean(axis=0).tolist()
     clusters = () if baseline else significance_clusters(names, means, comparisons)
     n = len(columns)
-    return SystemComparison(
-        dict(zip(names, each, strict=True)), tuple(comparisons), clusters, n, total - n
-    )
+    return Ranking(dict(zip(names, each, strict=True)), tuple(comparisons), clusters, n, total - n)
 
 
 def _with_effect(comparison: Comparison, gap: Floats) -> Comparison:

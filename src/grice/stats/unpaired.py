@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.stats.comparison import Comparison, Ranking, verdict
 from grice.stats.estimate import FEW, Estimate
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from grice.stats.clusters import Bounds
     from grice.stats.inputs import Groups, Values
 
-__all__ = ["METHOD", "Sample", "UnpairedDifference", "unpaired_difference"]
+__all__ = ["Sample", "compare_unpaired"]
 
 METHOD = "difference of independent means from their intervals (Zou and Donner 2008)"
 STEPS = 40
@@ -31,78 +34,60 @@ class Sample(NamedTuple):
     groups: Groups
 
 
-class UnpairedDifference(NamedTuple):
-    """Two means and their difference, second less first.
-
-    Attributes:
-        p_value: One less the level at which the interval of the difference begins to hold 0.
-    """
-
-    first: Estimate
-    second: Estimate
-    difference: Estimate
-    p_value: float
-
-
-def unpaired_difference(
-    first: Sample, second: Sample, *, bounds: Bounds | None = None, level: float = 0.95
-) -> UnpairedDifference | None:
-    """Return the difference of two means over different items; None if it has no interval.
+def compare_unpaired(
+    samples: Mapping[str, Sample], *, bounds: Bounds | None = None, level: float = 0.95
+) -> Ranking | None:
+    """Return two means over different items, compared; None if they have no interval.
 
     Each mean has the interval of :func:`grice.stats.mean`, which allows for conversations, skewed
     values and bounds; that of the difference follows from the two (the method of variance estimates
-    recovery). The two sides must not share conversations.
+    recovery), and so does the p-value: one less the level at which that begins to hold 0. The two
+    sides must not share conversations.
 
     Args:
-        first: The values of one side.
-        second: Those of the other.
+        samples: The values of the two sides, by name; the difference is first less second.
         bounds: The least and the greatest possible value.
         level: Confidence level.
     """
-    at = _Means(first, second, bounds)
-    low, high = at.interval(level)
-    if low is None or high is None:
+    means = _means(samples, bounds, level)
+    gap = _difference(*means)
+    if gap.interval is None:
         return None
-    one, other = at.means(level)
-    groups = (one.groups or one.n) + (other.groups or other.n)
-    few = min(one.groups or one.n, other.groups or other.n) < FEW
-    note = f"fewer than {FEW} conversations on a side: a rough guide" if few else None
-    gap = Estimate(other.value - one.value, low, high, level, one.n + other.n, METHOD, groups, note)
-    return UnpairedDifference(one, other, gap, _p_value(at))
+    p = _p_value(samples, bounds)
+    first, second = samples
+    comparison = Comparison(first, second, gap, p, p, METHOD, "none", verdict(gap.value, p, level))
+    return Ranking(dict(zip(samples, means, strict=True)), (comparison,), (), gap.n, 0)
 
 
-class _Means(NamedTuple):
-    first: Sample
-    second: Sample
-    bounds: Bounds | None
-
-    def means(self, level: float) -> tuple[Estimate, Estimate]:
-        one, other = (
-            mean(side.values, groups=side.groups, bounds=self.bounds, level=level)
-            for side in (self.first, self.second)
-        )
-        return one, other
-
-    def interval(self, level: float) -> tuple[float | None, float | None]:
-        a, b = self.means(level)
-        if a.low is None or a.high is None or b.low is None or b.high is None:
-            return None, None
-        gap = b.value - a.value
-        return (
-            gap - math.hypot(b.value - b.low, a.high - a.value),
-            gap + math.hypot(b.high - b.value, a.value - a.low),
-        )
+def _means(samples: Mapping[str, Sample], bounds: Bounds | None, level: float) -> list[Estimate]:
+    return [
+        mean(side.values, groups=side.groups, bounds=bounds, level=level)
+        for side in samples.values()
+    ]
 
 
-def _p_value(at: _Means) -> float:
+def _difference(first: Estimate, second: Estimate) -> Estimate:
+    """Return first less second, without an interval where one of them has none."""
+    gap = first.value - second.value
+    low = high = note = None
+    if first.interval and second.interval:
+        low = gap - math.hypot(first.value - first.interval[0], second.interval[1] - second.value)
+        high = gap + math.hypot(first.interval[1] - first.value, second.value - second.interval[0])
+    units = [side.groups or side.n for side in (first, second)]
+    if min(units) < FEW:
+        note = f"fewer than {FEW} conversations on a side: a rough guide"
+    n = first.n + second.n
+    return Estimate(gap, low, high, first.level, n, METHOD, sum(units), note)
+
+
+def _p_value(samples: Mapping[str, Sample], bounds: Bounds | None) -> float:
     """Return one less the highest level whose interval leaves 0 out."""
     least, most = 0.0, 1.0
     for _ in range(STEPS):
         middle = (least + most) / 2
         if not 0 < middle < 1:
             break
-        low, high = at.interval(middle)
-        if low is not None and high is not None and (low > 0 or high < 0):
+        if _difference(*_means(samples, bounds, middle)).side(0) in ("above", "below"):
             least = middle
         else:
             most = middle

@@ -143,17 +143,17 @@ def _check_independence(
 def _check_tags(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> None:
     tagged = [
         replace(
-            one,
-            turns=tuple(replace(turn, text=turn.text.replace(" ", "<br>")) for turn in one.turns),
+            talk,
+            turns=tuple(replace(turn, text=turn.text.replace(" ", "<br>")) for turn in talk.turns),
         )
-        for one in conversations
+        for talk in conversations
     ]
     groups = zip(tagged, loaded.score(conversations), loaded.score(tagged), strict=True)
     for conversation, plain, scores in groups:
-        for one, other in zip(plain, scores, strict=True):
+        for score, other in zip(plain, scores, strict=True):
             _check_score(loaded.metric, conversation, other)
-            assert (one.value, one.status) == (other.value, other.status), (
-                f"{conversation.id} #{one.turn}: another score with tags between the words"
+            assert (score.value, score.status) == (other.value, other.status), (
+                f"{conversation.id} #{score.turn}: another score with tags between the words"
             )
 
 

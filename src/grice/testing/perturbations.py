@@ -40,9 +40,9 @@ def broken_pairs(
     if not material.others:
         material = material._replace(others=conversations)
     for conversation in conversations:
-        found = perturb(conversation, chosen, seed=seed, material=material)
-        if found is not None:
-            yield conversation, found
+        perturbed = perturb(conversation, chosen, seed=seed, material=material)
+        if perturbed is not None:
+            yield conversation, perturbed
 
 
 def check_prefers_intact(

@@ -14,15 +14,15 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["PlainText", "plain_text", "thinks_aloud"]
+__all__ = ["PlainText", "plain_text", "thinks_aloud", "thoughts"]
 
-TAG = re.compile(
+THOUGHT = (
     # A template may have kept the opening mark, or the model may not have come to the closing one.
     r"\A(?:(?!</?think(?:ing)?>).)*</think(?:ing)?>"
     r"|<(think|thinking|reasoning)>.*?(?:</\1>|\Z)"
-    r"|</?[a-z][^<>]{0,200}>",
-    re.DOTALL | re.IGNORECASE,
 )
+THOUGHTS = re.compile(THOUGHT, re.DOTALL | re.IGNORECASE)
+TAG = re.compile(rf"{THOUGHT}|</?[a-z][^<>]{{0,200}}>", re.DOTALL | re.IGNORECASE)
 THINKING = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
 LONGEST = 100_000
 """Characters of a turn that are read. No model reads a tenth of it, and a metric that counts words
@@ -56,6 +56,11 @@ class PlainText(NamedTuple):
 def thinks_aloud(text: str) -> bool:
     """Return whether a model's thinking stands in a text, between ``<think>`` and ``</think>``."""
     return "<" in text and THINKING.search(text[:LONGEST]) is not None
+
+
+def thoughts(text: str) -> list[tuple[int, int]]:
+    """Return the stretches of a text that are a model's thinking, in order."""
+    return [thought.span() for thought in THOUGHTS.finditer(text[:LONGEST])] if "<" in text else []
 
 
 def plain_text(text: str) -> PlainText:

@@ -41,7 +41,6 @@ class Measured(msgspec.Struct, frozen=True):
     """One measure of the shipped model and of the new one, on the same held-out replies.
 
     Attributes:
-        measure: Its name.
         before: Of the shipped model.
         after: Of the new model, fitted without the conversation of each reply.
         gain: After less before; None where it was not computed.
@@ -131,7 +130,7 @@ def adapt(
         float((labels >= HALF).mean()),
         measured,
         (penalty.scalars, penalty.vectors),
-        gain is not None and gain.low is not None and gain.low > 0,
+        gain is not None and gain.side(0) == "above",
         data.says,
     )
     return Adapted(fit_head(readings, labels, penalty), report)
@@ -173,7 +172,7 @@ def _measured(
         compared = compare_correlations(
             {"after": after, "before": before}, labels, groups=groups, baseline="before"
         )
-        correlations = compared.correlations
+        correlations = compared.estimates
         gain = compared.comparisons[0].difference
         measured.append(Measured("spearman", correlations["before"], correlations["after"], gain))
     else:

@@ -78,8 +78,7 @@ def train(name: Trained, data: Labelled, models: Models, folder: Path, *, seed: 
 
 def _quality(report: Report) -> Iterator[dict[str, str | float | int]]:
     for measured in report.measured:
-        low = measured.after.value if measured.after.low is None else measured.after.low
-        high = measured.after.value if measured.after.high is None else measured.after.high
+        low, high = measured.after.interval or (measured.after.value, measured.after.value)
         yield {
             "on": "your own conversations, left out in turn",
             "measure": measured.measure,

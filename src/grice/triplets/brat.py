@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.errors import InputError, RecordError
+from grice.errors import InputError, RecordError, excerpt
 from grice.files import make_folder, write_bytes
 from grice.triplets.files import Problem, ReadDialogues, check, known_relations
 from grice.triplets.records import Annotated, Dialogue
@@ -66,8 +66,6 @@ def from_brat(
 
     Args:
         name: Id of the dialogue, also named in errors.
-        text: The text file.
-        annotation: The annotation file.
         invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
         relations: Names of relations that are known; default: those of CIDER's raw annotation.
 
@@ -92,8 +90,8 @@ def from_brat(
                 links.append((number, relation, first.split(":")[1], second.split(":")[1].strip()))
         except (ValueError, IndexError):
             raise RecordError(
-                f"not a line of brat: {line[:80]!r}; a span is T1<TAB>Span START END<TAB>WORDS in "
-                f"one piece, a triplet R1<TAB>RELATION Arg1:T1 Arg2:T2",
+                f"not a line of brat: {excerpt(line, 80)!r}; a span is T1<TAB>Span START "
+                f"END<TAB>WORDS in one piece, a triplet R1<TAB>RELATION Arg1:T1 Arg2:T2",
                 file=file,
                 line=number,
             ) from None
@@ -131,7 +129,6 @@ def read_brat(folder: Path, *, invalid: Invalid = "refuse") -> ReadDialogues:
     Source and fold of a dialogue have no place in brat's files and come back empty.
 
     Args:
-        folder: The folder.
         invalid: Whether a triplet that cannot be is left out and named, or the file is refused.
 
     Raises:

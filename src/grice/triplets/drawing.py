@@ -11,6 +11,7 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.errors import excerpt
 from grice.knowledge.schema import load_schema
 from grice.pages import head
 
@@ -25,6 +26,8 @@ __all__ = ["draw_links", "links_page"]
 CHARACTER, ROW, LINE, MARGIN = 7.83, 12.0, 20.0, 24.0
 COLUMNS = 78
 """Characters of a line of a turn."""
+NAME = 14
+"""Characters of a speaker's name; the whole shows where one points at it."""
 LANE = 16.0
 """Space between two arcs that pass the same row."""
 
@@ -84,10 +87,11 @@ class _Marked(NamedTuple):
 
 def draw_links(conversation: Conversation, links: Sequence[Link]) -> str:
     """Return an SVG of a conversation with an arc per link; dashed ones are implicit."""
-    names = [_visible(turn.speaker)[:14] for turn in conversation.turns]
+    names = [_visible(turn.speaker) for turn in conversation.turns]
     lanes = _lanes(links)
     left = MARGIN + LANE * (max(lanes, default=0) + 1) + 40
-    words = left + CHARACTER * (max(map(len, names), default=0) + 2)
+    longest = max((len(excerpt(name, NAME)) for name in names), default=0)
+    words = left + CHARACTER * (longest + 2)
     rows = _rows(conversation)
     height = (rows[-1].y if rows else 0) + MARGIN
     width = words + CHARACTER * COLUMNS + MARGIN
@@ -97,8 +101,11 @@ def draw_links(conversation: Conversation, links: Sequence[Link]) -> str:
     ]
     for number, row in enumerate(rows):
         if number == 0 or rows[number - 1].turn != row.turn:
-            name = escape(names[row.turn])
-            parts.append(f'<text class="name" x="{left:.0f}" y="{row.y:.0f}">{name}</text>')
+            name, whole = escape(excerpt(names[row.turn], NAME)), escape(names[row.turn])
+            parts.append(
+                f'<text class="name" x="{left:.0f}" y="{row.y:.0f}">{name}'
+                f"{'' if name == whole else f'<title>{whole}</title>'}</text>"
+            )
         parts.append(
             f'<text x="{words:.0f}" y="{row.y:.0f}" xml:space="preserve">{escape(row.text)}</text>'
         )

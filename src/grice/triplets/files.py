@@ -49,7 +49,6 @@ class Problem(NamedTuple):
     """What is wrong with a triplet.
 
     Attributes:
-        dialogue: Its dialogue.
         number: Its place in the dialogue, from 0.
         what: What was found, and what was expected.
     """
@@ -85,7 +84,6 @@ def read_dialogues(
     """Return the dialogues of a file in order.
 
     Args:
-        path: The file.
         invalid: What happens to a triplet whose spans are reversed, overlap or do not match
             the text, or whose relation is unknown.
         relations: Names of relations that are known; default: those of CIDER's raw annotation

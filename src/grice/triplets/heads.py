@@ -62,8 +62,6 @@ def span_vectors(
 
     Args:
         reading: The text, read.
-        layout: Its layout.
-        spans: The spans.
         alone: Gives vectors of texts, for spans that do not stand in the text.
         both: Whether the vector of each span on its own is added behind the first.
         places: Where they stand; by default where they stand first.

@@ -33,7 +33,6 @@ class TextReading(NamedTuple):
     """The token states of a text.
 
     Attributes:
-        text: The text.
         states: Shape ``(tokens, dimensions)``; of a text longer than a window, each token's state
             in the window that reads it first.
         starts: First character of each token, ascending.

@@ -55,7 +55,6 @@ class Layout(NamedTuple):
     """What of a text the numbers need.
 
     Attributes:
-        text: The text.
         marks: Positions of its full stops, question and exclamation marks.
     """
 

@@ -28,6 +28,7 @@ __all__ = [
     "bare",
     "context_f1",
     "entities_in",
+    "equal_up_to",
     "evaluated_statements",
     "found_in",
     "named_entities",
@@ -131,3 +132,12 @@ def ratio(above: Sequence[float], below: Sequence[float]) -> Estimate:
     low, high = (float(bound) for bound in np.quantile(draws, (0.025, 0.975)))
     method = "F1, percentile bootstrap of statements, 1000 resamples, seed 0"
     return Estimate(float(over.sum() / under.sum()), low, high, 0.95, len(over), method)
+
+
+def equal_up_to(mine: str, other: str) -> bool:
+    """Say whether two statements are the same up to case and punctuation."""
+    return _bare(mine) == _bare(other)
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"-[lr][rcs]b-", "", text.lower()))

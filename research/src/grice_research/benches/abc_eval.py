@@ -105,7 +105,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     trained = {name: context.trained_share(name, marked.talks) for name in ours}
     for bundle, values in review_values(scored, marked.talks):
         columns[bundle.card.name], ours[bundle.card.name] = values, ""
-        signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:abc_eval"
+        signatures[bundle.card.name] = f"{bundle.identity}|on:abc_eval"
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         oracle = {SPEAKER: _rates(marked, [float(n > 0) for n in votes])}
@@ -211,12 +211,14 @@ def _of_behaviour(
 
 
 def _row(
-    name: str, measure: str, found: Estimate, on: str, ours: Mapping[str, str], why: str
+    name: str, measure: str, estimate: Estimate, on: str, ours: Mapping[str, str], why: str
 ) -> Row:
     """Return the row of one of ours, or of a trivial baseline."""
     kind: Kind = "ours" if name in ours else "baseline"
     metric = ours.get(name, "")
-    return Row(row=name, measure=measure, estimate=found, kind=kind, on=on, why=why, metric=metric)
+    return Row(
+        row=name, measure=measure, estimate=estimate, kind=kind, on=on, why=why, metric=metric
+    )
 
 
 def _decided(

@@ -119,7 +119,7 @@ def measure(context: BenchContext) -> Iterator[Row]:
     trained = {name: context.trained_share(name, voted.talks) for name in ours}
     for bundle, values in review_values(scored, voted.talks):
         columns[bundle.card.name], ours[bundle.card.name] = values, ""
-        signatures[bundle.card.name] = f"{bundle.card.name}@{bundle.digest}|on:dbdc3"
+        signatures[bundle.card.name] = f"{bundle.identity}|on:dbdc3"
     measured = (*_areas(columns, ours, voted), *_ranks(columns, ours, voted))
     for row in (*measured, *_lifts(columns, ours, voted)):
         name = row.metric or row.row
@@ -174,8 +174,8 @@ def _ranks(
     fine = _ranks_within([1 - vote for vote in voted.mean], voted.system)
     for name, values in columns.items():
         ranks = _ranks_within(values, voted.system)
-        found = correlation(ranks, fine, kind="pearson", groups=voted.conversation)
-        yield _row(name, RANKS, found, ours, "of ranks that are centred by chatbot")
+        estimate = correlation(ranks, fine, kind="pearson", groups=voted.conversation)
+        yield _row(name, RANKS, estimate, ours, "of ranks that are centred by chatbot")
 
 
 def _ranks_within(values: Sequence[float], systems: Sequence[str]) -> list[float]:
@@ -190,8 +190,10 @@ def _ranks_within(values: Sequence[float], systems: Sequence[str]) -> list[float
     return [float(rank) for rank in ranks]
 
 
-def _row(name: str, measure: str, found: Estimate, ours: Mapping[str, str], why: str) -> Row:
+def _row(name: str, measure: str, estimate: Estimate, ours: Mapping[str, str], why: str) -> Row:
     """Return the row of one of ours, or of a trivial baseline."""
     kind: Kind = "ours" if name in ours else "baseline"
     metric = ours.get(name, "")
-    return Row(row=name, measure=measure, estimate=found, kind=kind, on=ON, why=why, metric=metric)
+    return Row(
+        row=name, measure=measure, estimate=estimate, kind=kind, on=ON, why=why, metric=metric
+    )

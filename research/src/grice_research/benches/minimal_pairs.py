@@ -157,5 +157,5 @@ def _rows(
         )
 
 
-def _row(row: str, measure: str, found: Estimate, kind: Kind, on: str, signature: str) -> Row:
-    return Row(row=row, measure=measure, estimate=found, kind=kind, on=on, signature=signature)
+def _row(row: str, measure: str, estimate: Estimate, kind: Kind, on: str, signature: str) -> Row:
+    return Row(row=row, measure=measure, estimate=estimate, kind=kind, on=on, signature=signature)

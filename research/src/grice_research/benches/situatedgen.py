@@ -26,7 +26,7 @@ from grice.situated.records import (
 )
 from grice.situated.scores import mean_of_samples, score_outputs
 from grice.situated.splitting import split_pairs
-from grice.situated.statements import equal_up_to, to_statements
+from grice.situated.statements import to_statements
 from grice.situated.trivial_outputs import halved, swapped
 from grice.stats.estimate import Estimate
 from grice.stats.systems import mean
@@ -35,6 +35,7 @@ from grice_research.benches._situatedgen import (
     Read,
     context_f1,
     entities_in,
+    equal_up_to,
     evaluated_statements,
     found_in,
     named_entities,

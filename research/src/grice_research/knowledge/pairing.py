@@ -46,7 +46,7 @@ class Typing(Protocol):
         ...
 
 
-class Said(NamedTuple):
+class EventMention(NamedTuple):
     """An event and where it was said."""
 
     event: Event
@@ -97,7 +97,7 @@ class EventPairs:
     ) -> list[Extraction]:
         """Return what each reply holds; see the protocol."""
         check_kinds(kinds)
-        mentions, cut = self._said(exchanges, with_previous="pair" in kinds)
+        mentions, cut = self._mentions(exchanges, with_previous="pair" in kinds)
         candidates = [
             [candidate for candidate in _candidates(events) if candidate.kind in kinds]
             for events in mentions
@@ -114,9 +114,9 @@ class EventPairs:
             extractions.append(Extraction(tuple(triples), len(events), own, reason, flags))
         return extractions
 
-    def _said(
+    def _mentions(
         self, exchanges: Sequence[Exchange], *, with_previous: bool
-    ) -> tuple[list[list[Said]], list[bool]]:
+    ) -> tuple[list[list[EventMention]], list[bool]]:
         """Return the events of each reply and the turn before, and whether some were left out."""
         read = [
             [exchange.reply, exchange.previous]
@@ -145,18 +145,18 @@ def _events(
     spans: tuple[TaggedSpan, ...],
     turn: Literal["reply", "previous"],
     said_by: Literal["responder", "previous"],
-) -> list[Said]:
+) -> list[EventMention]:
     surest = sorted(sorted(spans, key=lambda span: -span.confidence)[:EVENTS])
     places = [(span.start, span.end) for span in surest]
     events = read_events(text[:CHARACTERS], places, said_by=said_by)
     return [
-        Said(event, Place(turn, start, end))
+        EventMention(event, Place(turn, start, end))
         for event, (start, end) in zip(events, places, strict=True)
         if event.words
     ]
 
 
-def _candidates(events: Sequence[Said]) -> list[Candidate]:
+def _candidates(events: Sequence[EventMention]) -> list[Candidate]:
     """Return all ordered pairs of different events of which the reply says at least one."""
     candidates = []
     for head, tail in permutations(events, 2):

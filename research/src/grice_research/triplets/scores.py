@@ -57,7 +57,7 @@ def score_entailment(
 
     Args:
         gold: Whether each triplet is entailed.
-        said: Whether it was called so; "neutral" counts as not.
+        decisions: Whether it was called so; "neutral" counts as not.
         scores: How sure, higher is surer; for the average precision.
 
     Raises:
@@ -152,7 +152,7 @@ def score_spans(golds: Sequence[Sequence[str]], answers: Sequence[str]) -> SpanS
 
     Args:
         golds: The answers that are right; one each, as the paper has it, or every valid tail.
-        said: The answers.
+        answers: What was answered.
 
     Raises:
         InputError: If lengths differ, there is no question, or one without a gold answer.

@@ -19,7 +19,11 @@ HELP = "show or clear what models answered in earlier runs"
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
     """Declare the arguments."""
     parser.add_argument(
-        "action", choices=("info", "clear"), nargs="?", default="info", help="default info"
+        "action",
+        choices=("info", "clear"),
+        nargs="?",
+        default="info",
+        help="show where it is and how large (the default), or empty it",
     )
     add_cache(parser)
     add_json(parser)

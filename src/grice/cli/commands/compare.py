@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from grice.tables import View
 
 HELP = "compare two files of scores: what changed, how surely, where and why"
+TEXT = 100
+"""Characters of a reply that are shown."""
 
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
@@ -118,19 +120,16 @@ def _left_out(metric: MetricDifference) -> list[str]:
     return lines
 
 
-def _short(text: str) -> str:
-    """Return a text in one line of at most 100 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= 100 else line[:99] + "…"
-
-
 def _moved(moved: MovedConversation) -> View:
+    from grice.cli.terminal import one_line
+    from grice.text.markdown import as_read
+
     yield Lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
     for item in moved.items:
         place = "whole conversation" if item.turn is None else f"turn {item.turn}"
         yield Lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
         if item.text:
-            yield Lines([f"“{_short(item.text)}”"], indent=12)
+            yield Lines([f"“{one_line(as_read(item.text), TEXT)}”"], indent=12)
         changes = (
             f"{change.measure} {number(change.baseline)} → {number(change.other)}: {change.what}"
             for change in item.changes

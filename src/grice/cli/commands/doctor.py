@@ -26,7 +26,7 @@ ADVICE = (
 
 def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001 - the same for all
     """Declare the arguments."""
-    add_metrics(parser, "those that score runs")
+    add_metrics(parser, "all whose scores were recorded")
     add_plugins(parser)
     add_mode(parser)
     add_json(parser)

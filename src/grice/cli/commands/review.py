@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from grice.cli.flags import add_json, add_output
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from grice.evaluation.review import FlaggedTurn, Review
+    from grice.evaluation.review import FlaggedTurn, Further, Review
     from grice.tables import View
 
 HELP = "list the replies that a person should look at first, from scores"
@@ -71,12 +70,17 @@ def _view(found: Review) -> View:
 
 def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     """Yield the lines of one reply: its place, what was said, and why."""
+    from grice.cli.terminal import one_line
+    from grice.text.markdown import as_read
+
     place = f"{item.conversation} #{item.turn}"
-    yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.flaw}, {place}"], style="bold")
+    yield Lines(["", f"{item.rank}. {item.probability:.2f} {item.headline}, {place}"], style="bold")
     said = (item.before, item.reply)
-    yield Lines([f"> {shorten(text, WIDTH, placeholder=' …')}" for text in said if text], indent=3)
-    why = f"{item.metric} {item.value:.2f}" + (f": {item.reason}" if item.reason else "")
-    yield Lines([why], indent=3, style="italic")
+    yield Lines([f"> {one_line(as_read(text), WIDTH)}" for text in said if text], indent=3)
+    against: tuple[FlaggedTurn | Further, ...] = (item, *item.further)
+    for score in against:
+        why = f": {score.reason}" if score.reason else ""
+        yield Lines([f"{score.metric} {score.value:.2f}{why}"], indent=3, style="italic")
     if item.words:
-        quoted = ", ".join(f'"{shorten(words, QUOTED, placeholder=" …")}"' for words in item.words)
+        quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
         yield Lines([quoted], indent=3, style="italic")

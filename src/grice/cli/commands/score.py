@@ -156,8 +156,14 @@ def _status(summary: Summary) -> int:
     for metric in summary.metrics:
         if failed := metric.counts.get("failed", 0):
             scores = plural(sum(metric.counts.values()), "score")
-            reason = one_line(metric.failure or "")
-            warn(f"{metric.metric}: {failed:,} of {scores} failed, the first: {reason}")
+            first = one_line(metric.failure or "")
+            common = metric.reasons.get("failed")
+            often = (
+                f"most often ({common.count:,}): {one_line(common.reason)}; "
+                if common and common.count > 1
+                else ""
+            )
+            warn(f"{metric.metric}: {failed:,} of {scores} failed, {often}the first: {first}")
     if not summary.skipped and not summary.failed:
         return DONE
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
@@ -169,9 +175,9 @@ def _show(
     summary: Summary,
     reviewer: Reviewer,
 ) -> None:
-    from grice.cli.notes import notes
     from grice.cli.output import print_json_lines
     from grice.cli.terminal import note, print_summary, warn
+    from grice.scoring.notes import notes
 
     for reading in readings:
         note(f"{reading.source}: read as {reading.format}")
@@ -179,7 +185,7 @@ def _show(
         note(line)
     to_file = str(arguments.output or "-") not in ("-", "/dev/stdout")
     if to_file and arguments.json:
-        print_json_lines([summary])
+        print_json_lines([summary.record()])
     elif to_file or (sys.stdout.isatty() and not arguments.json):
         print_summary(summary, reviewer.review())
     elif summary.skipped:

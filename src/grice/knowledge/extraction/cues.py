@@ -145,7 +145,7 @@ class CueExtractor:
     """
 
     def __init__(self, bundle: Bundle, settings: CueSettings, tagger: SpanTagger) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{tagger.identity}"
+        self.identity = f"{bundle.identity}/{tagger.identity}"
         self._tagger = tagger
         cues = read_cues(bundle.path("cues.toml"))
         self._weights = Columns(cue_weights(cues.weights, bundle.path("cues.toml")))

@@ -185,5 +185,5 @@ def likelihood_extractor(
     if not isinstance(knowledge, TailProbabilities):
         raise BundleError(f"{bundle.folder}: {below} below it has no probabilities of tails")
     tagger = opener.part(bundle, events, SpanTagger, "events")
-    identity = f"{bundle.card.name}@{bundle.digest}/{knowledge.identity}/{tagger.identity}"
+    identity = f"{bundle.identity}/{knowledge.identity}/{tagger.identity}"
     return LikelihoodExtractor(knowledge, tagger, settings, identity)

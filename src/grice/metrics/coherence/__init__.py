@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from grice.metrics.coherence.protocol import Dialogue, DialogueClassifier
 from grice.metrics.declaration import Example, metric
+from grice.metrics.unjudged import judge_or_abstain
 from grice.records import Judgement, TurnEvidence
 from grice.text.language import other_language
 from grice.text.script import unreadable
@@ -74,20 +75,20 @@ def coherence(
             without each of the worst turns, and the effect of a turn is what it adds to the score:
             it finds inserted turns more often, and takes several times as long.
     """
+
+    def judge(judged: Sequence[dict[int, Turn]]) -> Iterator[Judgement]:
+        readings = model.read([_dialogue(turns) for turns in judged])
+        for turns, (value, each) in zip(judged, readings, strict=True):
+            if evidence == "turns":
+                shown = _weakest(turns, each)
+            else:
+                shown = _left_out(turns, each, value, model)
+            cut = any(model.truncated([turn.text for turn in turns.values()]))
+            flags = ("truncated",) if cut else ()
+            yield Judgement(value, "ok", _reason(shown), flags, shown)
+
     spoken = [_spoken(conversation) for conversation in conversations]
-    judged = [turns for turns in spoken if not _nothing_to_judge(turns)]
-    readings = iter(model.read([_dialogue(turns) for turns in judged]))
-    for turns in spoken:
-        if reason := _nothing_to_judge(turns):
-            yield Judgement(NEUTRAL, "abstained", reason)
-            continue
-        value, each = next(readings)
-        shown = (
-            _weakest(turns, each) if evidence == "turns" else _left_out(turns, each, value, model)
-        )
-        cut = any(model.truncated([turn.text for turn in turns.values()]))
-        flags = ("truncated",) if cut else ()
-        yield Judgement(value, "ok", _reason(shown), flags, shown)
+    return judge_or_abstain(spoken, _nothing_to_judge, judge, NEUTRAL)
 
 
 def _spoken(conversation: Conversation) -> dict[int, Turn]:

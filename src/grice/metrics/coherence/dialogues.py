@@ -132,7 +132,7 @@ class DialogueHead:
         encoder: Encoder,
         words: ReplacedTokenScorer,
     ) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}+{encoder.identity}"
+        self.identity = f"{bundle.identity}+{encoder.identity}"
         self._encoder, self._words = encoder, words
         self._bigrams = Bigrams.load(bundle.path("bigrams.npz"))
         with np.load(bundle.path("head.npz"), allow_pickle=False) as file:

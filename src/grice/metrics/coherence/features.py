@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGAIN",
-    "BY_LENGTH",
     "NUMBERS",
     "SPEAKER",
     "speaker_features",
@@ -43,8 +42,6 @@ SPEAKER = 5
 """How many numbers tell the speakers of a conversation apart."""
 OWN, REPEATS, LENGTH, ASKS, ODD = 2, 8, 18, 21, 26
 """Places of some numbers."""
-BY_LENGTH = (28, 29)
-"""Places of those that only say how long a conversation is."""
 
 
 _SOMEBODY = 2

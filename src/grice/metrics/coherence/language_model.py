@@ -154,4 +154,4 @@ def language_model_dialogues(
 ) -> LanguageModelDialogues:
     """Open the language model."""
     base = opener.part(bundle, settings.base, CausalLM, "likelihood")
-    return LanguageModelDialogues(base, settings, f"{bundle.card.name}@{bundle.digest}")
+    return LanguageModelDialogues(base, settings, bundle.identity)

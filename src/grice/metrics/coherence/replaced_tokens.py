@@ -95,14 +95,13 @@ class ReplacedTokenDetector:
         """Open a bundle with ``misfits.npz`` and the settings ``reach`` and ``sharpness``.
 
         Args:
-            bundle: The bundle.
             encoder: Identity of the encoder whose states it reads.
 
         Raises:
             BundleError: If a setting is missing.
         """
         settings = read_settings(bundle, ReplacedTokenSettings)
-        identity = f"{bundle.card.name}@{bundle.digest}/misfits+{encoder}"
+        identity = f"{bundle.identity}/misfits+{encoder}"
         network = Mlp.load(bundle.path("misfits.npz"))
         return cls(network, settings.reach, settings.sharpness, identity)
 
@@ -110,7 +109,6 @@ class ReplacedTokenDetector:
         """Return how well the words of a text belong there.
 
         Args:
-            text: The text.
             hidden: The states of its tokens, and the characters each covers.
         """
         odds = self.odds(hidden.states)

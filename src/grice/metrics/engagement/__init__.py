@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 from grice.runtime.protocols import Pair
 from grice.text.repetition import novelty
@@ -73,21 +73,16 @@ def engagement(responses: Sequence[Response], *, model: Judge) -> Iterator[Judge
         Where ``log_length`` tells as much, which on most rated sets it does: it does not run by
         default for that. Among replies of about the same length it discriminates weakly.
     """
-    reasons = [nothing_to_judge(response) for response in responses]
-    items = [
-        _item(response) for response, reason in zip(responses, reasons, strict=True) if not reason
-    ]
-    texts = list(dict.fromkeys(text for item in items for text in item.texts))
-    cut = dict(zip(texts, model.truncated(texts), strict=True))
-    weighed = model.weigh([item.pair for item in items])
-    judged = iter(
-        [
-            _judgement(item, answer, truncated=any(cut[text] for text in item.texts))
-            for item, answer in zip(items, weighed, strict=True)
-        ]
-    )
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judged)
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        items = list(map(_item, judged))
+        texts = list(dict.fromkeys(text for item in items for text in item.texts))
+        cut = dict(zip(texts, model.truncated(texts), strict=True))
+        weighed = model.weigh([item.pair for item in items])
+        for item, answer in zip(items, weighed, strict=True):
+            yield _judgement(item, answer, truncated=any(cut[text] for text in item.texts))
+
+    return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
 
 
 class _Item(NamedTuple):

@@ -183,7 +183,7 @@ class ReplyHead:
         encoder: Encoder,
         base: PairClassifier | None = None,
     ) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self.identity = f"{bundle.identity}/{encoder.identity}"
         self._names = part_names(base=base is not None)
         self._scale = _scale(bundle, settings, len(self._names) - len(BLOCKS))
         self._encoder = encoder

@@ -136,7 +136,7 @@ class Regressor:
             self._read = JoinedTexts(encoder)
         else:
             self._read = CountedEdges(read_edges(bundle.path("edges.txt.gz")))
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self.identity = f"{bundle.identity}/{encoder.identity}"
         self._network = Mlp.load(bundle.path("head.npz"))
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:

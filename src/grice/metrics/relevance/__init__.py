@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.metrics.declaration import Example, metric
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import Judgement, TurnEvidence
 from grice.runtime.protocols import Pair, PairClassifier
 from grice.text.repetition import novelty
@@ -45,7 +46,8 @@ def relevance(
     """Return the probability that the reply answers its history and not another one.
 
     0.5 means that the reply is as likely to belong here as a random one is. The evidence is the
-    effect of each earlier turn: the score with it minus the score without it.
+    effect of each earlier turn: the score with it minus the score without it. Without any turn
+    before it, a reply has 0.5.
 
     The log odds are a sum of three parts with weights of one sign: small networks on the vectors of
     the turns, the cosine of the reply with the last turn, and how fluent the reply is by a small
@@ -63,20 +65,15 @@ def relevance(
     Args:
         history: How many turns before the reply are read.
     """
-    reasons = [nothing_to_judge(response) for response in responses]
-    items = [
-        _item(response, history)
-        for response, reason in zip(responses, reasons, strict=True)
-        if not reason
-    ]
-    pairs = [pair for item in items for pair in (item.pair, *item.shortened)]
-    values = iter(model.classify(pairs))
-    cut = _cut_texts(model, items)
-    judged = iter(
-        [_judgement(item, [next(values) for _ in range(item.size)], cut) for item in items]
-    )
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judged)
+
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        items = [_item(response, history) for response in judged]
+        pairs = [pair for item in items for pair in (item.pair, *item.shortened)]
+        values = iter(model.classify(pairs))
+        cut = _cut_texts(model, items)
+        return (_judgement(item, list(islice(values, item.size)), cut) for item in items)
+
+    return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
 
 
 class _Item(NamedTuple):
@@ -112,21 +109,20 @@ def _item(response: Response, history: int) -> _Item:
 def _judgement(item: _Item, values: Sequence[float], cut: frozenset[str]) -> Judgement:
     """Return the judgement of a reply from the values of its pair and of its shortened pairs."""
     value, *without = (value * item.novel for value in values)
-    effects = [value - other for other in without]
+    effects = [value - other for other in without or (NEUTRAL,)]
     evidence = tuple(map(TurnEvidence, item.positions, effects))
     flags = ("truncated",) if not cut.isdisjoint((*item.pair.left, item.pair.right)) else ()
     reason = _reason(evidence) if item.novel == 1 else f"{item.novel:.0%} of its words are new"
     return Judgement(value, "ok", reason, flags, evidence)
 
 
-def _reason(evidence: Sequence[TurnEvidence]) -> str | None:
-    if not evidence:
-        return None
+def _reason(evidence: Sequence[TurnEvidence]) -> str:
     most = max(evidence, key=lambda item: abs(item.effect))
     if abs(most.effect) < NOTICEABLE:
         return "no earlier turn makes a difference"
     verb = "supports" if most.effect > 0 else "speaks against"
-    return f"turn {most.turn} {verb} it most ({most.effect:+.2f})"
+    among = " most" if len(evidence) > 1 else ""
+    return f"turn {most.turn} {verb} it{among} ({most.effect:+.2f})"
 
 
 def _cut_texts(model: PairClassifier, items: Sequence[_Item]) -> frozenset[str]:

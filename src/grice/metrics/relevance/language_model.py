@@ -124,4 +124,4 @@ def _history(pair: Pair) -> list[Segment]:
 def language_model(bundle: Bundle, settings: LanguageSettings, opener: Opener) -> LanguageModel:
     """Open a judge and the model it stands on."""
     base = opener.part(bundle, settings.base, CausalLM, "likelihood")
-    return LanguageModel(base, settings, f"{bundle.card.name}@{bundle.digest}")
+    return LanguageModel(base, settings, bundle.identity)

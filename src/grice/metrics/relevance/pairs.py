@@ -140,7 +140,7 @@ class PairHead:
     """
 
     def __init__(self, bundle: Bundle, settings: PairSettings, encoder: Encoder) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{encoder.identity}"
+        self.identity = f"{bundle.identity}/{encoder.identity}"
         self._folder = bundle.folder
         self._decay = settings.decay
         self._weight_cosine = np.float32(settings.weight_cosine)

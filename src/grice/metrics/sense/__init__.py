@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grice.metrics.declaration import Example, metric
 from grice.metrics.sense.protocol import FlawModel
-from grice.metrics.unjudged import nothing_to_judge
+from grice.metrics.unjudged import judge_or_abstain, nothing_to_judge
 from grice.records import FeatureEvidence, Judgement
 
 if TYPE_CHECKING:
@@ -53,18 +53,13 @@ def sense(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgem
     """
     from grice.numeric import sigmoid
 
-    reasons = [nothing_to_judge(response) for response in responses]
-    judged = [
-        response for response, reason in zip(responses, reasons, strict=True) if reason is None
-    ]
-    odds = model.log_odds(judged)
-    cut = model.truncated([response.text for response in judged])
-    judgements = (
-        _judgement(model.flaws, sigmoid(row), ("truncated",) if long else ())
-        for row, long in zip(odds, cut, strict=True)
-    )
-    for reason in reasons:
-        yield Judgement(NEUTRAL, "abstained", reason) if reason else next(judgements)
+    def judge(judged: Sequence[Response]) -> Iterator[Judgement]:
+        odds = model.log_odds(judged)
+        cut = model.truncated([response.text for response in judged])
+        for row, long in zip(odds, cut, strict=True):
+            yield _judgement(model.flaws, sigmoid(row), ("truncated",) if long else ())
+
+    return judge_or_abstain(responses, nothing_to_judge, judge, NEUTRAL)
 
 
 def _judgement(

@@ -42,7 +42,7 @@ class FlawHeads:
     """
 
     def __init__(self, bundle: Bundle, settings: FlawSettings, reader: PassageEncoder) -> None:
-        self.identity = f"{bundle.card.name}@{bundle.digest}/{reader.identity}"
+        self.identity = f"{bundle.identity}/{reader.identity}"
         self.flaws = tuple(settings.flaws)
         self._reader = reader
         self._network = Mlp.load(bundle.path("head.npz"))

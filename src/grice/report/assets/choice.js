@@ -10,7 +10,7 @@ const bins = (metric) => metrics[metric].edges.length - 1;
 const start = () => ({
   metric: 0, order: 'lowest', status: 'any', speaker: 'any', from: 0, to: bins(0),
 });
-const choice = { ...start(), query: '', found: null, page: 0, open: -1 };
+const choice = { ...start(), query: '', found: null, page: 0, open: -1, source: false };
 
 const rangeChosen = () => choice.from > 0 || choice.to < bins(choice.metric);
 const chosen = () => choice.status !== 'any' || choice.speaker !== 'any' || rangeChosen() || choice.query !== '';

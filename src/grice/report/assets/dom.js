@@ -60,11 +60,22 @@ function unitsOf(text) {
   return (position) => (position < starts.length ? starts[position] : text.length);
 }
 
-// Cuts at most `length` units off the front without parting a surrogate pair.
+// The front of a text, at most `length` units of it: cut behind a word, as grice.errors.excerpt does,
+// and where a word is longer than half of that, at least without parting a surrogate pair.
 function head(text, length) {
   if (text.length <= length) return text;
+  const ends = text.slice(0, length + 1).match(/^[\s\S]*\S(?=\s)/)?.[0].length ?? 0;
+  if (ends > length / 2) return text.slice(0, ends);
   const last = text.charCodeAt(length - 1);
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}
+
+// The front of a text on one line as a person reads it; the whole is where the line leads to.
+function excerpt(text, length) {
+  // Of a long turn no more is read than can be shown; its marks may double it.
+  const line = asRead(head(text, 20 * length));
+  const start = head(line, length);
+  return start.length < line.length ? `${start.replace(/[,;:.]+$/, '')}…` : start;
 }
 
 const codePoints = (text) => {

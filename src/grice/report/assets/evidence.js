@@ -1,11 +1,12 @@
 // The evidence behind one score. A kind that is not known here is shown field by field.
 
 const QUOTE = 160;
+const FLAGS = {
+  empty: 'empty reply', thinking_skipped: 'thinking not judged', json: 'a JSON object', truncated: 'not read to its end',
+};
 
-function quote(text) {
-  const start = head(text.trim(), QUOTE);
-  return el('q', {}, el('bdi', {}, start), start.length < text.trim().length ? '…' : null);
-}
+// The whole stands marked in its turn.
+const quote = (text) => el('q', {}, el('bdi', {}, excerpt(text, QUOTE)));
 
 // Any JSON value, readable.
 function fields(value) {
@@ -82,7 +83,7 @@ function evidenceBlock(score, conversation) {
     el('p', { class: 'block-head' },
       el('b', {}, metric.name), ' ', el('span', {}, value),
       score.status === 'abstained' && score.value !== null ? el('span', { class: 'quiet' }, `carries ${number(score.value, metric.decimals)}`) : null,
-      score.flags.map((flag) => el('span', { class: 'flag' }, flag))),
+      score.flags.map((flag) => el('span', { class: 'flag' }, FLAGS[flag] ?? flag))),
     score.reason ? el('p', { class: 'reason' }, el('bdi', {}, score.reason)) : null,
     score.evidence.map((piece, i) => {
       const row = evidenceRow(piece, conversation, scale);

@@ -1,7 +1,9 @@
 // The list of conversations, page by page, and the one that is open.
 
 const PAGE = 25;
-const SNIPPET = 110;
+const SNIPPET = 100;
+const NAME = 70;
+const ID = 48;
 let index;
 let speakerNumbers;
 let order = [];
@@ -27,9 +29,15 @@ async function renderList() {
   for (const place of shown) {
     const conversation = await conversationAt(place);
     if (mine !== rendering) return;
-    const snippet = $('g-rows').querySelector(`[data-place="${place}"] .snippet`);
-    if (snippet) fillSnippet(snippet, conversation);
+    const anchor = $('g-rows').querySelector(`[data-place="${place}"]`);
+    if (anchor) fillRow(anchor, conversation);
   }
+}
+
+// The whole heads the conversation, and shows where one points at it.
+function shortId(id) {
+  const start = head(id, ID);
+  return start === id ? el('bdi', {}, id) : el('bdi', { title: id }, `${start}…`);
 }
 
 function row(place) {
@@ -39,18 +47,21 @@ function row(place) {
     el('span', { class: 'key' },
       el('b', {}, number(value, metric.decimals)),
       value !== null ? bar(shareOf(metric, value)) : null),
-    el('span', { class: 'name' },
-      el('bdi', {}, index.ids[place]), el('span', { class: 'quiet' }, plural(index.turns[place], 'turn'))),
-    el('span', { class: 'snippet' })));
+    el('span', { class: 'said' },
+      el('bdi', { class: 'name' }), el('span', { class: 'snippet' }),
+      el('span', { class: 'id' }, shortId(index.ids[place]), ` · ${plural(index.turns[place], 'turn')}`))));
 }
 
-// The reply with the lowest score; failing that, the first turn.
-function fillSnippet(node, conversation) {
+// The first words of a user, and the reply with the lowest score.
+function fillRow(anchor, conversation) {
+  anchor.querySelector('.name').textContent = titleOf(conversation, NAME);
   const low = lowestScore(conversation);
-  const turn = conversation.turns[low?.turn ?? 0];
+  const turn = low && low.turn !== null ? conversation.turns[low.turn] : null;
   if (!turn) return;
-  const text = head(turn.text, SNIPPET);
-  node.append(el('bdi', { class: 'speaker' }, turn.speaker), ' ', el('bdi', {}, text), text.length < turn.text.length ? '…' : '');
+  const said = excerpt(turn.text, SNIPPET);
+  anchor.querySelector('.snippet').append(
+    el('bdi', { class: 'speaker' }, turn.speaker), ' ', el('bdi', {}, said || '(empty)'),
+  );
 }
 
 function markOpen(scroll) {
@@ -62,26 +73,42 @@ function markOpen(scroll) {
   }
 }
 
-// Opens a conversation. `address`: whether it becomes the page's address.
-async function open(place, { address = true, focus = false } = {}) {
+// Opens a conversation, at a turn of it. `address`: whether it becomes the page's address.
+async function open(place, { address = true, focus = false, turn = null } = {}) {
+  const again = choice.open === place && turn !== null && $('g-view').querySelector('.conversation');
   choice.open = place;
   markOpen(address);
   const conversation = await conversationAt(place);
   if (choice.open !== place) return;
   const view = $('g-view');
-  view.replaceChildren(
-    el('p', { class: 'steps' },
-      el('button', { type: 'button', class: 'to-list', onclick: toList }, '‹ List'),
-      el('button', { type: 'button', onclick: () => step(-1) }, 'Previous'),
-      el('button', { type: 'button', onclick: () => step(1) }, 'Next')),
-    conversationView(conversation, place));
+  if (!again) {
+    view.replaceChildren(
+      el('p', { class: 'steps' },
+        el('button', { type: 'button', class: 'to-list', onclick: toList }, '‹ List'),
+        el('button', { type: 'button', onclick: () => step(-1) }, 'Previous'),
+        el('button', { type: 'button', onclick: () => step(1) }, 'Next')),
+      conversationView(conversation, place));
+  }
   if (address) {
     document.body.classList.add('reading');
-    if (location.hash !== link(conversation.id)) history.pushState(null, '', link(conversation.id));
+    const here = link(conversation.id, turn);
+    if (location.hash !== here) history.pushState(null, '', here);
     const top = view.getBoundingClientRect().top;
-    if (top < 0 || top > innerHeight * 0.6) view.scrollIntoView({ block: 'start' });
+    if (turn === null && (top < 0 || top > innerHeight * 0.6)) view.scrollIntoView({ block: 'start' });
   }
   if (focus) view.focus({ preventScroll: true });
+  if (turn !== null) showTurn(view.querySelector('.conversation'), turn);
+}
+
+// Brings a turn into view, with the evidence of its lowest score, and of the lowest that marks words.
+function showTurn(view, number) {
+  const judged = view.conversation.scores.filter((score) => score.turn === number && score.status === 'ok')
+    .sort((a, b) => a.value - b.value);
+  const marks = (score) => score.evidence.some((piece) => spansOf(piece).some(([, span]) => span.turn === number));
+  for (const score of new Set([judged[0], judged.find(marks)].filter(Boolean))) {
+    unfold(view, view.querySelector(`[data-score="${score.place}"]`), true);
+  }
+  jumpTo(view, number);
 }
 
 const bareAddress = () => location.pathname + location.search;
@@ -111,9 +138,7 @@ function openAddress() {
     document.body.classList.remove('reading');
     return false;
   }
-  if (choice.open >= 0 && link(index.ids[choice.open]) === location.hash) return true;
-  const wanted = decoded(location.hash);
-  const place = index.ids.findIndex((id) => decoded(link(id)) === wanted);
+  const { place, turn } = addressed();
   $('g-notice').hidden = place >= 0;
   if (place < 0) {
     $('g-notice').textContent = 'This page holds no conversation with the id in its address.';
@@ -124,8 +149,18 @@ function openAddress() {
     choice.page = Math.floor(at / PAGE);
     renderList();
   }
-  open(place);
+  if (place !== choice.open || turn !== null || !document.body.classList.contains('reading')) open(place, { turn });
   return true;
+}
+
+// The conversation that the address names, -1 if there is none, and the turn.
+function addressed() {
+  const [, name, turn] = location.hash.match(/^#(.*?)(?:\/(\d+))?$/s);
+  const placeOf = (wanted) => (choice.open >= 0 && decoded(link(index.ids[choice.open])) === wanted
+    ? choice.open : index.ids.findIndex((id) => decoded(link(id)) === wanted));
+  const place = placeOf(decoded(`#${name}`));
+  // An id may have been written into the address by hand, with a stroke in it.
+  return place >= 0 ? { place, turn: turn ? Number(turn) : null } : { place: placeOf(decoded(location.hash)), turn: null };
 }
 
 function decoded(hash) {

@@ -1,5 +1,6 @@
 // Tools, keys, print, and the start.
 
+const NARROW = matchMedia('(max-width: 56rem)');
 const PRINTED = 5;
 const PRINTED_REPLIES = 3;
 
@@ -171,6 +172,8 @@ async function begin() {
   const others = index.cast.some((speakers) => speakers.includes(OTHER)) ? [[OTHER, '(all others)']] : [];
   options($('g-speaker'), [['any', 'any'], ...index.speakers.map((name, i) => [i, head(name, 60)]), ...others]);
   $('g-work').hidden = false;
+  // On a phone what a metric measures is one tap away, so that the figures stand together.
+  if (NARROW.matches) for (const about of document.querySelectorAll('.on-metric')) about.open = false;
   document.body.classList.add('live');
   showTools();
   listenToTools();
@@ -178,7 +181,7 @@ async function begin() {
   listenToKeys();
   listenIn($('g-view'));
   addEventListener('popstate', openAddress);
-  addEventListener('beforeprint', () => { document.querySelector('.about').open = true; });
+  addEventListener('beforeprint', () => { for (const part of document.querySelectorAll('.about, .on-metric, .rest')) part.open = true; });
   order = listed(index);
   const named = openAddress();
   renderList();

@@ -54,9 +54,11 @@ async function conversationAt(place) {
 }
 
 // Fills in what the lines leave out because it is the default.
-function readable({ conversation, scores }) {
+function readable({ conversation, scores, opening = null, unspoken = [] }) {
   return {
     id: conversation.id,
+    opening,
+    unspoken: new Set(unspoken),
     turns: conversation.turns,
     meta: conversation.meta ?? {},
     targets: conversation.targets ?? null,
@@ -67,5 +69,6 @@ function readable({ conversation, scores }) {
   };
 }
 
-// The address of a conversation in this page; a lone surrogate has no address of its own.
-const link = (id) => `#${encodeURIComponent(id.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd'))}`;
+// The address of a conversation in this page, and of one of its turns: ids have no stroke here, so
+// one parts them. A lone surrogate has no address of its own.
+const link = (id, turn = null) => `#${encodeURIComponent(id.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd'))}${turn === null ? '' : `/${turn}`}`;

@@ -1,7 +1,8 @@
 """GGUF files: the format in which llama.cpp keeps a language model, in one file.
 
 Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Weights are stored in blocks of
-32 with a scale, and for some types an offset, in half precision.
+32 with a scale, and for some types an offset, in half precision; in the types whose names end in K,
+in blocks of 256, whose parts have whole scales of their own.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ __all__ = ["read_gguf"]
 
 Value: TypeAlias = "bool | int | float | str | list[Value]"
 Bytes: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.uint8]]"
+Eighths: TypeAlias = "np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]"
 
 SCALARS = "BbHhIif?saQqd"  # by the number of the type; s is a string, a an array
 LONGEST = 2**24
 """Most bytes of a string and most items of an array: a damaged count is not believed."""
 ALIGNMENT = 32
 BLOCK = 32
+LONG_BLOCK = 256
 
 
 class Stored(NamedTuple):
@@ -238,6 +241,50 @@ def _q8_0(blocks: Bytes) -> Tensor:
     return blocks[:, 2:].view(np.int8).astype(np.float32) * _halves(blocks, 0)
 
 
+def _q4_k(blocks: Bytes) -> Tensor:
+    return _scaled(blocks, _eighths(blocks, 16))
+
+
+def _q5_k(blocks: Bytes) -> Tensor:
+    shifts = np.arange(8, dtype=np.uint8)[:, None]
+    fifth = blocks[:, None, 16:48] >> shifts & np.uint8(1)
+    return _scaled(blocks, _eighths(blocks, 48) + 16 * fifth)
+
+
+def _eighths(blocks: Bytes, start: int) -> Eighths:
+    """Return the 256 numbers of four bits of each block, in eight parts."""
+    packed = blocks[:, start : start + 128].reshape(-1, 4, 1, BLOCK)
+    return np.concatenate([packed & 15, packed >> 4], axis=2).reshape(-1, 8, BLOCK)
+
+
+def _scaled(blocks: Bytes, numbers: Eighths) -> Tensor:
+    """Return the values of each block: each of its eight parts has a scale and an offset.
+
+    Scales and offsets have six bits: those of the first four parts stand in one byte each, and the
+    two upper bits there are the upper bits of the others.
+    """
+    first, second, third = (blocks[:, place : place + 4] for place in (4, 8, 12))
+    scales = np.concatenate([first & 63, third & 15 | first >> 6 << 4], axis=1)
+    offsets = np.concatenate([second & 63, third >> 4 | second >> 6 << 4], axis=1)
+    slopes, lowest = scales * _halves(blocks, 0), offsets * _halves(blocks, 2)
+    values: Tensor = numbers.astype(np.float32) * slopes[:, :, None] - lowest[:, :, None]
+    return values
+
+
+def _q6_k(blocks: Bytes) -> Tensor:
+    """Return the values of each block: sixteen parts of 16, each with a scale.
+
+    Each half of a block has 64 bytes of four lower bits and 32 bytes of two upper bits.
+    """
+    low = blocks[:, :128].reshape(-1, 2, 64)
+    high = blocks[:, 128:192].reshape(-1, 2, 1, BLOCK) >> np.array([[0], [2], [4], [6]], np.uint8)
+    four = np.concatenate([low & 15, low >> 4], axis=2).reshape(-1, 2, 4, BLOCK)
+    numbers = (four | (high & 3) << 4).astype(np.float32).reshape(-1, 16, 16) - 32
+    scales = blocks[:, 192:208].view(np.int8) * _halves(blocks, 208)
+    values: Tensor = numbers * scales[:, :, None]
+    return values
+
+
 def _float(kind: type[np.floating]) -> Callable[[Bytes], Tensor]:
     return lambda blocks: blocks.copy().view(kind).astype(np.float32)
 
@@ -252,6 +299,9 @@ ENCODINGS = {
     2: Encoding("Q4_0", BLOCK, 18, _q4_0),
     3: Encoding("Q4_1", BLOCK, 20, _q4_1),
     8: Encoding("Q8_0", BLOCK, 34, _q8_0),
+    12: Encoding("Q4_K", LONG_BLOCK, 144, _q4_k),
+    13: Encoding("Q5_K", LONG_BLOCK, 176, _q5_k),
+    14: Encoding("Q6_K", LONG_BLOCK, 210, _q6_k),
     30: Encoding("BF16", 1, 2, _bfloat16),
 }
 """By the number GGUF gives the type."""

@@ -117,14 +117,16 @@ def desaturate(path: Path) -> None:
     """Rewrite a ``model.bin`` in place."""
     content = bytearray(path.read_bytes())
     arrays = variables(content)
-    for one in multiplied(arrays):
-        weights = np.frombuffer(content, np.int8, one.size, one.start).reshape(one.shape)
+    for variable in multiplied(arrays):
+        weights = np.frombuffer(content, np.int8, variable.size, variable.start).reshape(
+            variable.shape
+        )
         if largest_pair(weights) <= MOST:
             continue
-        stands = arrays[f"{one.name}_scale"]
+        stands = arrays[f"{variable.name}_scale"]
         scales = np.frombuffer(content, np.float32, stands.size // 4, stands.start)
         lowered, factors = without_saturation(weights)
         written = (scales * factors).astype(np.float32).tobytes()
-        content[one.start : one.start + one.size] = lowered.tobytes()
+        content[variable.start : variable.start + variable.size] = lowered.tobytes()
         content[stands.start : stands.start + stands.size] = written
     path.write_bytes(content)

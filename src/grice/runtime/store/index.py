@@ -37,14 +37,32 @@ PERMISSIVE = frozenset(
 """Licences, by their SPDX names, that ask for no more than that their text is kept."""
 
 
+class Wheel(msgspec.Struct, frozen=True, kw_only=True):
+    """A wheel on a package index, and the file in it that is a model or a part of one.
+
+    Attributes:
+        package: Name of the package.
+        version: Of the package.
+        file: Name of the wheel.
+        sha256: Of the wheel.
+        bytes: Length of the wheel.
+        member: Path of the file in the wheel.
+    """
+
+    package: str
+    version: str
+    file: str
+    sha256: str
+    bytes: int
+    member: str
+
+
 class PackageSource(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="package"
 ):
     """A file inside a wheel on a package index.
 
     Attributes:
-        package: Name of the package.
-        version: Its version.
         file: Name of the wheel.
         sha256: Of the wheel.
         bytes: Length of the wheel.
@@ -66,6 +84,66 @@ class PackageSource(
     def reference(self) -> str:
         """The source as one string, such as ``package:NAME==VERSION``."""
         return f"package:{self.package}=={self.version}"
+
+    @property
+    def wheels(self) -> tuple[Wheel, ...]:
+        """The one wheel."""
+        return (
+            Wheel(
+                package=self.package,
+                version=self.version,
+                file=self.file,
+                sha256=self.sha256,
+                bytes=self.bytes,
+                member=self.member,
+            ),
+        )
+
+
+class PackagesSource(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="packages"
+):
+    """A file whose parts lie in wheels of several packages, for registries that limit a wheel.
+
+    ``{part}`` in a name stands for the number of the part, from 1; ``{part:02}`` for two digits.
+
+    Attributes:
+        package: Names of the packages.
+        version: Of every package.
+        file: Names of the wheels.
+        member: Paths of the parts in the wheels.
+        parts: sha256 and length of each wheel, in the order of the parts.
+        member_sha256: Of the model, its parts joined.
+        member_bytes: Length of the model.
+    """
+
+    package: str
+    version: str
+    file: str
+    member: str
+    parts: tuple[tuple[str, int], ...]
+    member_sha256: str
+    member_bytes: int
+
+    @property
+    def reference(self) -> str:
+        """The source as one string, such as ``packages:NAME-part{part}==VERSION``."""
+        return f"packages:{self.package}=={self.version}"
+
+    @property
+    def wheels(self) -> tuple[Wheel, ...]:
+        """The wheels in the order of their parts."""
+        return tuple(
+            Wheel(
+                package=self.package.format(part=part),
+                version=self.version,
+                file=self.file.format(part=part),
+                sha256=sha256,
+                bytes=length,
+                member=self.member.format(part=part),
+            )
+            for part, (sha256, length) in enumerate(self.parts, 1)
+        )
 
 
 class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,7 +172,7 @@ class HubSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return bool(self.commit and self.files and all(file.sha256 for file in self.files))
 
 
-Source: TypeAlias = PackageSource | HubSource
+Source: TypeAlias = PackageSource | PackagesSource | HubSource
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -133,7 +211,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def fetchable(self) -> bool:
         """Whether the source is known to the byte."""
-        return isinstance(self.source, PackageSource) or self.source.complete
+        return not isinstance(self.source, HubSource) or self.source.complete
 
     @property
     def command(self) -> str:
@@ -146,8 +224,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def download(self) -> int | None:
         """Bytes that are fetched; None if they are not known."""
-        if isinstance(self.source, PackageSource):
-            return self.source.bytes
+        if not isinstance(self.source, HubSource):
+            return sum(wheel.bytes for wheel in self.source.wheels)
         sizes = [file.bytes for file in self.source.files]
         return None if not sizes or None in sizes else sum(size or 0 for size in sizes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.runtime.bundle import write_card
-from grice.runtime.store.index import PackageSource
+from grice.runtime.store.index import HubSource
 from grice.runtime.store.kept import keep_checkpoint
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Description(NamedTuple):
 
 def described(entry: Entry, source: Source) -> Description:
     """Return what a card says of a model of the index."""
-    version = source.version if isinstance(source, PackageSource) else source.commit[:12]
+    version = source.commit[:12] if isinstance(source, HubSource) else source.version
     facts: dict[str, CardValue] = {
         "name": entry.title,
         "kind": entry.kind,

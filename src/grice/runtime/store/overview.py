@@ -72,14 +72,15 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         fetched = "" if self.download is None else f", {_megabytes(self.download)} to fetch"
         yield "on disk", f"{_megabytes(self.disk)}{fetched}"
         yield "in memory", _megabytes(self.memory)
-        yield from (("measured", _figure(one)) for one in self.measured)
+        yield from (("measured", _figure(quality)) for quality in self.measured)
         if not self.measured:
             yield "agreement with people", UNMEASURED
 
 
-def _figure(one: Quality) -> str:
-    figure = f"{one.on}, {one.measure}: {one.value:g} [{one.low:g}, {one.high:g}], n {one.n:,}"
-    return f"{figure} ({one.command})" if one.command else figure
+def _figure(quality: Quality) -> str:
+    interval = f"[{quality.low:g}, {quality.high:g}]"
+    figure = f"{quality.on}, {quality.measure}: {quality.value:g} {interval}, n {quality.n:,}"
+    return f"{figure} ({quality.command})" if quality.command else figure
 
 
 def _short(size: int | None) -> str:

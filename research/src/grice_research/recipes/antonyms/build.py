@@ -27,30 +27,30 @@ POS = {"n": "n", "v": "v", "a": "a", "s": "a", "r": "r"}
 
 def pairs(data: Path) -> set[tuple[str, str, str]]:
     """Return (word, part of speech, antonym), both ways round."""
-    found = set()
+    triples = set()
     with gzip.open(data / WORDNET, "rt", encoding="utf-8") as lines:
         for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-            for one, other in permutations((row["a"], row["b"])):
-                found.add((one, POS[row["pos"]], other))
+            for first_word, other in permutations((row["a"], row["b"])):
+                triples.add((first_word, POS[row["pos"]], other))
     with gzip.open(data / CONCEPTNET, "rt", encoding="utf-8") as lines:
         rows = [line.strip().split("|||") for line in lines]
     named = {(first, second) for first, relation, second in rows if relation == "/r/Antonym"}
     for first, second in named:
         for pos in set(look_up(first).readings) & set(look_up(second).readings):
             if pos != "v":
-                found |= {(first, pos, second), (second, pos, first)}
+                triples |= {(first, pos, second), (second, pos, first)}
     return {
-        (one, pos, other)
-        for one, pos, other in found
-        if one != other and all(word.isalpha() and word.islower() and len(word) > 2
-                                for word in (one, other))
+        (source_word, pos, other)
+        for source_word, pos, other in triples
+        if source_word != other and all(word.isalpha() and word.islower() and len(word) > 2
+                                for word in (source_word, other))
     }  # fmt: skip
 
 
 def main() -> None:
     grouped = defaultdict(set)
-    for one, pos, other in pairs(Path(os.environ["GRICE_DATA"])):
-        grouped[one, pos].add(other)
+    for first_word, pos, other in pairs(Path(os.environ["GRICE_DATA"])):
+        grouped[first_word, pos].add(other)
     content = "".join(
         f"{word}\t{pos}\t{' '.join(sorted(others))}\n"
         for (word, pos), others in sorted(grouped.items())

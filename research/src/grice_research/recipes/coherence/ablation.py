@@ -76,43 +76,45 @@ def main() -> None:
     tests = {name: _test(name, arguments, given) for name in dict.fromkeys(dict(TESTS))}
     ubuntu = _of_source("irc", given)
     table = {}
-    said: dict[str, dict[str, list[float]]] = {name: {} for name in tests}
+    by_set: dict[str, dict[str, list[float]]] = {name: {} for name in tests}
     daily = _dailydialog(arguments.data, given)
     for name, kinds in {**SETS, **UBUNTU, **DAILY}.items():
         nets = small_nets(daily if name in DAILY else given, name, kinds,
                           ubuntu if name in UBUNTU else ())  # fmt: skip
-        values = {test: np.array([_values(net, found.read) for net in nets])
-                  for test, found in tests.items()}  # fmt: skip
+        values = {test: np.array([_values(net, rated_test.read) for net in nets])
+                  for test, rated_test in tests.items()}  # fmt: skip
         table[name] = _row(values, tests)
         for test, each in values.items():
-            said[test][name] = [round(float(value), 5) for value in each.mean(axis=0)]
+            by_set[test][name] = [round(float(value), 5) for value in each.mean(axis=0)]
         OUT.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
-        VALUES.write_text(json.dumps({test: {"ids": found.ids, "sets": said[test]}
-                                      for test, found in tests.items()}), "utf-8")  # fmt: skip
+        VALUES.write_text(json.dumps({test: {"ids": rated_test.ids, "sets": by_set[test]}
+                                      for test, rated_test in tests.items()}), "utf-8")  # fmt: skip
         print(name, {test: cell["spearman"] for test, cell in table[name].items()}, flush=True)
 
 
 def _of_source(source: str, given: Prepared) -> frozenset[int]:
     """Return the numbers of the conversations of a corpus that the networks may learn from."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    shown = {one.twin for one in given.items["train"]}
-    return frozenset(i for i, one in enumerate(made["train"])
-                     if one.source == source and i in shown)  # fmt: skip
+    shown = {item.twin for item in given.items["train"]}
+    return frozenset(i for i, sample in enumerate(made["train"])
+                     if sample.source == source and i in shown)  # fmt: skip
 
 
 def _dailydialog(data: Path, given: Prepared) -> Prepared:
     """Return conversations of DailyDialog with their twins in the place of what trains."""
-    whole = [one for one in intact(data, research="dailydialog") if not one.held_out][:MOST]
-    kinds = tuple(dict.fromkeys(kind for found in DAILY.values() for kind in found))
+    whole = [
+        dialogue for dialogue in intact(data, research="dailydialog") if not dialogue.held_out
+    ][:MOST]
+    kinds = tuple(dict.fromkeys(kind for kinds_of_set in DAILY.values() for kind in kinds_of_set))
     twins = broken(whole, kinds, 300)
     stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
     make = Maker(encoded(Vectors.of(stores), [*whole, *twins]), towers())
     bigrams = Bigrams.load(WORK / "bigrams.npz")
-    number = {one.id: i for i, one in enumerate(whole)}
+    number = {dialogue.id: i for i, dialogue in enumerate(whole)}
     items: list[Item] = []
     turns: list[NDArray[np.float32]] = []
-    for one in (*whole, *twins):
-        item = make.sample(one, bigrams, number[one.id])
+    for sample in (*whole, *twins):
+        item = make.sample(sample, bigrams, number[sample.id])
         start = sum(map(len, turns))
         turns.append((make.vectors.rows[item.rows].astype(np.float32) - given.mean) @ given.axes)
         items.append(item._replace(rows=np.arange(start, start + len(item.rows))))
@@ -126,8 +128,8 @@ def _test(name: str, arguments: argparse.Namespace, given: Prepared) -> Test:
     bigrams, sides = Bigrams.load(WORK / "bigrams.npz"), towers()
     read = []
     for item in rated.items:
-        said = [turn for turn in item.conversation.turns if turn.text.strip()]
-        texts, speakers = [turn.text for turn in said], [turn.speaker for turn in said]
+        turns = [turn for turn in item.conversation.turns if turn.text.strip()]
+        texts, speakers = [turn.text for turn in turns], [turn.speaker for turn in turns]
         vectors = np.stack(encoder.encode(texts))  # type: ignore[attr-defined]
         blocks = turn_blocks((vectors - given.mean) @ given.axes, own_turns(speakers))
         plain = turn_features(vectors, speakers, texts, bigrams)
@@ -138,12 +140,12 @@ def _test(name: str, arguments: argparse.Namespace, given: Prepared) -> Test:
 
 
 def _row(
-    said: dict[str, NDArray[np.float64]], tests: dict[str, Test]
+    by_set: dict[str, NDArray[np.float64]], tests: dict[str, Test]
 ) -> dict[str, dict[str, object]]:
     """Return for each rating the Spearman correlation of the nets' mean, and of each."""
     row = {}
     for name, aspect in TESTS:
-        values, people = said[name], tests[name].people[aspect]
+        values, people = by_set[name], tests[name].people[aspect]
         joined = values.mean(axis=0)
         draw = np.random.default_rng(0)
         spread = [spearmanr(joined[rows], people[rows]).statistic
@@ -152,7 +154,7 @@ def _row(
             "spearman": round(float(spearmanr(joined, people).statistic), 3),
             "low": round(float(np.quantile(spread, 0.025)), 3),
             "high": round(float(np.quantile(spread, 0.975)), 3),
-            "seeds": [round(float(spearmanr(one, people).statistic), 3) for one in values],
+            "seeds": [round(float(spearmanr(value, people).statistic), 3) for value in values],
             "n": len(people),
         }
     return row
@@ -162,10 +164,10 @@ def _row(
 def _values(net: ThreadNet, read: list[NDArray[np.float32]]) -> list[float]:
     weight = net.whole.weight[0]
     outputs = net(torch.from_numpy(np.concatenate(read)))
-    sizes = [len(one) for one in read]
-    found = net.conversations(outputs, sizes)[:, :3] @ weight
+    sizes = [len(dialogue) for dialogue in read]
+    logits = net.conversations(outputs, sizes)[:, :3] @ weight
     # Seeds differ in scale: each is brought to the same spread before they are joined.
-    return ((found - found.mean()) / found.std()).tolist()
+    return ((logits - logits.mean()) / logits.std()).tolist()
 
 
 if __name__ == "__main__":

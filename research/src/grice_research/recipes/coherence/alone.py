@@ -48,15 +48,15 @@ class Alone(NamedTuple):
 
     @classmethod
     def load(cls, path: Path) -> Alone:
-        found: Alone = cls(*pickle.loads(path.read_bytes()))
-        return found
+        alone: Alone = cls(*pickle.loads(path.read_bytes()))
+        return alone
 
     def outputs(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return three numbers a turn, high is good."""
         (first, bias), (last, shift) = self.layers
         read = vectors * np.float32(np.sqrt(vectors.shape[1]))
-        found: NDArray[np.float32] = np.maximum(read @ first + bias, 0) @ last + shift
-        return found
+        odds: NDArray[np.float32] = np.maximum(read @ first + bias, 0) @ last + shift
+        return odds
 
 
 class _Turns(NamedTuple):
@@ -71,16 +71,20 @@ class _Turns(NamedTuple):
 
     @classmethod
     def of(cls, rated: Sequence[Rated], vectors: Vectors) -> _Turns:
-        rows = np.concatenate([vectors.places(one.turns) for one in rated])
+        rows = np.concatenate([vectors.places(dialogue.turns) for dialogue in rated])
         read = vectors.rows[rows].astype(np.float32)
-        sizes = np.array([len(one.turns) for one in rated])
-        good = [np.nan if mark is None else mark for one in rated for mark in one.good]
+        sizes = np.array([len(dialogue.turns) for dialogue in rated])
+        good = [np.nan if mark is None else mark for dialogue in rated for mark in dialogue.good]
         return cls(
             torch.from_numpy(read * np.float32(np.sqrt(read.shape[1]))),
-            torch.tensor([mark for one in rated for mark in one.by_person], dtype=torch.float32),
+            torch.tensor(
+                [mark for dialogue in rated for mark in dialogue.by_person], dtype=torch.float32
+            ),
             torch.tensor(good, dtype=torch.float32),
-            np.cumsum(sizes), sizes, np.array([one.quality for one in rated]),
-        )  # fmt: skip
+            np.cumsum(sizes),
+            sizes,
+            np.array([dialogue.quality for dialogue in rated]),
+        )
 
     def rows(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([np.arange(self.ends[i] - self.sizes[i], self.ends[i])
@@ -90,35 +94,38 @@ class _Turns(NamedTuple):
 def fit_alone(rated: Sequence[Rated], vectors: Vectors, out: Path) -> None:
     """Fit the networks, and those of every fold for what the others are to be weighed by."""
     turns = _Turns.of(rated, vectors)
-    train = np.array([i for i, one in enumerate(rated) if not one.held_out])
-    said = np.zeros((len(turns.read), ALONE), np.float32)
+    train = np.array([i for i, dialogue in enumerate(rated) if not dialogue.held_out])
+    odds = np.zeros((len(turns.read), ALONE), np.float32)
     nets = []
     for seed in SEEDS:
         nets.append(_fitted(turns, train, seed))
-        whole = _said(nets[-1], turns)
+        whole = _odds(nets[-1], turns)
         fold = np.random.default_rng(seed).integers(FOLDS, size=len(train))
         for k in range(FOLDS):
             net = _fitted(turns, train[fold != k], 100 * (seed + 1) + k)
             rows = turns.rows(train[fold == k])
-            whole[rows] = _said(net, turns)[rows]
-        said += whole / len(SEEDS)
-    parts = np.split(said, turns.ends[:-1])
+            whole[rows] = _odds(net, turns)[rows]
+        odds += whole / len(SEEDS)
+    parts = np.split(odds, turns.ends[:-1])
     out.write_bytes(pickle.dumps(tuple(Alone(_joined(nets), parts))))
 
 
 def _joined(nets: list[nn.Sequential]) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
     firsts, lasts = ([net[place] for net in nets] for place in (1, 4))
     with torch.no_grad():
-        first = torch.cat([one.weight for one in firsts]).T, torch.cat([one.bias for one in firsts])
-        last = (torch.cat([one.weight for one in lasts], 1).T / len(nets),
-                torch.stack([one.bias for one in lasts]).mean(0))  # fmt: skip
+        first = (
+            torch.cat([layer.weight for layer in firsts]).T,
+            torch.cat([layer.bias for layer in firsts]),
+        )
+        last = (torch.cat([layer.weight for layer in lasts], 1).T / len(nets),
+                torch.stack([layer.bias for layer in lasts]).mean(0))  # fmt: skip
     return [(weight.numpy().copy(), bias.numpy()) for weight, bias in (first, last)]
 
 
 @torch.no_grad()
-def _said(net: nn.Sequential, turns: _Turns) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = net(turns.read).numpy()
-    return found
+def _odds(net: nn.Sequential, turns: _Turns) -> NDArray[np.float32]:
+    odds: NDArray[np.float32] = net(turns.read).numpy()
+    return odds
 
 
 def _fitted(turns: _Turns, chosen: NDArray[np.int64], seed: int) -> nn.Sequential:

@@ -83,8 +83,8 @@ class Prepared(NamedTuple):
 
     def read(self, chosen: Sequence[Item]) -> torch.Tensor:
         """Return what a network reads of all turns of some conversations, one below the other."""
-        rows = [np.concatenate([turn_blocks(self.turns[one.rows], one.own), one.numbers], axis=1)
-                for one in chosen]  # fmt: skip
+        rows = [np.concatenate([turn_blocks(self.turns[item.rows], item.own), item.numbers], axis=1)
+                for item in chosen]  # fmt: skip
         return torch.from_numpy(np.concatenate(rows, dtype=np.float32))
 
 
@@ -132,7 +132,7 @@ class _Corpus:
     """What words stand side by side in the intact conversations that train."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
-        self.texts = {text for one in samples for text in one.turns}
+        self.texts = {text for sample in samples for text in sample.turns}
         self.single, self.double = np.zeros(SINGLE, np.float32), np.zeros(DOUBLE, np.float32)
         for text in sorted(self.texts):
             for first, _, both in read_turn(text).bigrams:
@@ -162,26 +162,28 @@ class Maker(NamedTuple):
     words: Mapping[str, ReplacedTokens] | None = None
     alone: Alone | None = None
 
-    def item(self, one: Sample | Rated, bigrams: Bigrams) -> Item:
-        rows = self.vectors.places(one.turns)
+    def item(self, source: Sample | Rated, bigrams: Bigrams) -> Item:
+        rows = self.vectors.places(source.turns)
         read = self.vectors.rows[rows].astype(np.float32)
-        plain = turn_features(read, one.speakers, one.turns, bigrams)
+        plain = turn_features(read, source.speakers, source.turns, bigrams)
         numbers = np.concatenate([plain, order_features(self.towers.fits(read))], axis=1)
-        found = Item("", rows, own_turns(one.speakers), numbers.astype(np.float16),
-                     held_out=one.held_out, speakers=one.speakers)  # fmt: skip
+        made = Item("", rows, own_turns(source.speakers), numbers.astype(np.float16),
+                     held_out=source.held_out, speakers=source.speakers)  # fmt: skip
         if self.words is None or self.alone is None:
-            return found
-        misfits = [self.words[text] for text in one.turns]
-        return found._replace(beside=flaw_features(misfits, one.speakers, one.turns),
+            return made
+        misfits = [self.words[text] for text in source.turns]
+        return made._replace(beside=flaw_features(misfits, source.speakers, source.turns),
                               alone=self.alone.outputs(read))  # fmt: skip
 
-    def sample(self, one: Sample, bigrams: Bigrams, twin: int) -> Item:
-        return self.item(one, bigrams)._replace(kind=one.kind, broken=one.broken, twin=twin)
+    def sample(self, source: Sample, bigrams: Bigrams, twin: int) -> Item:
+        return self.item(source, bigrams)._replace(
+            kind=source.kind, broken=source.broken, twin=twin
+        )
 
-    def rated(self, place: int, one: Rated, bigrams: Bigrams) -> Item:
-        found = self.item(one, bigrams)._replace(quality=one.quality, good=one.good)
+    def rated(self, place: int, source: Rated, bigrams: Bigrams) -> Item:
+        made = self.item(source, bigrams)._replace(quality=source.quality, good=source.good)
         # What networks say that saw the conversation would count for too much.
-        return found if self.alone is None else found._replace(alone=self.alone.rated[place])
+        return made if self.alone is None else made._replace(alone=self.alone.rated[place])
 
 
 def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
@@ -191,59 +193,63 @@ def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
     kept = Bigrams.load(out / "bigrams.npz")
     items = {
         **_training(made, make, corpus, kept),
-        "held": [make.sample(one, kept, i) for i, one in enumerate(made["held"])],
-        "rated": [make.rated(i, one, kept) for i, one in enumerate(made["rated"])],
+        "held": [make.sample(sample, kept, i) for i, sample in enumerate(made["held"])],
+        "rated": [make.rated(i, dialogue, kept) for i, dialogue in enumerate(made["rated"])],
     }
-    place = {(one.source, one.id): i for i, one in enumerate(made["held"])}
+    place = {(sample.source, sample.id): i for i, sample in enumerate(made["held"])}
     for name, samples in (("held_broken", made["held_broken"]),
                           ("held_again", said_again(made["held"]))):  # fmt: skip
-        items[name] = [make.sample(one, kept, place[one.source, one.id]) for one in samples]
+        items[name] = [
+            make.sample(sample, kept, place[sample.source, sample.id]) for sample in samples
+        ]
     (out / "prepared.pickle").write_bytes(pickle.dumps(_on_axes(items, make.vectors)))
 
 
 def weighing(made: dict[str, list[Any]]) -> list[Sample]:
     """Return the conversations that weigh what the networks say, each before its twins."""
-    found = []
+    samples = []
     ways = _by_conversation(made["broken"])
-    for number, one in enumerate(made["train"]):
+    for number, sample in enumerate(made["train"]):
         if only_weighs(number):
-            found += [one, *_weighing(one, number, ways)]
-    return found
+            samples += [sample, *_weighing(sample, number, ways)]
+    return samples
 
 
 def _training(
     made: dict[str, list[Any]], make: Maker, corpus: _Corpus, kept: Bigrams
 ) -> dict[str, list[Item]]:
     ways = _by_conversation(made["broken"])
-    found: dict[str, list[Item]] = {"train": [], "weigh": []}
+    by_use: dict[str, list[Item]] = {"train": [], "weigh": []}
     without_words = make._replace(words=None, alone=None)
-    for number, one in enumerate(made["train"]):
-        own = corpus.own(one.turns)
+    for number, sample in enumerate(made["train"]):
+        own = corpus.own(sample.turns)
         if only_weighs(number):
-            group, by, twins = found["weigh"], make, _weighing(one, number, ways)
+            group, by, twins = by_use["weigh"], make, _weighing(sample, number, ways)
         else:
-            group, by = found["train"], without_words
-            twins = _drawn(ways.get((one.source, one.id), []), Random(number))
-        group.append(by.sample(one, corpus.without(kept, own), number))
+            group, by = by_use["train"], without_words
+            twins = _drawn(ways.get((sample.source, sample.id), []), Random(number))
+        group.append(by.sample(sample, corpus.without(kept, own), number))
         for twin in twins:
-            foreign = corpus.own(set(twin.turns).difference(one.turns))
+            foreign = corpus.own(set(twin.turns).difference(sample.turns))
             group.append(by.sample(twin, corpus.without(kept, own + foreign), number))
-    return found
+    return by_use
 
 
 def _by_conversation(samples: Sequence[Sample]) -> dict[tuple[str, str], list[Sample]]:
     ways: dict[tuple[str, str], list[Sample]] = {}
-    for one in samples:
-        ways.setdefault((one.source, one.id), []).append(one)
+    for sample in samples:
+        ways.setdefault((sample.source, sample.id), []).append(sample)
     return ways
 
 
-def _weighing(one: Sample, number: int, ways: dict[tuple[str, str], list[Sample]]) -> list[Sample]:
+def _weighing(
+    sample: Sample, number: int, ways: dict[tuple[str, str], list[Sample]]
+) -> list[Sample]:
     """Return twins of a conversation: those drawn, all others with moved turns, what repeats."""
-    made = ways.get((one.source, one.id), [])
+    made = ways.get((sample.source, sample.id), [])
     drawn = [twin for twin in _drawn(made, Random(number)) if twin.kind in WORDED | {"deam"}]
     moved = [twin for twin in made if twin.kind not in WORDED | {"deam"}]
-    return [*drawn, *moved, *said_again([one])]
+    return [*drawn, *moved, *said_again([sample])]
 
 
 def _drawn(twins: list[Sample], draw: Random) -> list[Sample]:
@@ -255,17 +261,17 @@ def _drawn(twins: list[Sample], draw: Random) -> list[Sample]:
 
 def _on_axes(items: dict[str, list[Item]], vectors: Vectors) -> Prepared:
     """Keep the rows that are used, on the principal axes of the intact turns that train."""
-    intact = [one.rows for one in items["train"] if not one.kind]
+    intact = [item.rows for item in items["train"] if not item.kind]
     sample = vectors.rows[np.unique(np.concatenate(intact))].astype(np.float32)
     mean = sample.mean(axis=0)
     centred = sample - mean
     spread, directions = np.linalg.eigh(centred.T @ centred / len(centred))
     largest = directions[:, ::-1][:, :AXES]
     axes = (largest / np.sqrt(spread[::-1][:AXES].mean())).astype(np.float32)
-    used = np.unique(np.concatenate([one.rows for group in items.values() for one in group]))
+    used = np.unique(np.concatenate([item.rows for group in items.values() for item in group]))
     turns = (vectors.rows[used].astype(np.float32) - mean) @ axes
     placed = {
-        name: [one._replace(rows=np.searchsorted(used, one.rows)) for one in group]
+        name: [item._replace(rows=np.searchsorted(used, item.rows)) for item in group]
         for name, group in items.items()
     }
     return Prepared(placed, turns.astype(np.float32), mean, axes)

@@ -52,7 +52,7 @@ class Joined(ThreadNet):
             self.parts.append(net)
         # What is weighed by them is weighed by the mean.
         mean = {
-            name: torch.stack([one[name] for one in states]).mean(0)
+            name: torch.stack([tensors[name] for tensors in states]).mean(0)
             for name in ("whole.weight", "whole.bias", "quality.weight", "quality.bias")
         }
         self.load_state_dict(mean, strict=False)
@@ -100,32 +100,32 @@ def _choose(net: ThreadNet, given: Prepared) -> _Chosen:
         for name in ("held", "held_broken", "held_again", "weigh")
     )
     rated, other = (
-        wholes(net, given, [one for one in given.items["rated"] if one.held_out == held_out])
+        wholes(net, given, [item for item in given.items["rated"] if item.held_out == held_out])
         for held_out in (True, False)
     )
-    people = np.array([one.quality for one in rated.items])
+    people = np.array([item.quality for item in rated.items])
     good = liked(net)
     good /= np.std(rated.rows @ good)
     weights = {}
     for share in SHARES:
-        found = weighed(twins, other, share)
+        whole = weighed(twins, other, share)
         for part in GOOD:
-            weights[share, part] = found / np.std(rated.rows @ found) + part * good
+            weights[share, part] = whole / np.std(rated.rows @ whole) + part * good
 
     def figures(share: tuple[float, float]) -> dict[str, list[bool]]:
         return wins(held.rows @ weights[share], bad.rows @ weights[share], bad.items)
 
     tried = []
-    for share, found in weights.items():
+    for share, whole in weights.items():
         reached = figures(share)
         mean = float(np.mean([np.mean(reached[kind]) for kind in HELD_OUT_KINDS]))
-        tried.append((share, mean, float(spearmanr(rated.rows @ found, people).statistic)))
+        tried.append((share, mean, float(spearmanr(rated.rows @ whole, people).statistic)))
         print(share, f"accuracy {mean:.3f}, rank {tried[-1][2]:.3f}",
-              {kind: round(float(np.mean(one)), 3) for kind, one in reached.items()})  # fmt: skip
+              {kind: round(float(np.mean(hits)), 3) for kind, hits in reached.items()})  # fmt: skip
     floor = max(accuracy for _, accuracy, _ in tried) - GIVEN_UP
-    share = max((one for one in tried if one[1] >= floor), key=lambda one: one[2])[0]
-    quality = [_figure("accuracy, intact above broken, held out", kind, np.mean(found), len(found))
-               for kind, found in figures(share).items()]  # fmt: skip
+    share = max((trial for trial in tried if trial[1] >= floor), key=lambda trial: trial[2])[0]
+    quality = [_figure("accuracy, intact above broken, held out", kind, np.mean(hits), len(hits))
+               for kind, hits in figures(share).items()]  # fmt: skip
     told = wins(held.rows @ weights[share], again.rows @ weights[share], again.items)
     quality += [_figure("accuracy, intact above broken, held out", kind, np.mean(told[kind]),
                         len(told[kind])) for kind in AGAIN_KINDS]  # fmt: skip
@@ -139,7 +139,7 @@ def _calibrated(
     weights: NDArray[np.float64], held: Wholes, bad: Wholes
 ) -> tuple[NDArray[np.float64], float]:
     """Return weights and bias: 0.5 where intact and broken are equally likely, held out."""
-    rows = [i for i, one in enumerate(bad.items) if one.kind == "deam"]
+    rows = [i for i, item in enumerate(bad.items) if item.kind == "deam"]
     raw = np.concatenate([held.rows @ weights, bad.rows[rows] @ weights])
     labels = np.concatenate([np.ones(len(held.rows)), np.zeros(len(rows))])
     counts = np.where(labels == 1, 0.5 / labels.mean(), 0.5 / (1 - labels).mean())
@@ -174,17 +174,17 @@ def _pointing(
     given: Prepared, net: ThreadNet, weights: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
     """Return how often the turn that carries on worst is one that was broken."""
-    found = []
+    rows = []
     for kind in POINTED:
-        chosen = [one for one in given.items["held_broken"] if one.kind == kind]
+        chosen = [dialogue for dialogue in given.items["held_broken"] if dialogue.kind == kind]
         hits, chance = [], []
-        for one, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
-            values = np.column_stack([outputs[:, 0], one.beside]) @ weights[:-1]
-            hits.append(int(values[1:].argmin()) + 1 in one.broken)
-            chance.append(len(one.broken - {0}) / (len(outputs) - 1))
+        for item, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
+            values = np.column_stack([outputs[:, 0], item.beside]) @ weights[:-1]
+            hits.append(int(values[1:].argmin()) + 1 in item.broken)
+            chance.append(len(item.broken - {0}) / (len(outputs) - 1))
         on = f"{kind}; a turn at random is one in {np.mean(chance):.3f}"
-        found.append(_figure("worst turn is a broken one, held out", on, np.mean(hits), len(hits)))
-    return found
+        rows.append(_figure("worst turn is a broken one, held out", on, np.mean(hits), len(hits)))
+    return rows
 
 
 def _alone(given: Prepared, state: dict[str, torch.Tensor]) -> str:
@@ -216,8 +216,8 @@ def _save(
                     for name in ("first", "last")]
         for i, state in enumerate(states)
     }  # fmt: skip
-    for name, found in layers.items():
-        for i, (weight, bias) in enumerate(found):
+    for name, weights_of_layer in layers.items():
+        for i, (weight, bias) in enumerate(weights_of_layer):
             whole, scale = quantized(weight)
             arrays |= {f"{name}_weight_{i}": whole, f"{name}_scale_{i}": scale,
                        f"{name}_bias_{i}": bias}  # fmt: skip
@@ -233,8 +233,8 @@ def _write(
     chosen: _Chosen, quality: list[dict[str, Any]], seeds: list[str], sources: list[str],
     settings: dict[str, Any],
 ) -> None:  # fmt: skip
-    shares = "; ".join(f"{one} {part}: {mean:.3f}, {rank:.3f}"
-                       for (one, part), mean, rank in chosen.tried)  # fmt: skip
+    shares = "; ".join(f"{share} {part}: {mean:.3f}, {rank:.3f}"
+                       for (share, part), mean, rank in chosen.tried)  # fmt: skip
     facts = {
         "name": "coherence",
         "kind": "thread-head",

@@ -43,9 +43,9 @@ def main() -> None:
             weight = net.whole.weight.detach().numpy()[0]
             intact = pooled_of(net, given, held)[:, :3] @ weight
             row = []
-            for found in tests.values():
-                values = pooled_of(net, given, found)[:, :3] @ weight
-                twins = np.array([intact[one.twin] for one in found])
+            for items in tests.values():
+                values = pooled_of(net, given, items)[:, :3] @ weight
+                twins = np.array([intact[item.twin] for item in items])
                 row.append(float((twins > values).mean()))
             reached.append(row)
         table[kind] = {
@@ -66,16 +66,18 @@ def _with_tests(given: Prepared) -> tuple[Prepared, dict[str, list[Item]]]:
     held: list[Sample] = made["held"]
     samples = {kind: broken(held, (kind,), 900) for kind in SETS}
     stores = [VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))]
-    vectors = encoded(Vectors.of(stores), [one for found in samples.values() for one in found])
+    vectors = encoded(
+        Vectors.of(stores), [changed for of_kind in samples.values() for changed in of_kind]
+    )
     make = Maker(vectors, towers())
     bigrams = Bigrams.load(WORK / "bigrams.npz")
-    place = {(one.source, one.id): i for i, one in enumerate(held)}
+    place = {(dialogue.source, dialogue.id): i for i, dialogue in enumerate(held)}
     turns = [given.turns]
     tests: dict[str, list[Item]] = {}
-    for kind, found in samples.items():
+    for kind, group in samples.items():
         tests[kind] = []
-        for one in found:
-            item = make.sample(one, bigrams, place[one.source, one.id])
+        for sample in group:
+            item = make.sample(sample, bigrams, place[sample.source, sample.id])
             start = sum(map(len, turns))
             read = vectors.rows[item.rows].astype(np.float32)
             turns.append((read - given.mean) @ given.axes)
@@ -85,7 +87,7 @@ def _with_tests(given: Prepared) -> tuple[Prepared, dict[str, list[Item]]]:
 
 def encoded(vectors: Vectors, samples: list[Sample]) -> Vectors:
     """Return the vectors with those of all turns of some more conversations."""
-    missing = sorted({text for one in samples for text in one.turns} - vectors.index.keys())
+    missing = sorted({text for sample in samples for text in sample.turns} - vectors.index.keys())
     if not missing:
         return vectors
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)

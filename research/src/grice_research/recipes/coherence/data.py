@@ -107,7 +107,7 @@ def intact(data: Path, *, research: str = "") -> list[Sample]:
     """
     evaluated = evaluated_texts(data)
     counts: dict[str, int] = {}
-    found = []
+    samples = []
     for dialogue in read_dialogues(data, research=bool(research)):
         if research and dialogue.source != research:
             continue
@@ -119,8 +119,8 @@ def intact(data: Path, *, research: str = "") -> list[Sample]:
         if any(_tells(text) and normalise(text) in evaluated for text in sample.turns):
             continue
         counts[dialogue.source] = counts.get(dialogue.source, 0) + 1
-        found.append(sample)
-    return found
+        samples.append(sample)
+    return samples
 
 
 def _tells(text: str) -> bool:
@@ -144,8 +144,8 @@ def broken(
     task = partial(_ways, samples, kinds, seed)
     parts = [range(i, len(samples), workers * 8) for i in range(workers * 8)]
     with Pool(workers) as pool:
-        found = {i: ways for part in pool.imap_unordered(task, parts) for i, ways in part}
-    return [one for i in range(len(samples)) for one in found[i]]
+        by_place = {i: ways for part in pool.imap_unordered(task, parts) for i, ways in part}
+    return [sample for i in range(len(samples)) for sample in by_place[i]]
 
 
 def only_weighs(number: int) -> bool:
@@ -155,18 +155,18 @@ def only_weighs(number: int) -> bool:
 
 def said_again(samples: Sequence[Sample]) -> list[Sample]:
     """Return each conversation with a turn that says again what was said, or begs for a mark."""
-    return [twin for one in samples for twin in _again(one, Random(f"again:{one.id}"))]
+    return [twin for sample in samples for twin in _again(sample, Random(f"again:{sample.id}"))]
 
 
-def _again(one: Sample, draw: Random) -> Iterator[Sample]:
-    place = draw.randrange(2, len(one.turns))
-    own = [text for text, speaker in zip(one.turns[:place], one.speakers, strict=False)
-           if speaker == one.speakers[place]]  # fmt: skip
-    plea = f"{one.turns[place]} {draw.choice(PLEAS)}"
-    for kind, text in zip(AGAIN_KINDS, (one.turns[place - 1], own[-1], plea), strict=True):
-        if text != one.turns[place]:
-            turns = (*one.turns[:place], text, *one.turns[place + 1 :])
-            yield one._replace(turns=turns, broken=frozenset((place,)), kind=kind)
+def _again(sample: Sample, draw: Random) -> Iterator[Sample]:
+    place = draw.randrange(2, len(sample.turns))
+    own = [text for text, speaker in zip(sample.turns[:place], sample.speakers, strict=False)
+           if speaker == sample.speakers[place]]  # fmt: skip
+    plea = f"{sample.turns[place]} {draw.choice(PLEAS)}"
+    for kind, text in zip(AGAIN_KINDS, (sample.turns[place - 1], own[-1], plea), strict=True):
+        if text != sample.turns[place]:
+            turns = (*sample.turns[:place], text, *sample.turns[place + 1 :])
+            yield sample._replace(turns=turns, broken=frozenset((place,)), kind=kind)
 
 
 def _ways(
@@ -175,7 +175,7 @@ def _ways(
     conversations = [_conversation(sample) for sample in samples]
     material = Material(conversations)
     chosen = [named(kind) for kind in kinds]
-    found = []
+    drawn = []
     for i in part:
         ways = []
         for number, kind in enumerate(chosen):
@@ -183,11 +183,11 @@ def _ways(
             if made is not None:
                 turns = tuple(turn.text for turn in made.conversation.turns)
                 speakers = tuple(int(turn.speaker) for turn in made.conversation.turns)
-                places = frozenset(place for one in made.changes for place in one.turns)
+                places = frozenset(place for change in made.changes for place in change.turns)
                 ways.append(samples[i]._replace(
                     turns=turns, speakers=speakers, broken=places, kind=kind.name))  # fmt: skip
-        found.append((i, ways))
-    return found
+        drawn.append((i, ways))
+    return drawn
 
 
 def _conversation(sample: Sample) -> Conversation:
@@ -200,7 +200,11 @@ def _conversation(sample: Sample) -> Conversation:
 
 def rated(data: Path) -> Iterator[Rated]:
     """Yield the rated conversations of ConvAI 2017 with four messages or more."""
-    held = {one.id for one in read_dialogues(data) if one.source == "convai2017" and one.held_out}
+    held = {
+        dialogue.id
+        for dialogue in read_dialogues(data)
+        if dialogue.source == "convai2017" and dialogue.held_out
+    }
     with gzip.open(data / "convai2017/convai2017.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)

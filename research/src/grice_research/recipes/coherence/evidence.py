@@ -67,7 +67,7 @@ def main() -> None:
     head = DialogueHead(bundle, read_settings(bundle, DialogueSettings), kept, kept)
     table = {}
     for kind in POINTED:
-        chosen = [one for one in made["held_broken"] if one.kind == kind][: arguments.most]
+        chosen = [sample for sample in made["held_broken"] if sample.kind == kind][: arguments.most]
         table[kind] = {way: _pointed(chosen, head, way) for way in ("turns", "left-out")}
         print(kind, table[kind], flush=True)
     OUT.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
@@ -76,18 +76,29 @@ def main() -> None:
 def _pointed(chosen: list[Sample], head: DialogueHead, way: str) -> dict[str, dict[str, float]]:
     talks = [
         Conversation(str(i), tuple(Turn("AB"[side], text) for side, text in
-                                   zip(one.speakers, one.turns, strict=True)))
-        for i, one in enumerate(chosen)
+                                   zip(dialogue.speakers, dialogue.turns, strict=True)))
+        for i, dialogue in enumerate(chosen)
     ]  # fmt: skip
     hits: dict[str, list[bool]] = {"first": [], "named": []}
     judged = coherence.function(talks, model=head, evidence=way)
-    for one, judgement in zip(chosen, judged, strict=True):
-        named = [found.turn for found in judgement.evidence if isinstance(found, TurnEvidence)]
-        hits["first"].append(bool(named) and named[0] in one.broken)
-        hits["named"].append(not one.broken.isdisjoint(named))
-    chance = float(np.mean([len(one.broken - {0}) / (len(one.turns) - 1) for one in chosen]))
-    return {name: wilson(float(np.mean(found)), len(found)) | {"random": round(chance, 4)}
-            for name, found in hits.items()}  # fmt: skip
+    for sample, judgement in zip(chosen, judged, strict=True):
+        named = [
+            evidence.turn for evidence in judgement.evidence if isinstance(evidence, TurnEvidence)
+        ]
+        hits["first"].append(bool(named) and named[0] in sample.broken)
+        hits["named"].append(not sample.broken.isdisjoint(named))
+    chance = float(
+        np.mean(
+            [
+                len(broken_sample.broken - {0}) / (len(broken_sample.turns) - 1)
+                for broken_sample in chosen
+            ]
+        )
+    )
+    return {
+        name: wilson(float(np.mean(hits_of_way)), len(hits_of_way)) | {"random": round(chance, 4)}
+        for name, hits_of_way in hits.items()
+    }
 
 
 if __name__ == "__main__":

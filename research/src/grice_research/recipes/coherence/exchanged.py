@@ -82,24 +82,24 @@ def _of(sample: Sample, draw: Random, pool: _Pool) -> list[Exchanged]:
     places = [i for i, text in enumerate(sample.turns)
               if len(text.split()) >= SHORTEST and len(text) < LONGEST]  # fmt: skip
     draw.shuffle(places)
-    found: list[Exchanged] = []
+    drawn: list[Exchanged] = []
     used = 0
     for place in places:
         if used == TURNS:
             break
-        said = sample.turns[place]
+        original = sample.turns[place]
         made = []
         for kind in ("irrelevancy", draw.choice(OTHERS)):
             if kind == "irrelevancy":
                 change = exchanged(sample.turns, read, place, draw)
                 text = change.after if change else None
             else:
-                text = _WAYS[kind](said, draw, pool)
-            if text and text != said:
-                made.append(_exchanged(kind, said, text))
-        found += made
+                text = _WAYS[kind](original, draw, pool)
+            if text and text != original:
+                made.append(_exchanged(kind, original, text))
+        drawn += made
         used += bool(made)
-    return found
+    return drawn
 
 
 def _pool(samples: Sequence[Sample]) -> _Pool:
@@ -114,9 +114,9 @@ def _pool(samples: Sequence[Sample]) -> _Pool:
     return _Pool(by_slot, every)
 
 
-def _strangers(said: str, draw: Random, pool: _Pool) -> str | None:
+def _strangers(original: str, draw: Random, pool: _Pool) -> str | None:
     """Put words of the same kind from other conversations into a turn."""
-    read = words(said)
+    read = words(original)
     able = [i for i, word in enumerate(read) if word.kind and placeholder(word) in pool.by_slot]
     if not able:
         return None
@@ -126,30 +126,30 @@ def _strangers(said: str, draw: Random, pool: _Pool) -> str | None:
         new = draw.choice(pool.by_slot[placeholder(read[i])])
         if new not in own:
             edits[read[i].start, read[i].end] = agreeing(new, read, i)
-    return replace(said, edits) if edits else None
+    return replace(original, edits) if edits else None
 
 
-def _any(said: str, draw: Random, pool: _Pool) -> str | None:
-    places = [match.span() for match in _LETTERS.finditer(said)]
+def _any(original: str, draw: Random, pool: _Pool) -> str | None:
+    places = [match.span() for match in _LETTERS.finditer(original)]
     if len(places) < SHORTEST:
         return None
     chosen = draw.sample(places, max(1, int(ANY * len(places))))
     edits = {place: draw.choice(pool.all) for place in chosen}
     for (start, end), word in sorted(edits.items(), reverse=True):
-        said = said[:start] + word + said[end:]
-    return said
+        original = original[:start] + word + original[end:]
+    return original
 
 
-def _dropped(said: str, draw: Random, _: _Pool) -> str | None:
-    parts = _WITH_BLANKS.findall(said)
+def _dropped(original: str, draw: Random, _: _Pool) -> str | None:
+    parts = _WITH_BLANKS.findall(original)
     if len(parts) <= SHORTEST:
         return None
     left_out = set(draw.sample(range(len(parts) - 1), max(1, int(LOST * len(parts)))))
     return "".join(part for i, part in enumerate(parts) if i not in left_out)
 
 
-def _swapped(said: str, draw: Random, _: _Pool) -> str | None:
-    parts = said.split()
+def _swapped(original: str, draw: Random, _: _Pool) -> str | None:
+    parts = original.split()
     if len(parts) <= SHORTEST:
         return None
     for _ in range(max(1, len(parts) // 12)):
@@ -163,9 +163,9 @@ _WAYS: dict[str, Callable[[str, Random, _Pool], str | None]] = {
 }  # fmt: skip
 
 
-def _exchanged(kind: str, said: str, text: str) -> Exchanged:
+def _exchanged(kind: str, original: str, text: str) -> Exchanged:
     """Mark what stands in a text and not in the turn as it was said."""
-    before = _TOKEN.findall(said)
+    before = _TOKEN.findall(original)
     after = [(match[0], match.span()) for match in _TOKEN.finditer(text)]
     matcher = SequenceMatcher(None, before, [word for word, _ in after], autojunk=False)
     spans: list[tuple[int, int]] = []
@@ -174,4 +174,4 @@ def _exchanged(kind: str, said: str, text: str) -> Exchanged:
             start, end = max(0, start - 1), min(len(after), start + 1)
         if what != "equal":
             spans += [span for _, span in after[start:end]]
-    return Exchanged(kind, said, text, tuple(spans))
+    return Exchanged(kind, original, text, tuple(spans))

@@ -71,13 +71,13 @@ class ThreadNet(nn.Module):
 
     def conversations(self, outputs: torch.Tensor, sizes: list[int]) -> torch.Tensor:
         """Return mean, mean of the lowest quarter and lowest value of both outputs, ``(n, 6)``."""
-        found = []
+        columns = []
         for part in torch.split(outputs, sizes):
             count = max(1, int(LOWEST * len(part)))
             ordered = torch.sort(part, dim=0).values
             values = [part.mean(0), ordered[:count].mean(0), ordered[0]]
-            found.append(torch.stack(values, 1).reshape(-1))
-        return torch.stack(found)
+            columns.append(torch.stack(values, 1).reshape(-1))
+        return torch.stack(columns)
 
 
 def fit(given: Prepared, seed: int, out: Path) -> None:
@@ -94,7 +94,7 @@ def train(given: Prepared, seed: int, settings: Settings) -> ThreadNet:
     torch.manual_seed(seed)
     draw = np.random.default_rng(seed)
     pairs = _pairs(given, settings)
-    people = [one for one in given.items["rated"] if not one.held_out]
+    people = [item for item in given.items["rated"] if not item.held_out]
     net = ThreadNet()
     optimiser = torch.optim.AdamW(net.parameters(), RATE, weight_decay=DECAYED)
     steps = settings.epochs * (len(pairs) // BATCH)
@@ -107,7 +107,7 @@ def train(given: Prepared, seed: int, settings: Settings) -> ThreadNet:
             picked = [pairs[i] for i in order[start : start + BATCH]]
             twins = [ways[draw.integers(len(ways))] for _, ways in picked]
             marked = [people[i] for i in draw.integers(len(people), size=BATCH // 2)]
-            loss = _loss(net, given, [one for one, _ in picked], twins,
+            loss = _loss(net, given, [item for item, _ in picked], twins,
                          marked if settings.people else [])  # fmt: skip
             optimiser.zero_grad()
             loss.backward()
@@ -120,13 +120,15 @@ def train(given: Prepared, seed: int, settings: Settings) -> ThreadNet:
 
 
 def _pairs(given: Prepared, settings: Settings) -> list[tuple[Item, list[Item]]]:
-    whole = {one.twin: one for one in given.items["train"] if not one.kind}
+    whole = {
+        whole_item.twin: whole_item for whole_item in given.items["train"] if not whole_item.kind
+    }
     ways: dict[int, list[Item]] = {}
-    for one in given.items["train"]:
-        wanted = not settings.only or one.twin in settings.only
-        if wanted and one.kind and (not settings.kinds or one.kind in settings.kinds):
-            ways.setdefault(one.twin, []).append(one)
-    return [(whole[twin], found) for twin, found in ways.items()][
+    for item in given.items["train"]:
+        wanted = not settings.only or item.twin in settings.only
+        if wanted and item.kind and (not settings.kinds or item.kind in settings.kinds):
+            ways.setdefault(item.twin, []).append(item)
+    return [(whole[twin], twins) for twin, twins in ways.items()][
         :: max(1, len(ways) // settings.most)
     ]
 
@@ -136,42 +138,42 @@ def _loss(
 ) -> torch.Tensor:
     chosen = [*good, *bad, *marked]
     outputs = net(given.read(chosen))
-    sizes = [len(one.rows) for one in chosen]
-    found = net.conversations(outputs, sizes)
+    sizes = [len(chosen_item.rows) for chosen_item in chosen]
+    outputs_of_whole = net.conversations(outputs, sizes)
     count = len(good)
     ends = np.cumsum([0, *sizes])
     # Which turns were broken; a turn of an intact conversation was not.
     targets = torch.ones(int(ends[2 * count]))
-    for one, start in zip(bad, ends[count : 2 * count], strict=True):
-        targets[[int(start) + i for i in one.broken]] = 0
+    for item, start in zip(bad, ends[count : 2 * count], strict=True):
+        targets[[int(start) + i for i in item.broken]] = 0
     weight = torch.where(targets == 0, (targets == 1).sum() / (targets == 0).sum().clamp(min=1), 1)
     by_turn = cross_entropy(outputs[: len(targets), 0], targets, weight.float())
     # A conversation against its broken twin: the difference counts, not the corpus.
-    logits = net.whole(found[: 2 * count, :3])[:, 0]
+    logits = net.whole(outputs_of_whole[: 2 * count, :3])[:, 0]
     margins = logits[:count] - logits[count:]
     labels = torch.cat([torch.ones(count), torch.zeros(count)])
     by_whole = softplus(-margins).mean() + 0.5 * cross_entropy(logits, labels)
     total = by_turn + WHOLE * by_whole
-    return total + _ratings(net, outputs, found[2 * count :], ends[2 * count :], marked)
+    return total + _ratings(net, outputs, outputs_of_whole[2 * count :], ends[2 * count :], marked)
 
 
 def _ratings(
     net: ThreadNet,
     outputs: torch.Tensor,
-    found: torch.Tensor,
+    read: torch.Tensor,
     starts: NDArray[np.int64],
     marked: list[Item],
 ) -> torch.Tensor:
     """Return the loss on messages that were called good or bad, and on rated conversations."""
     if not marked:
         return torch.zeros(())
-    quality = net.quality(found[:, 3:])[:, 0]
-    wanted = torch.tensor([(one.quality - 1) / 4 for one in marked], dtype=torch.float32)
+    quality = net.quality(read[:, 3:])[:, 0]
+    wanted = torch.tensor([(item.quality - 1) / 4 for item in marked], dtype=torch.float32)
     loss = cross_entropy(quality, wanted)
-    said = [(int(starts[k]) + i, float(mark)) for k, one in enumerate(marked)
-            for i, mark in enumerate(one.good) if mark is not None]  # fmt: skip
-    if said:
-        places, marks = zip(*said, strict=True)
+    places_with_marks = [(int(starts[k]) + i, float(mark)) for k, item in enumerate(marked)
+            for i, mark in enumerate(item.good) if mark is not None]  # fmt: skip
+    if places_with_marks:
+        places, marks = zip(*places_with_marks, strict=True)
         loss = loss + cross_entropy(outputs[list(places), 1], torch.tensor(marks))
     return loss
 
@@ -183,7 +185,9 @@ def turns_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> list[NDArra
     for start in range(0, len(chosen), 64):
         part = chosen[start : start + 64]
         outputs = net(given.read(part))
-        rows += [one.numpy() for one in torch.split(outputs, [len(one.rows) for one in part])]
+        rows += [
+            output.numpy() for output in torch.split(outputs, [len(item.rows) for item in part])
+        ]
     return rows
 
 
@@ -191,36 +195,36 @@ def turns_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> list[NDArra
 def pooled_of(net: ThreadNet, given: Prepared, chosen: list[Item]) -> NDArray[np.float32]:
     """Return the pooled outputs of conversations, shape (n, 6)."""
     turns = turns_of(net, given, chosen)
-    found = net.conversations(torch.from_numpy(np.concatenate(turns)), [len(one) for one in turns])
-    return found.numpy()
+    odds = net.conversations(torch.from_numpy(np.concatenate(turns)), [len(turn) for turn in turns])
+    return odds.numpy()
 
 
 def wins(intact: NDArray, twins: NDArray, items: list[Item]) -> dict[str, list[bool]]:
     """Return for each kind whether intact conversations score above their broken twins."""
-    found: dict[str, list[bool]] = {}
-    for one, value in zip(items, twins, strict=True):
-        found.setdefault(one.kind, []).append(bool(intact[one.twin] > value))
-    return found
+    hits: dict[str, list[bool]] = {}
+    for item, value in zip(items, twins, strict=True):
+        hits.setdefault(item.kind, []).append(bool(intact[item.twin] > value))
+    return hits
 
 
 def accuracies(net: ThreadNet, given: Prepared) -> dict[str, float]:
     """Return how often a held-out conversation scores above its broken twin, by kind."""
     weight = net.whole.weight.detach().numpy()[0]
     bad = given.items["held_broken"]
-    intact, twins = (pooled_of(net, given, one)[:, :3] @ weight
-                     for one in (given.items["held"], bad))  # fmt: skip
-    return {kind: round(float(np.mean(found)), 3)
-            for kind, found in wins(intact, twins, bad).items()}  # fmt: skip
+    intact, twins = (pooled_of(net, given, group)[:, :3] @ weight
+                     for group in (given.items["held"], bad))  # fmt: skip
+    return {kind: round(float(np.mean(hits)), 3)
+            for kind, hits in wins(intact, twins, bad).items()}  # fmt: skip
 
 
 def quality_rank(net: ThreadNet, given: Prepared) -> dict[str, float]:
     """Return how the outputs rank held-out rated conversations as people do."""
-    held = [one for one in given.items["rated"] if one.held_out]
-    people = [one.quality for one in held]
+    held = [item for item in given.items["rated"] if item.held_out]
+    people = [item.quality for item in held]
     outputs = pooled_of(net, given, held)
     whole = outputs[:, :3] @ net.whole.weight.detach().numpy()[0]
     quality = outputs[:, 3:] @ net.quality.weight.detach().numpy()[0]
-    turns = [len(one.rows) for one in held]
+    turns = [len(item.rows) for item in held]
     return {"n": len(held)} | {
         name: round(float(spearmanr(values, people).statistic), 3)
         for name, values in (("whole", whole), ("quality", quality), ("turns", turns))

@@ -75,9 +75,9 @@ class Model:
         self._names, self._gap, self._end = _FORMS[form]
 
     @torch.no_grad()
-    def log_likelihoods(self, one: Rated, texts: Sequence[str]) -> NDArray[np.float64]:
+    def log_likelihoods(self, rated: Rated, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the mean log likelihood of the tokens of each text, said after the last turn."""
-        trunk = [*self._turns(one)[-LONGEST:], *self._tokens(self._names[1])]
+        trunk = [*self._turns(rated)[-LONGEST:], *self._tokens(self._names[1])]
         branches = [self._tokens(self._gap + text) for text in texts]
         read = _Tree.of(trunk, branches)
         hidden = self._net.model(
@@ -86,18 +86,20 @@ class Model:
         ).last_hidden_state[0]  # fmt: skip
         needed, place = np.unique(np.concatenate(read.before), return_inverse=True)
         scores = self._net.lm_head(hidden[torch.from_numpy(needed)]).float().log_softmax(-1)
-        said = scores[torch.from_numpy(place), torch.tensor(np.concatenate(branches))].numpy()
+        log_probabilities = scores[
+            torch.from_numpy(place), torch.tensor(np.concatenate(branches))
+        ].numpy()
         ends = np.cumsum([len(branch) for branch in branches])[:-1]
-        return np.array([part.mean() for part in np.split(said, ends)])
+        return np.array([part.mean() for part in np.split(log_probabilities, ends)])
 
-    def _turns(self, one: Rated) -> list[int]:
-        found = []
-        for speaker, text in zip(one.speakers, one.turns, strict=True):
-            name = self._names[speaker != one.speakers[-1]]
+    def _turns(self, rated: Rated) -> list[int]:
+        turns = []
+        for speaker, text in zip(rated.speakers, rated.turns, strict=True):
+            name = self._names[speaker != rated.speakers[-1]]
             line = self._tokens(f"{name}{self._gap}{' '.join(text.split())}{self._end}")
             cut = line if len(line) <= LONGEST_TURN else [*line[: LONGEST_TURN - 2], *line[-2:]]
-            found += cut
-        return found
+            turns += cut
+        return turns
 
     def _tokens(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
@@ -134,7 +136,7 @@ class _Tree(NamedTuple):
 
 def weighed(likelihoods: NDArray[np.float64], people: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what a ridge regression says of conversations that it did not see."""
-    found = np.zeros(len(people))
+    ranks = np.zeros(len(people))
     for seed in range(ROUNDS):
         fold = np.random.default_rng(seed).integers(FOLDS, size=len(people))
         each = np.zeros(len(people))
@@ -145,8 +147,8 @@ def weighed(likelihoods: NDArray[np.float64], people: NDArray[np.float64]) -> ND
             inner = read[seen].T @ read[seen] + SHRUNK * np.eye(read.shape[1])
             weights = np.linalg.solve(inner, read[seen].T @ (people[seen] - people[seen].mean()))
             each[~seen] = read[~seen] @ weights
-        found += rankdata(each)
-    return found
+        ranks += rankdata(each)
+    return ranks
 
 
 def report(likelihoods: NDArray[np.float64], people: NDArray[np.float64]) -> None:
@@ -173,13 +175,15 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     rated = pickle.loads((WORK / "samples.pickle").read_bytes())["rated"]
-    train = [one for one in rated if not one.held_out]
-    drawn = sorted(train, key=lambda one: crc32(" ".join(one.turns).encode()))[: given.most]
+    train = [dialogue for dialogue in rated if not dialogue.held_out]
+    drawn = sorted(train, key=lambda dialogue: crc32(" ".join(dialogue.turns).encode()))[
+        : given.most
+    ]
     model = Model(given.model, given.form)
     texts = (*DISSATISFIED, *SATISFIED)
-    found = np.stack([model.log_likelihoods(one, texts) for one in drawn])
+    likelihoods = np.stack([model.log_likelihoods(dialogue, texts) for dialogue in drawn])
     print(f"{len(drawn)} conversations, {given.model.name}")
-    report(found, np.array([one.quality for one in drawn]))
+    report(likelihoods, np.array([dialogue.quality for dialogue in drawn]))
 
 
 if __name__ == "__main__":

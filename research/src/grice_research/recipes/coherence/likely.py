@@ -44,21 +44,21 @@ def likelihoods(folder: Path, samples: Sequence[Sample]) -> NDArray[np.float64]:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    rows = [tokenizer.encode(_lines(one), add_special_tokens=False).ids[:LONGEST]
-            for one in samples]  # fmt: skip
-    found = np.zeros(len(rows))
+    rows = [tokenizer.encode(_lines(sample), add_special_tokens=False).ids[:LONGEST]
+            for sample in samples]  # fmt: skip
+    values = np.zeros(len(rows))
     order = np.argsort([len(row) for row in rows], kind="stable")
     sizes = np.array([len(rows[i]) for i in order])
     groups = np.cumsum(sizes) // BATCH
-    for _, part in groupby(zip(groups, order, strict=True), key=lambda one: one[0]):
+    for _, part in groupby(zip(groups, order, strict=True), key=lambda pair: pair[0]):
         chosen = [int(i) for _, i in part]
-        found[chosen] = _means(net, [rows[i] for i in chosen])
-    return found
+        values[chosen] = _means(net, [rows[i] for i in chosen])
+    return values
 
 
-def _lines(one: Sample) -> str:
-    said = zip(one.speakers, one.turns, strict=True)
-    return "\n" + "".join(f"{'AB'[who % 2]}: {' '.join(text.split())}\n" for who, text in said)
+def _lines(sample: Sample) -> str:
+    turns = zip(sample.speakers, sample.turns, strict=True)
+    return "\n" + "".join(f"{'AB'[who % 2]}: {' '.join(text.split())}\n" for who, text in turns)
 
 
 @torch.no_grad()
@@ -66,11 +66,11 @@ def _means(net: AutoModelForCausalLM, rows: Sequence[list[int]]) -> list[float]:
     width = max(map(len, rows))
     read = torch.tensor([row + [0] * (width - len(row)) for row in rows])
     hidden = net.model(read, use_cache=False).last_hidden_state
-    found = []
+    means = []
     for i, row in enumerate(rows):
         sure = net.lm_head(hidden[i, : len(row) - 1]).float().log_softmax(-1)
-        found.append(float(sure[range(len(row) - 1), row[1:]].mean()))
-    return found
+        means.append(float(sure[range(len(row) - 1), row[1:]].mean()))
+    return means
 
 
 def main() -> None:
@@ -94,7 +94,7 @@ def main() -> None:
     ours, theirs = scores[intact] - broken, held[intact] - twins
     for kind in KINDS:
         rows = [i for i, (_, item) in enumerate(kept) if item.kind == kind]
-        a, b = (one[rows] / one[rows].std() for one in (ours, theirs))
+        a, b = (values[rows] / values[rows].std() for values in (ours, theirs))
         joined = [f"{np.mean((1 - share) * a + share * b > 0):.3f}" for share in SHARES]
         print(f"{kind}: n {len(rows)}, shipped {np.mean(a > 0):.3f}, model {np.mean(b > 0):.3f}, "
               f"both {' '.join(joined)}, neither {np.mean((a <= 0) & (b <= 0)):.3f}")  # fmt: skip

@@ -53,8 +53,10 @@ def samples(data: Path, most: int, workers: int) -> None:
     held = [sample for sample in whole if sample.held_out]
     bad = broken(train, TRAINED, 100, workers)
     # The words of a half are enough for the single kinds, and halve what is to be encoded.
-    half = {(one.source, one.id) for one in train[::2]}
-    bad = [one for one in bad if one.kind not in WORDED or (one.source, one.id) in half]
+    half = {(sample.source, sample.id) for sample in train[::2]}
+    bad = [
+        sample for sample in bad if sample.kind not in WORDED or (sample.source, sample.id) in half
+    ]
     made = {
         "train": train,
         "held": held,
@@ -64,15 +66,15 @@ def samples(data: Path, most: int, workers: int) -> None:
     }
     WORK.mkdir(exist_ok=True)
     (WORK / "samples.pickle").write_bytes(pickle.dumps(made))
-    print({name: len(found) for name, found in made.items()})
+    print({name: len(samples_of_kind) for name, samples_of_kind in made.items()})
 
 
 def encode(part: int, of: int) -> None:
     """Encode every distinct turn that the relevance recipe has not encoded yet, or a part."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    found = [one for name in made for one in made[name]]
-    found += [*weighing(made), *said_again(made["held"])]
-    texts = {text for one in found for text in one.turns}
+    gathered = [sample for name in made for sample in made[name]]
+    gathered += [*weighing(made), *said_again(made["held"])]
+    texts = {text for sample in gathered for text in sample.turns}
     for folder in (RELEVANCE, *sorted(WORK.glob("vectors?"))):
         texts -= VectorStore(folder).index.keys()
     missing = sorted(texts)[part::of]
@@ -111,16 +113,16 @@ def towers() -> Towers:
 
 def prepared() -> Prepared:
     """Return the samples as arrays."""
-    found: Prepared = pickle.loads((WORK / "prepared.pickle").read_bytes())
-    return found
+    unpickled: Prepared = pickle.loads((WORK / "prepared.pickle").read_bytes())
+    return unpickled
 
 
 def bundle() -> None:
     """Write the bundle, and what texts it was made from."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
     texts = {text for name in ("train", "held", "broken", "rated")
-             for one in made[name] for text in one.turns}  # fmt: skip
-    sources = sorted({one.source for one in made["train"]})
+             for sample in made[name] for text in sample.turns}  # fmt: skip
+    sources = sorted({sample.source for sample in made["train"]})
     nets = [WORK / f"seed{seed}.pt" for seed in SEEDS]
     make_bundle(prepared(), towers(), Alone.load(WORK / "alone.pickle"), nets, texts, sources)
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from grice.metrics.coherence.aggregation import POOLED, WHOLE, dialogue_features
-from grice.metrics.coherence.features import BY_LENGTH, NUMBERS
+from grice.metrics.coherence.features import NUMBERS
 from grice.metrics.coherence.towers import ORDER
 from grice_research.recipes.coherence.alone import without_length
 from grice_research.recipes.coherence.fit import turns_of
@@ -35,6 +35,8 @@ FEW = 0.3
 """Share of the turns of a conversation that are broken where turns are told apart."""
 LEAST = 0.02
 """Smallest spread by which a number is divided."""
+BY_LENGTH = (28, 29)
+"""Places of the features of a turn that only say how long a conversation is."""
 _BY_LENGTH = [POOLED + part * (NUMBERS + ORDER) + i for part in (0, 1) for i in BY_LENGTH]
 READ = np.setdiff1d(np.arange(WHOLE), [*range(3, POOLED), *_BY_LENGTH])
 """What is weighed: the first output, and all numbers but those that say how long it is."""
@@ -49,9 +51,9 @@ class Wholes(NamedTuple):
 
 def wholes(net: ThreadNet, given: Prepared, items: list[Item]) -> Wholes:
     """Return what each conversation is judged by, shape ``(n, WHOLE)``."""
-    rows = [dialogue_features(outputs, one.numbers.astype(np.float32), one.beside, one.alone,
-                          one.speakers)
-            for outputs, one in zip(turns_of(net, given, items), items, strict=True)]  # fmt: skip
+    rows = [dialogue_features(outputs, item.numbers.astype(np.float32), item.beside, item.alone,
+                          item.speakers)
+            for outputs, item in zip(turns_of(net, given, items), items, strict=True)]  # fmt: skip
     return Wholes(np.stack(rows), items)
 
 
@@ -84,18 +86,18 @@ def weighed(twins: Wholes, rated: Wholes, share: float) -> NDArray[np.float64]:
         return float(value), np.append(slope, -2 * share * (left @ values) / len(people))
 
     start = np.append(np.full(len(READ), 1e-3), 0.2)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B").x
+    fitted = minimize(loss, start, jac=True, method="L-BFGS-B").x
     weights = np.zeros(WHOLE)
-    weights[READ] = found[:-1] / spread
+    weights[READ] = fitted[:-1] / spread
     return weights
 
 
 def _differences(twins: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return how each intact conversation differs from a twin, and how much that one counts."""
-    whole = {one.twin: row for row, one in zip(twins.rows, twins.items, strict=True)
-             if not one.kind}  # fmt: skip
-    pairs = [(whole[one.twin] - row, one.kind)
-             for row, one in zip(twins.rows, twins.items, strict=True) if one.kind]  # fmt: skip
+    whole = {item.twin: row for row, item in zip(twins.rows, twins.items, strict=True)
+             if not item.kind}  # fmt: skip
+    pairs = [(whole[item.twin] - row, item.kind)
+             for row, item in zip(twins.rows, twins.items, strict=True) if item.kind]  # fmt: skip
     kinds = [kind for _, kind in pairs]
     counts = Counter(kinds)
     shares = np.array([COUNTED.get(kind, 1.0) / counts[kind] for kind in kinds])
@@ -105,8 +107,8 @@ def _differences(twins: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 def _without_length(rated: Wholes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return numbers and ratings of conversations, what their length says of them taken out."""
-    sizes = np.array([len(one.rows) for one in rated.items])
-    left = without_length(np.array([one.quality for one in rated.items]), sizes)
+    sizes = np.array([len(item.rows) for item in rated.items])
+    left = without_length(np.array([item.quality for item in rated.items]), sizes)
     return without_length(rated.rows[:, READ].astype(np.float64), sizes), left / left.std()
 
 
@@ -115,12 +117,12 @@ def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[
 
     They tell turns that were broken from those that were not, both as likely, where few were.
     """
-    items = [one for one in items if one.broken and len(one.broken) <= FEW * len(one.rows)]
+    items = [item for item in items if item.broken and len(item.broken) <= FEW * len(item.rows)]
     outputs = turns_of(net, given, items)
-    rows = np.concatenate([np.column_stack([found[:, 0], one.beside])
-                           for one, found in zip(items, outputs, strict=True)])  # fmt: skip
-    whole = np.concatenate([[i not in one.broken for i in range(len(one.rows))]
-                            for one in items]).astype(np.float64)  # fmt: skip
+    rows = np.concatenate([np.column_stack([output[:, 0], item.beside])
+                           for item, output in zip(items, outputs, strict=True)])  # fmt: skip
+    whole = np.concatenate([[i not in item.broken for i in range(len(item.rows))]
+                            for item in items]).astype(np.float64)  # fmt: skip
     spread, middle = np.maximum(rows.std(axis=0), LEAST), rows.mean(axis=0)
     read = np.column_stack([(rows - middle) / spread, np.ones(len(rows))]).astype(np.float64)
     counts = np.where(whole == 1, 0.5 / whole.mean(), 0.5 / (1 - whole).mean()) / len(whole)
@@ -131,9 +133,9 @@ def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[
         slope = (counts * (expit(logits) - whole)) @ read + 2 * SHRUNK * weights
         return float(value), slope
 
-    found = minimize(loss, np.zeros(read.shape[1]), jac=True, method="L-BFGS-B").x
-    weights = found[:-1] / spread
-    return np.append(weights, found[-1] - weights @ middle)
+    fitted = minimize(loss, np.zeros(read.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = fitted[:-1] / spread
+    return np.append(weights, fitted[-1] - weights @ middle)
 
 
 def liked(net: ThreadNet) -> NDArray[np.float64]:

@@ -98,44 +98,56 @@ class TokenNet(nn.Module):
 def states() -> None:
     """Keep the states of all turns that are learned from, shard by shard."""
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    found = [(one, held) for held in (False, True) for one in _exchanged(made, held=held)]
-    Random(0).shuffle(found)
+    drawn = [(exchange, held) for held in (False, True) for exchange in _exchanged(made, held=held)]
+    Random(0).shuffle(drawn)
     (WORK / "states").mkdir(exist_ok=True)
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     began = time.monotonic()
-    for start in range(0, len(found), SHARD):
+    for start in range(0, len(drawn), SHARD):
         path = WORK / "states" / f"{start // SHARD:03d}.pickle"
         if not path.exists():
-            part = found[start : start + SHARD]
-            said, became = ([hidden for hidden, _ in encoder.hidden([getattr(one, name)
-                            for one, _ in part])] for name in ("said", "text"))  # fmt: skip
+            part = drawn[start : start + SHARD]
+            before_states, became = (
+                [
+                    hidden
+                    for hidden, _ in encoder.hidden(
+                        [getattr(exchange, name) for exchange, _ in part]
+                    )
+                ]
+                for name in ("said", "text")
+            )
             path.write_bytes(pickle.dumps([
-                Twin(one.kind, held, before.states.astype(np.float16),
-                     after.states.astype(np.float16), _labels(one, after))
-                for (one, held), before, after in zip(part, said, became, strict=True)
+                Twin(exchange.kind, held, before.states.astype(np.float16),
+                     after.states.astype(np.float16), _labels(exchange, after))
+                for (exchange, held), before, after in zip(part, before_states, became, strict=True)
             ]))  # fmt: skip
-            print(f"{start + len(part):,} of {len(found):,}, {time.monotonic() - began:.0f} s",
+            print(f"{start + len(part):,} of {len(drawn):,}, {time.monotonic() - began:.0f} s",
                   flush=True)  # fmt: skip
 
 
 def _exchanged(made: dict[str, list[Any]], *, held: bool) -> Iterator[Exchanged]:
     """Yield turns with exchanged words: of what trains, or of what is held out."""
     whole = made["held" if held else "train"]
-    number = {(one.source, one.id): i for i, one in enumerate(whole)}
+    number = {(sample.source, sample.id): i for i, sample in enumerate(whole)}
     for i, ways in enumerate(exchanges(whole, 2 if held else 1)):
         if held or not only_weighs(i):
-            yield from (one for one in ways if len(one.text) < LONGEST)
+            yield from (way for way in ways if len(way.text) < LONGEST)
     kinds = {"coreference", "contradiction", *(["irrelevancy"] if held else [])}
     for twin in made["held_broken" if held else "broken"]:
         i = number[twin.source, twin.id]
         if twin.kind in kinds and (held or not only_weighs(i)):
-            yield from (one for one in as_perturbed(whole[i], twin)
-                        if max(len(one.text), len(one.said)) < LONGEST)  # fmt: skip
+            yield from (exchange for exchange in as_perturbed(whole[i], twin)
+                        if max(len(exchange.text), len(exchange.said)) < LONGEST)  # fmt: skip
 
 
-def _labels(one: Exchanged, hidden: Hidden) -> NDArray[np.float32]:
-    return np.array([end > start and any(start < last and end > first for first, last in one.spans)
-                     for start, end in hidden.offsets], np.float32)  # fmt: skip
+def _labels(exchange: Exchanged, hidden: Hidden) -> NDArray[np.float32]:
+    return np.array(
+        [
+            end > start and any(start < last and end > first for first, last in exchange.spans)
+            for start, end in hidden.offsets
+        ],
+        np.float32,
+    )
 
 
 def _read(states: NDArray[np.float16]) -> NDArray[np.float32]:
@@ -147,11 +159,11 @@ def _read(states: NDArray[np.float16]) -> NDArray[np.float32]:
 
 def fit() -> None:
     """Fit a network for each seed, and join them to one."""
-    twins = [one for path in sorted((WORK / "states").glob("*.pickle"))
-             for one in pickle.loads(path.read_bytes())
-             if min(len(one.said), len(one.states)) > 2]  # fmt: skip
-    held = [one for one in twins if one.held_out]
-    twins = [one for one in twins if not one.held_out]
+    twins = [twin for path in sorted((WORK / "states").glob("*.pickle"))
+             for twin in pickle.loads(path.read_bytes())
+             if min(len(twin.said), len(twin.states)) > 2]  # fmt: skip
+    held = [twin for twin in twins if twin.held_out]
+    twins = [twin for twin in twins if not twin.held_out]
     for seed in SEEDS:
         path = WORK / f"words{seed}.pt"
         if not path.exists():
@@ -184,10 +196,10 @@ def _trained(twins: list[Twin], seed: int) -> TokenNet:
 
 
 def _loss(net: TokenNet, twins: list[Twin]) -> torch.Tensor:
-    read = [_read(one.said) for one in twins] + [_read(one.states) for one in twins]
+    read = [_read(twin.said) for twin in twins] + [_read(twin.states) for twin in twins]
     odds = net(torch.from_numpy(np.concatenate(read)))
     labels = [np.zeros(len(part), np.float32) for part in read[: len(twins)]]
-    labels += [one.labels[1:-1] for one in twins]
+    labels += [twin.labels[1:-1] for twin in twins]
     by_token = cross_entropy(odds, torch.from_numpy(np.concatenate(labels)),
                              pos_weight=torch.tensor(RARE))  # fmt: skip
     whole = net.turns(odds, [len(part) for part in read])
@@ -198,22 +210,27 @@ def _loss(net: TokenNet, twins: list[Twin]) -> torch.Tensor:
 def _told(net: TokenNet, held: list[Twin]) -> dict[str, tuple[float, int]]:
     """Return for each kind how often the turn as it was said is less odd, and of how many."""
     hits: dict[str, list[bool]] = {}
-    for one in held:
-        read = [_read(one.said), _read(one.states)]
+    for twin in held:
+        read = [_read(twin.said), _read(twin.states)]
         odds = net(torch.from_numpy(np.concatenate(read)))
-        said, became = net.turns(odds, [len(part) for part in read])
-        hits.setdefault(one.kind, []).append(bool(said < became))
-    return {kind: (round(float(np.mean(found)), 3), len(found)) for kind, found in hits.items()}
+        odds_before, became = net.turns(odds, [len(part) for part in read])
+        hits.setdefault(twin.kind, []).append(bool(odds_before < became))
+    return {
+        kind: (round(float(np.mean(hits_of_kind)), 3), len(hits_of_kind))
+        for kind, hits_of_kind in hits.items()
+    }
 
 
 def _join(states: Sequence[dict[str, torch.Tensor]]) -> None:
     """Write one network whose output is the mean of several."""
-    first = np.concatenate([one["first.weight"].numpy() for one in states]).T
-    bias = np.concatenate([one["first.bias"].numpy() for one in states])
-    last = np.concatenate([one["last.weight"].numpy() for one in states], axis=1).T / len(states)
-    shift = np.mean([one["last.bias"].numpy() for one in states], axis=0)
+    first = np.concatenate([state["first.weight"].numpy() for state in states]).T
+    bias = np.concatenate([state["first.bias"].numpy() for state in states])
+    last = np.concatenate([state["last.weight"].numpy() for state in states], axis=1).T / len(
+        states
+    )
+    shift = np.mean([state["last.bias"].numpy() for state in states], axis=0)
     Mlp([(first, bias), (last, shift)]).save_int8(WORK / "misfits.npz")
-    sharpness = float(np.mean([one["sharpness"].exp().item() for one in states]))
+    sharpness = float(np.mean([state["sharpness"].exp().item() for state in states]))
     (WORK / "misfits.json").write_text(json.dumps({"sharpness": round(sharpness, 4)}), "utf-8")
 
 
@@ -222,17 +239,17 @@ def judge() -> None:
     made = pickle.loads((WORK / "samples.pickle").read_bytes())
     chosen = [*weighing(made), *made["held"], *made["held_broken"], *said_again(made["held"]),
               *made["rated"]]  # fmt: skip
-    texts = sorted({text for one in chosen for text in one.turns})
+    texts = sorted({text for sample in chosen for text in sample.turns})
     stated = json.loads((WORK / "misfits.json").read_text("utf-8"))
     head = ReplacedTokenDetector(Mlp.load(WORK / "misfits.npz"), REACH, stated["sharpness"], "")
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    found = {}
+    judged = {}
     for start in range(0, len(texts), AT_ONCE):
         part = texts[start : start + AT_ONCE]
         for text, (hidden, _) in zip(part, encoder.hidden(part), strict=True):
-            found[text] = head.judge(text, hidden)
-    (WORK / "misfits.pickle").write_bytes(pickle.dumps(found))
-    print(f"{len(found):,} turns")
+            judged[text] = head.judge(text, hidden)
+    (WORK / "misfits.pickle").write_bytes(pickle.dumps(judged))
+    print(f"{len(judged):,} turns")
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from grice.knowledge.generative import START
 from grice.runtime.bundle import write_card
 from grice_research.places import work_folder
 from grice_research.recipes.dialogue.train import WORK, code, shape_of
-from grice_research.recipes.dialogue.turns import read_said
+from grice_research.recipes.dialogue.turns import read_utterances
 from grice_research.recipes.generator.convert import write_engine
 from grice_research.recipes.generator.model import TailModel
 from grice_research.recipes.options import parser_of
@@ -27,7 +27,7 @@ from grice_research.recipes.relevance.corpora import EVALUATED, RESEARCH, SOURCE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from grice_research.recipes.dialogue.turns import Spoken
+    from grice_research.recipes.dialogue.turns import Utterances
 
 FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json", "usual.npy")
 WEIGHED = work_folder("relevance") / "fluent/weighed.jsonl"
@@ -46,27 +46,29 @@ def main() -> None:
     model = TailModel(shape_of(tokenizer), 0.0)
     model.load_state_dict(torch.load(options.run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, out)
-    found = read_said(options.data, research=options.research)
-    np.save(out / "usual.npy", usual(tokenizer, found))
-    describe(out, found, research=options.research)
-    record_texts(out, (text for one in (*found.training, *found.validation)
-                       for text in (*one.query.split(" | "), one.reply)))  # fmt: skip
+    corpus = read_utterances(options.data, research=options.research)
+    np.save(out / "usual.npy", usual(tokenizer, corpus))
+    describe(out, corpus, research=options.research)
+    record_texts(out, (text for utterance in (*corpus.training, *corpus.validation)
+                       for text in (*utterance.query.split(" | "), utterance.reply)))  # fmt: skip
     for path in sorted(out.iterdir()):
         print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
 
 
-def usual(tokenizer: Tokenizer, found: Spoken) -> np.ndarray:
+def usual(tokenizer: Tokenizer, corpus: Utterances) -> np.ndarray:
     """Return the log share of each piece in the replies that are learned, their ends included."""
-    rows = code(tokenizer, found.training, shape_of(tokenizer))
+    rows = code(tokenizer, corpus.training, shape_of(tokenizer))
     counts = np.full(tokenizer.get_vocab_size(), 0.5)
     for reply, share in zip(rows.replies, rows.corpora.tolist(), strict=True):
         np.add.at(counts, reply[1:], share)
     return np.log(counts / counts.sum()).astype(np.float16)
 
 
-def describe(out: Path, found: Spoken, *, research: bool) -> None:
+def describe(out: Path, corpus: Utterances, *, research: bool) -> None:
     """Write the card beside the files, whose sums it states."""
-    licences = {one.name: one.licence for one in (*SOURCES, *(RESEARCH if research else ()))}
+    licences = {
+        source.name: source.licence for source in (*SOURCES, *(RESEARCH if research else ()))
+    }
     facts = {
         "name": "dialogue_research" if research else "dialogue",
         "kind": "generator",
@@ -78,7 +80,7 @@ def describe(out: Path, found: Spoken, *, research: bool) -> None:
     }
     training = {
         "data": [f"{name} ({licence})" for name, licence in licences.items()],
-        "selection": [f"{len(found.validation):,} replies of held-out conversations"],
+        "selection": [f"{len(corpus.validation):,} replies of held-out conversations"],
         "excluded": (
             "replies that stand, or whose turn before stands, in an evaluated set: "
             + ", ".join(EVALUATED)

@@ -25,12 +25,12 @@ def main() -> None:
     options = parser.parse_args()
     bundle = open_bundle(options.model)
     model = EmbeddedGenerator(bundle, mode="exact", threads=1)
-    found = gathered(options.data)
-    replies = [one.reply for one in found]
+    trials = gathered(options.data)
+    replies = [trial.reply for trial in trials]
     begin = [str(bundle.card.settings["begin"])] * len(replies)
     names = json.loads(bundle.path("shared_vocabulary.json").read_text("utf-8"))
     usual = dict(zip(names, np.load(bundle.path("usual.npy")).tolist(), strict=True))
-    queries = [asked(one.history) for one in found]
+    queries = [asked(trial.history) for trial in trials]
     given = model.piece_log_probabilities(queries, replies, begin=begin)
     alone = model.piece_log_probabilities([""] * len(replies), replies, begin=begin)
     columns = {
@@ -39,17 +39,19 @@ def main() -> None:
         "likelihood ratio": _each(given, np.mean) - _each(alone, np.mean),
         "lowest log likelihood of a piece": _each(given, np.min),
         "log likelihood less that of the pieces at large": np.array(
-            [np.mean([value - usual[piece] for piece, value in one]) for one in alone]
+            [np.mean([value - usual[piece] for piece, value in pieces]) for pieces in alone]
         ),
-        "oddness": -np.array([one.value for one in FluencyModel(bundle, model).measure(replies)]),
+        "oddness": -np.array(
+            [disfluency.value for disfluency in FluencyModel(bundle, model).measure(replies)]
+        ),
     }
     for name, values in columns.items():
-        areas = {task.name: round(area(task, values), 3) for task in tasks_of(found)}
+        areas = {task.name: round(area(task, values), 3) for task in tasks_of(trials)}
         print(json.dumps({"feature": name, **areas}))
 
 
 def _each(scored: list[list[tuple[str, float]]], reduce: np.ufunc) -> np.ndarray:
-    return np.array([reduce([value for _, value in one]) for one in scored])
+    return np.array([reduce([value for _, value in pieces]) for pieces in scored])
 
 
 if __name__ == "__main__":

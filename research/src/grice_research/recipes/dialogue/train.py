@@ -21,7 +21,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from grice.knowledge.generative import END_OF_TEXT, START
 from grice.runtime.bundle import open_bundle
 from grice_research.places import work_folder
-from grice_research.recipes.dialogue.turns import SHARES, read_said
+from grice_research.recipes.dialogue.turns import SHARES, read_utterances
 from grice_research.recipes.generator.batches import Sheet, padded
 from grice_research.recipes.generator.model import Shape, TailModel
 from grice_research.recipes.generator.pieces import make_tokenizer
@@ -31,7 +31,7 @@ from grice_research.recipes.options import parser_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice_research.recipes.dialogue.turns import Said
+    from grice_research.recipes.dialogue.turns import Utterance
 
 __all__ = ["PIECES", "WORK", "Rows", "code", "shape_of"]
 
@@ -75,15 +75,15 @@ def shape_of(tokenizer: Tokenizer) -> Shape:
     )
 
 
-def code(tokenizer: Tokenizer, said: Sequence[Said], shape: Shape) -> Rows:
+def code(tokenizer: Tokenizer, utterances: Sequence[Utterance], shape: Shape) -> Rows:
     """Return texts as numbers of pieces; what is too long has no end."""
     start, end = tokenizer.token_to_id(START), tokenizer.token_to_id(END_OF_TEXT)
-    queries = tokenizer.encode_batch([one.query for one in said])
-    replies = tokenizer.encode_batch([one.reply for one in said])
+    queries = tokenizer.encode_batch([utterance.query for utterance in utterances])
+    replies = tokenizer.encode_batch([utterance.reply for utterance in utterances])
     return Rows(
         [[*text.ids[: shape.source_length - 1], end] for text in queries],
         [[start, *text.ids, end][: shape.target_length] for text in replies],
-        np.array([SHARES.get(one.corpus, 1.0) for one in said]),
+        np.array([SHARES.get(utterance.corpus, 1.0) for utterance in utterances]),
     )
 
 
@@ -177,9 +177,9 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
-    found = read_said(options.data, research=options.research is not None)
+    corpus = read_utterances(options.data, research=options.research is not None)
     tokenizer = _tokenizer(options.out if options.research is None else options.research.parent,
-                           [one.reply for one in found.training])  # fmt: skip
+                           [utterance.reply for utterance in corpus.training])  # fmt: skip
     tokenizer.save(str(options.out / "tokenizer.json"))
     shape = shape_of(tokenizer)
     torch.manual_seed(options.seed)
@@ -191,13 +191,13 @@ def main() -> None:
     elif not (options.out / "state.pt").exists():
         start_pieces(model, tokenizer, options.minilm)
     random = np.random.default_rng(0)
-    some = random.permutation(len(found.validation))[:WATCHED]
-    training = code(tokenizer, found.training, shape)
+    some = random.permutation(len(corpus.validation))[:WATCHED]
+    training = code(tokenizer, corpus.training, shape)
     if options.research is not None:
-        daily = np.array([one.corpus == "dailydialog" for one in found.training])
+        daily = np.array([utterance.corpus == "dailydialog" for utterance in corpus.training])
         training = training._replace(corpora=np.where(daily, 1.0, training.corpora * 0.15))
-    watched = code(tokenizer, [found.validation[i] for i in some], shape)
-    print(f"{len(found.training):,} replies, {len(found.validation):,} held out", flush=True)
+    watched = code(tokenizer, [corpus.validation[i] for i in some], shape)
+    print(f"{len(corpus.training):,} replies, {len(corpus.validation):,} held out", flush=True)
     learn(model, training, watched, plan, options.seed, options.out)
 
 

@@ -55,27 +55,31 @@ def trials(data: Path, *, research: bool = False, seed: int = 0) -> list[Trial]:
     """Return true replies of held-out conversations, others in their place, and rated messages."""
     random = np.random.default_rng(seed)
     evaluated = evaluated_texts(data)
-    found: dict[str, list[Trial]] = {}
-    held = [one for one in read_dialogues(data, research=research) if one.held_out]
+    by_source: dict[str, list[Trial]] = {}
+    held = [
+        held_dialogue
+        for held_dialogue in read_dialogues(data, research=research)
+        if held_dialogue.held_out
+    ]
     for dialogue in held:
         for place in range(1, len(dialogue.turns)):
             reply, before = dialogue.turns[place], dialogue.turns[max(0, place - TURNS) : place]
             usable = not {normalise(text) for text in (reply, *before)} & evaluated
             if usable and dialogue.by_person[place] and normalise(reply):
                 made = Trial("true", before, reply, 1, dialogue.id)
-                found.setdefault(dialogue.source, []).append(made)
-    each = TRUE // len(found)
+                by_source.setdefault(dialogue.source, []).append(made)
+    each = TRUE // len(by_source)
     kept = []
-    for source in sorted(found):
-        rows = random.permutation(len(found[source]))[:each]
-        some = [found[source][i] for i in rows]
+    for source in sorted(by_source):
+        rows = random.permutation(len(by_source[source]))[:each]
+        some = [by_source[source][i] for i in rows]
         others = random.permutation(len(some))
-        for one, other in zip(some, others, strict=True):
-            kept.append(one)
-            if normalise(some[other].reply) != normalise(one.reply):
-                kept.append(one._replace(kind="random", reply=some[other].reply, label=0))
-            if (broken := damaged(one.reply, random)) is not None:
-                kept.append(one._replace(kind="damaged", reply=broken, label=0))
+        for trial, other in zip(some, others, strict=True):
+            kept.append(trial)
+            if normalise(some[other].reply) != normalise(trial.reply):
+                kept.append(trial._replace(kind="random", reply=some[other].reply, label=0))
+            if (broken := damaged(trial.reply, random)) is not None:
+                kept.append(trial._replace(kind="damaged", reply=broken, label=0))
     return [*kept, *messages(data, evaluated, held_out=True)]
 
 
@@ -85,27 +89,33 @@ def messages(data: Path, evaluated: set[str], *, held_out: bool) -> Iterator[Tri
         if dialogue.held_out != held_out:
             continue
         authors = dict(zip(dialogue.turns, dialogue.by_person, strict=True))
-        for one in dialogue.rated:
-            known = [normalise(text) in evaluated for text in one.history]
+        for message in dialogue.rated:
+            known = [normalise(text) in evaluated for text in message.history]
             first = max((i + 1 for i, seen in enumerate(known) if seen), default=0)
-            if first == len(known) or normalise(one.text) in evaluated:
+            if first == len(known) or normalise(message.text) in evaluated:
                 continue
             # A message may be the beginning of a turn.
-            by = next((p for text, p in authors.items() if text.startswith(one.text)), True)
-            yield Trial("message", one.history[first:], one.text, int(one.good), dialogue.id,
-                        "person" if by else "bot")  # fmt: skip
+            by = next((p for text, p in authors.items() if text.startswith(message.text)), True)
+            yield Trial(
+                "message",
+                message.history[first:],
+                message.text,
+                int(message.good),
+                dialogue.id,
+                "person" if by else "bot",
+            )
 
 
 def written(file: Path, histories: Sequence[Sequence[str]]) -> Iterator[Trial]:
     """Yield what the writer of ``recipes/relevance`` answered to held-out histories."""
-    for one in json.loads(file.read_text("utf-8")):
-        if one["part"] == "valid":
-            yield Trial("written", tuple(histories[one["row"]]), one["text"], 0, str(one["row"]))
+    for row in json.loads(file.read_text("utf-8")):
+        if row["part"] == "valid":
+            yield Trial("written", tuple(histories[row["row"]]), row["text"], 0, str(row["row"]))
 
 
 def damaged(text: str, random: np.random.Generator) -> str | None:
     """Return the text with one or two slips of a learner or of a generator; None if too short."""
-    words = [one.strip() for one in PIECES.findall(text)]
+    words = [piece.strip() for piece in PIECES.findall(text)]
     if len(words) < 4:
         return None
     made = words

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from grice_research.recipes.relevance.corpora import Dialogue
 
-__all__ = ["SHARES", "Said", "Spoken", "asked", "read_said"]
+__all__ = ["SHARES", "Utterance", "Utterances", "asked", "read_utterances"]
 
 LAST, BEFORE = 28, 12
 """Words that are read of the end of the last turn, and of the turn before it."""
@@ -30,7 +30,7 @@ SHARES = {
 """How much of a corpus is seen in one epoch, 1 for the others."""
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """A reply and what the model reads of the turns before it."""
 
     query: str
@@ -38,11 +38,11 @@ class Said(NamedTuple):
     corpus: str
 
 
-class Spoken(NamedTuple):
+class Utterances(NamedTuple):
     """All replies, those of held-out conversations apart."""
 
-    training: list[Said]
-    validation: list[Said]
+    training: list[Utterance]
+    validation: list[Utterance]
 
 
 def asked(history: Sequence[str]) -> str:
@@ -57,20 +57,20 @@ def asked(history: Sequence[str]) -> str:
     return BETWEEN.join(part for part in parts if part)
 
 
-def read_said(data: Path, *, research: bool = False) -> Spoken:
+def read_utterances(data: Path, *, research: bool = False) -> Utterances:
     """Return every reply of a person that stands in no evaluated set; nor do its two turns."""
     evaluated = evaluated_texts(data)
-    training: list[Said] = []
-    validation: list[Said] = []
+    training: list[Utterance] = []
+    validation: list[Utterance] = []
     for dialogue in read_dialogues(data, research=research):
-        (validation if dialogue.held_out else training).extend(_said(dialogue, evaluated))
-    return Spoken(training, validation)
+        (validation if dialogue.held_out else training).extend(_utterances(dialogue, evaluated))
+    return Utterances(training, validation)
 
 
-def _said(dialogue: Dialogue, evaluated: set[str]) -> Iterator[Said]:
+def _utterances(dialogue: Dialogue, evaluated: set[str]) -> Iterator[Utterance]:
     seen = [normalise(turn) in evaluated for turn in dialogue.turns]
     for place in range(1, len(dialogue.turns)):
         if seen[place] or seen[place - 1] or not dialogue.by_person[place]:
             continue
         first = place - 2 if place > 1 and not seen[place - 2] else place - 1
-        yield Said(asked(dialogue.turns[first:place]), dialogue.turns[place], dialogue.source)
+        yield Utterance(asked(dialogue.turns[first:place]), dialogue.turns[place], dialogue.source)

@@ -75,10 +75,10 @@ def gathered(data: Path) -> list[Trial]:
         texts_of,
     )
 
-    found = trials(data)
+    gathered_trials = trials(data)
     if not WRITTEN_FILE.exists():
         print("without the writer's replies: run grice_research.recipes.relevance.train write")
-        return found
+        return gathered_trials
     store = VectorStore(VECTORS)
     dialogues = list(read_dialogues(data))
     allowed = texts_of(dialogues, evaluated_texts(data))
@@ -89,21 +89,21 @@ def gathered(data: Path) -> list[Trial]:
     replies = [names[i] for i in held.reply.tolist()]
     lengths = np.array([_length(reply) for reply in replies])
     random = np.random.default_rng(2)
-    for one in written(WRITTEN_FILE, histories):
-        like = int(random.choice(np.flatnonzero(lengths == _length(one.reply))))
+    for trial in written(WRITTEN_FILE, histories):
+        like = int(random.choice(np.flatnonzero(lengths == _length(trial.reply))))
         beside = Trial("as long", tuple(histories[like]), replies[like], 1, f"row {like}")
-        found += [one, beside]
-    return found
+        gathered_trials += [trial, beside]
+    return gathered_trials
 
 
 def _length(text: str) -> int:
     return min(30, len(text.split()))
 
 
-def tasks_of(found: list[Trial]) -> list[Task]:
-    kinds = np.array([one.kind for one in found])
-    bots = np.array([one.author == "bot" for one in found])
-    labels = np.array([one.label for one in found], np.float64)
+def tasks_of(every: list[Trial]) -> list[Task]:
+    kinds = np.array([trial.kind for trial in every])
+    bots = np.array([trial.author == "bot" for trial in every])
+    labels = np.array([trial.label for trial in every], np.float64)
     chosen = {
         "random": np.isin(kinds, ("true", "random")),
         "damaged": np.isin(kinds, ("true", "damaged")),
@@ -148,15 +148,15 @@ def _named(tasks: Sequence[Task], values: Sequence[float]) -> dict[str, float]:
 
 
 def interval(
-    columns: Sequence[Floats], found: Sequence[Trial], task: Task
+    columns: Sequence[Floats], every: Sequence[Trial], task: Task
 ) -> dict[str, float | int]:
     """Return an area, less that of a second column if there is one, with its 95 % interval.
 
     Conversations are drawn again.
     """
-    groups = np.array([found[row].group for row in task.rows])
+    groups = np.array([every[row].group for row in task.rows])
     _, owner = np.unique(groups, return_inverse=True)
-    members = [np.flatnonzero(owner == one) for one in range(owner.max() + 1)]
+    members = [np.flatnonzero(owner == number) for number in range(owner.max() + 1)]
     random = np.random.default_rng(0)
     drawn = []
     for _ in range(RESAMPLES):
@@ -166,7 +166,7 @@ def interval(
     low, high = np.percentile(drawn, (2.5, 97.5))
     value = _difference(columns, task)
     rounded = {"value": value, "low": float(low), "high": float(high)}
-    return {**{name: round(one, 4) for name, one in rounded.items()}, "n": len(task.rows)}
+    return {**{name: round(figure, 4) for name, figure in rounded.items()}, "n": len(task.rows)}
 
 
 def _difference(columns: Sequence[Floats], task: Task) -> float:
@@ -182,18 +182,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RELEVANCE / "fluent", help="bundle of both")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found = gathered(options.data)
-    texts = {text for one in found for text in (*one.history, one.reply)}
+    every = gathered(options.data)
+    texts = {text for trial in every for text in (*trial.history, trial.reply)}
     encoder = StoredEncoder(texts, VectorStore(VECTORS), VectorStore(WORK / "vectors"))
     opened = open_bundle(options.head)
     head = PairHead(opened, read_settings(opened, PairSettings), encoder)
-    fitting = np.array(head.classify([Pair(one.history, one.reply) for one in found]))
+    fitting = np.array(head.classify([Pair(trial.history, trial.reply) for trial in every]))
     fitting = np.clip(fitting, 1e-6, 1 - 1e-6)
     model = open_bundle(options.model)
     oddness = FluencyModel(model, EmbeddedGenerator(model, mode="exact", threads=1))
-    odd = np.array([one.value for one in oddness.measure([one.reply for one in found])])
+    odd = np.array(
+        [disfluency.value for disfluency in oddness.measure([trial.reply for trial in every])]
+    )
     odds = np.log(fitting / (1 - fitting))
-    tasks = tasks_of(found)
+    tasks = tasks_of(every)
     weight = chosen_weight(odds, odd, tasks)
     both = odds - weight * odd
     figures = []
@@ -205,10 +207,10 @@ def main() -> None:
             "both less relevance": (both, odds),
         }.items():
             figure = {"on": f"held out: {ON[task.name]}", "measure": f"{AREA}, {measure}"}
-            figures.append({**figure, **interval(columns, found, task), "command": COMMAND})
+            figures.append({**figure, **interval(columns, every, task), "command": COMMAND})
             print(json.dumps(figures[-1]))
     options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "weighed.jsonl").write_text("".join(json.dumps(one) + "\n" for one in figures))
+    (options.out / "weighed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in figures))
     weights = calibrated(both, weight, tasks[0])
     print(weights)
     write(options.head, options.out, weights, options.reference)

@@ -63,7 +63,7 @@ ELSEWHERE = {
 MOST_ELSEWHERE = 1200
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """A turn and the conversation it stands in."""
 
     conversation: str
@@ -73,9 +73,9 @@ class Said(NamedTuple):
 class Drawn(NamedTuple):
     """Turns for each purpose, and how many distinct texts were kept out."""
 
-    training: list[Said]
-    limits: list[Said]
-    check: list[Said]
+    training: list[Utterance]
+    limits: list[Utterance]
+    check: list[Utterance]
     excluded: int
 
 
@@ -85,11 +85,11 @@ def main() -> None:
     data = parser.parse_args().data
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="fast", threads=1)
     drawn = draw(data)
-    vectors = np.stack(encoder.encode([said.text for said in drawn.training]))
+    vectors = np.stack(encoder.encode([utterance.text for utterance in drawn.training]))
     # Rounded before anything is measured: these are the ones that ship.
     centroids = cluster(vectors, np.random.default_rng(SEED)).astype(np.float16)
     kept = centroids.astype(np.float32)
-    cosines = nearest([said.text for said in drawn.limits], encoder.encode, kept)
+    cosines = nearest([utterance.text for utterance in drawn.limits], encoder.encode, kept)
     limits = np.quantile(cosines, SHARES).astype(np.float32)
     OUT.mkdir(parents=True, exist_ok=True)
     np.savez(OUT / FILE, centroids=centroids, shares=np.array(SHARES), cosines=limits)
@@ -97,14 +97,16 @@ def main() -> None:
     sets = {"held-out conversations that gave no quantile": drawn.check}
     sets |= {name: elsewhere(data / f"{file}.jsonl.gz") for name, file in ELSEWHERE.items()}
     sets["the first of these with the words of all turns shuffled"] = shuffled(drawn.check)
-    figures = [figure(on, said, encoder.encode, kept, limit) for on, said in sets.items()]
+    figures = [
+        figure(on, utterances, encoder.encode, kept, limit) for on, utterances in sets.items()
+    ]
     describe(drawn, figures)
 
 
 def draw(data: Path) -> Drawn:
     """Return turns of every corpus, evenly as far as it has them, in the order of a hash."""
     evaluated = evaluated_texts(data)
-    pools: dict[tuple[str, bool], dict[str, Said]] = {}
+    pools: dict[tuple[str, bool], dict[str, Utterance]] = {}
     excluded = set()
     for dialogue in read_dialogues(data):
         pool = pools.setdefault((dialogue.source, dialogue.held_out), {})
@@ -114,18 +116,21 @@ def draw(data: Path) -> Drawn:
             if (form := normalise(text)) in evaluated:
                 excluded.add(form)
             else:
-                pool.setdefault(text, Said(dialogue.id, text))
-    training: list[Said] = []
-    held_out: list[Said] = []
+                pool.setdefault(text, Utterance(dialogue.id, text))
+    training: list[Utterance] = []
+    held_out: list[Utterance] = []
     for (_, is_held_out), pool in sorted(pools.items(), key=itemgetter(0)):
-        ordered = sorted(pool.values(), key=lambda one: (hashed(one.text, SEED), one))
+        ordered = sorted(
+            pool.values(),
+            key=lambda kept_utterance: (hashed(kept_utterance.text, SEED), kept_utterance),
+        )
         if is_held_out:
             held_out += ordered[:HELD_OUT_TURNS]
         else:
             training += ordered[:TRAINING_TURNS]
-    halves: tuple[list[Said], list[Said]] = ([], [])
-    for said in held_out:
-        halves[hashed(said.conversation, SEED) % 2].append(said)
+    halves: tuple[list[Utterance], list[Utterance]] = ([], [])
+    for utterance in held_out:
+        halves[hashed(utterance.conversation, SEED) % 2].append(utterance)
     return Drawn(training, *halves, len(excluded - {""}))
 
 
@@ -143,47 +148,54 @@ def cluster(vectors: Vectors, rng: np.random.Generator) -> Vectors:
     return centroids
 
 
-def elsewhere(path: Path) -> list[Said]:
+def elsewhere(path: Path) -> list[Utterance]:
     """Return turns (or questions) of a set that nothing was trained on."""
-    said = list(_said(path))
-    return sorted(said, key=lambda one: (hashed(one.text, SEED), one))[:MOST_ELSEWHERE]
+    utterances = list(_utterances(path))
+    return sorted(utterances, key=lambda utterance: (hashed(utterance.text, SEED), utterance))[
+        :MOST_ELSEWHERE
+    ]
 
 
-def _said(path: Path) -> Iterator[Said]:
+def _utterances(path: Path) -> Iterator[Utterance]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines):
             row: dict[str, Any] = json.loads(line)
             texts = [turn["text"] for turn in row["turns"]] if "turns" in row else [row["stem"]]
-            yield from (Said(str(row.get("id", number)), text) for text in texts if text.strip())
+            yield from (
+                Utterance(str(row.get("id", number)), text) for text in texts if text.strip()
+            )
 
 
-def shuffled(said: list[Said]) -> list[Said]:
+def shuffled(utterances: list[Utterance]) -> list[Utterance]:
     """Return turns as long as these, of words drawn from all of them."""
-    words = [word for one in said for word in one.text.split()]
+    words = [word for utterance in utterances for word in utterance.text.split()]
     random.Random(SEED).shuffle(words)
     rest = iter(words)
-    return [Said(one.conversation, " ".join(next(rest) for _ in one.text.split())) for one in said]
+    return [
+        Utterance(utterance.conversation, " ".join(next(rest) for _ in utterance.text.split()))
+        for utterance in utterances
+    ]
 
 
 def figure(
-    on: str, said: Iterable[Said], encode: Encode, centroids: Vectors, limit: float
+    on: str, utterances: Iterable[Utterance], encode: Encode, centroids: Vectors, limit: float
 ) -> dict[str, Any]:
     """Return the share of turns outside as a figure of the card."""
-    rows = sorted(said)
-    outside = nearest([one.text for one in rows], encode, centroids) < limit
+    rows = sorted(utterances)
+    outside = nearest([row.text for row in rows], encode, centroids) < limit
     groups = groupby(zip(rows, outside, strict=True), key=lambda pair: pair[0].conversation)
     hits = [[bool(hit) for _, hit in group] for _, group in groups]
-    found = proportion([float(sum(group)) for group in hits], [len(group) for group in hits])
-    assert found is not None
+    estimate = proportion([float(sum(group)) for group in hits], [len(group) for group in hits])
+    assert estimate is not None
     return {
         "on": on,
         "measure": "share of turns outside",
-        "value": round(found.value, 4),
-        "low": round(found.low or 0.0, 4),
-        "high": round(found.high or 0.0, 4),
-        "n": found.n,
+        "value": round(estimate.value, 4),
+        "low": round(estimate.low or 0.0, 4),
+        "high": round(estimate.high or 0.0, 4),
+        "n": estimate.n,
         "command": COMMAND,
-        "note": f"turns of {len(hits):,} conversations" if len(hits) < found.n else "",
+        "note": f"turns of {len(hits):,} conversations" if len(hits) < estimate.n else "",
     }
 
 

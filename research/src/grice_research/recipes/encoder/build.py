@@ -47,8 +47,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", type=Path, help="folder with model.safetensors and tokenizer.json")
     source = parser.parse_args().model
-    if (found := file_sha256(source / "model.safetensors")) != WEIGHTS_SHA256:
-        raise SystemExit(f"{source}/model.safetensors has sha256 {found}, not {WEIGHTS_SHA256}")
+    if (digest := file_sha256(source / "model.safetensors")) != WEIGHTS_SHA256:
+        raise SystemExit(f"{source}/model.safetensors has sha256 {digest}, not {WEIGHTS_SHA256}")
     bundle = shipped_bundles()["encoder"]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "model"

@@ -44,19 +44,20 @@ def figures(rated: Rated, aspect: str, values: list[float]) -> Iterator[dict[str
     texts = [item.conversation.turns[-1].text for item in rated.items]
     length = [math.log1p(len(text)) for text in texts]
     floor = correlation(length, human, kind="spearman", groups=groups).value
-    found = {
+    correlations = {
         "Spearman given length": partial_correlation(values, human, [length], groups=groups),
         "Spearman": correlation(values, human, kind="spearman", groups=groups),
         "Pearson": correlation(values, human, kind="pearson", groups=groups),
     }
-    for measure, one in found.items():
+    for measure, estimate in correlations.items():
+        low, high = estimate.interval or (estimate.value, estimate.value)
         yield {
             "on": f"{rated.set.name} {aspect}",
             "measure": measure,
-            "value": round(one.value, 4),
-            "low": round(one.value if one.low is None else one.low, 4),
-            "high": round(one.value if one.high is None else one.high, 4),
-            "n": one.n,
+            "value": round(estimate.value, 4),
+            "low": round(low, 4),
+            "high": round(high, 4),
+            "n": estimate.n,
             "command": COMMAND,
             "note": f"log characters, Spearman {floor:.3f}",
         }

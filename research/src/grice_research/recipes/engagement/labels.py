@@ -14,7 +14,14 @@ from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["EVALUATED", "RESEARCH", "SOURCES", "Said", "said", "without_evaluated"]
+__all__ = [
+    "EVALUATED",
+    "RESEARCH",
+    "SOURCES",
+    "LabelledReply",
+    "labelled_replies",
+    "without_evaluated",
+]
 
 SOURCES = {
     "topical_chat ratings of replies": "CDLA-Sharing 1.0",
@@ -38,7 +45,7 @@ ENGAGING = 3
 """Conversation ratings of 1 to 5 from which a conversation counts as engaging, as published."""
 
 
-class Said(NamedTuple):
+class LabelledReply(NamedTuple):
     """One label.
 
     Attributes:
@@ -54,7 +61,7 @@ class Said(NamedTuple):
     group: str
 
 
-def said(data: Path, *, research: bool = False) -> Iterator[Said]:
+def labelled_replies(data: Path, *, research: bool = False) -> Iterator[LabelledReply]:
     """Yield every label, in a fixed order."""
     yield from _topical_chat(data)
     yield from _convai2017(data)
@@ -64,12 +71,16 @@ def said(data: Path, *, research: bool = False) -> Iterator[Said]:
 
 
 def without_evaluated(
-    labels: list[Said], data: Path, *, research: bool = False
-) -> tuple[list[Said], str]:
+    labels: list[LabelledReply], data: Path, *, research: bool = False
+) -> tuple[list[LabelledReply], str]:
     """Return the labels whose texts no evaluated set holds, and in words what was left out."""
     evaluated = evaluated_texts(data)
     if research:  # its own pairs stand in the folder of the evaluated set they belong to
-        own = {normalise(t) for one in _finetuning(data) for t in (*one.pair.left, one.pair.right)}
+        own = {
+            normalise(t)
+            for reply in _finetuning(data)
+            for t in (*reply.pair.left, reply.pair.right)
+        }
         rated = {
             normalise(row[field])
             for name in ("rated_600", "convai_amt_297", "dd_test_1849")
@@ -79,9 +90,9 @@ def without_evaluated(
         }
         evaluated -= own - rated
     kept = [
-        one
-        for one in labels
-        if not any(normalise(text) in evaluated for text in (*one.pair.left, one.pair.right))
+        label
+        for label in labels
+        if not any(normalise(text) in evaluated for text in (*label.pair.left, label.pair.right))
     ]
     return kept, (
         f"{len(labels) - len(kept):,} of {len(labels):,} labelled replies, where the reply or the "
@@ -91,7 +102,7 @@ def without_evaluated(
     )
 
 
-def _topical_chat(data: Path) -> Iterator[Said]:
+def _topical_chat(data: Path) -> Iterator[LabelledReply]:
     for name in ("valid_freq", "valid_rare"):
         for row in _rows(data / f"topical_chat/{name}.jsonl.gz"):
             texts = [" ".join(turn["text"].split()) for turn in row["turns"]]
@@ -99,10 +110,12 @@ def _topical_chat(data: Path) -> Iterator[Said]:
             for before, text, rating in zip(texts, texts[1:], ratings[1:], strict=False):
                 if rating and before and text:
                     source = "topical_chat ratings of replies"
-                    yield Said(source, Pair((before,), text), int(rating in GOOD), row["id"])
+                    yield LabelledReply(
+                        source, Pair((before,), text), int(rating in GOOD), row["id"]
+                    )
 
 
-def _convai2017(data: Path) -> Iterator[Said]:
+def _convai2017(data: Path) -> Iterator[LabelledReply]:
     for row in _rows(data / "convai2017/convai2017.jsonl.gz"):
         if row["meta"]["amt50"]:
             continue
@@ -111,11 +124,13 @@ def _convai2017(data: Path) -> Iterator[Said]:
         users = row["meta"]["users"]
         for (_, before, _), (speaker, text, ratings) in pairwise(turns):
             pair = Pair((before,), text)
-            yield Said("convai2017 ratings of conversations", pair, engaging, row["id"])
+            yield LabelledReply("convai2017 ratings of conversations", pair, engaging, row["id"])
             if ratings:
                 good = int(sum(ratings) / len(ratings) > 1.5)  # 1 bad, 2 good
                 author = "bots'" if users.get(speaker) == "Bot" else "people's"
-                yield Said(f"convai2017 ratings of {author} messages", pair, good, row["id"])
+                yield LabelledReply(
+                    f"convai2017 ratings of {author} messages", pair, good, row["id"]
+                )
 
 
 def _engagement(row: dict[str, Any]) -> float:
@@ -147,7 +162,7 @@ def _joined(row: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
     return turns
 
 
-def _ab_redial(data: Path) -> Iterator[Said]:
+def _ab_redial(data: Path) -> Iterator[LabelledReply]:
     for row in _rows(data / "ab_redial/ab_redial.jsonl.gz"):
         for window in row["windows"]:
             *_, before = (" ".join(_text(turn).split()) for turn in window["context"])
@@ -155,7 +170,7 @@ def _ab_redial(data: Path) -> Iterator[Said]:
             votes = window["interestingness"]
             if before and reply and votes:
                 label = int(sum(votes) / len(votes) > INTERESTING)
-                yield Said(
+                yield LabelledReply(
                     "ab_redial interest of replies", Pair((before,), reply), label, row["id"]
                 )
 
@@ -164,10 +179,12 @@ def _text(turn: str | dict[str, str]) -> str:
     return turn if isinstance(turn, str) else turn["text"]
 
 
-def _finetuning(data: Path) -> Iterator[Said]:
+def _finetuning(data: Path) -> Iterator[LabelledReply]:
     for row in _rows(data / "predictive_engagement/dd_finetune_300.jsonl.gz"):
         pair = Pair((" ".join(row["query"].split()),), " ".join(row["reply"].split()))
-        yield Said("dailydialog pairs, engaging or not", pair, row["label"], f"dd-{row['id']}")
+        yield LabelledReply(
+            "dailydialog pairs, engaging or not", pair, row["label"], f"dd-{row['id']}"
+        )
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -25,7 +25,7 @@ from grice.text.script import unreadable
 from grice.training.logistic import balanced, fit_logistic
 from grice_research.places import work_folder
 from grice_research.recipes.dialogue.turns import asked
-from grice_research.recipes.engagement.labels import said, without_evaluated
+from grice_research.recipes.engagement.labels import labelled_replies, without_evaluated
 from grice_research.recipes.options import parser_of
 from grice_research.surface import STOP_WORDS
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice_research.recipes.engagement.labels import Said
+    from grice_research.recipes.engagement.labels import LabelledReply
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -82,29 +82,34 @@ def counted(before: str, reply: str) -> dict[str, float]:
     }
 
 
-def labelled(labels: Sequence[Said], folder: Path) -> Labelled:
+def labelled(labels: Sequence[LabelledReply], folder: Path) -> Labelled:
     """Return everything that the routes read of the labels of one source."""
     bundle = open_bundle(folder)
     model = EmbeddedGenerator(bundle, mode="exact", threads=1)
-    replies = [one.pair.right for one in labels]
+    replies = [label.pair.right for label in labels]
     begin = [str(bundle.card.settings["begin"])] * len(replies)
     pieces = model.piece_log_probabilities(
-        [asked(one.pair.left) for one in labels], replies, begin=begin
+        [asked(label.pair.left) for label in labels], replies, begin=begin
     )
     alone = model.log_probabilities([""] * len(replies), replies, begin=begin)
-    rows = [counted(one.pair.left[-1], one.pair.right) for one in labels]
+    rows = [counted(label.pair.left[-1], label.pair.right) for label in labels]
     columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    columns["given"] = np.array([np.mean([value for _, value in one]) for one in pieces])
-    columns["surprise"] = np.log1p([-sum(value for _, value in one) for one in pieces])
+    columns["given"] = np.array([np.mean([value for _, value in piece]) for piece in pieces])
+    columns["surprise"] = np.log1p([-sum(value for _, value in piece) for piece in pieces])
     columns["ratio"] = columns["given"] - np.array(alone)
-    columns["odd"] = np.array([one.value for one in FluencyModel(bundle, model).measure(replies)])
-    _, groups = np.unique([one.group for one in labels], return_inverse=True)
-    return Labelled(np.array([one.label for one in labels], np.float64), groups, columns)
+    columns["odd"] = np.array(
+        [disfluency.value for disfluency in FluencyModel(bundle, model).measure(replies)]
+    )
+    _, groups = np.unique([label.group for label in labels], return_inverse=True)
+    return Labelled(np.array([label.label for label in labels], np.float64), groups, columns)
 
 
 def carried(fitted: Labelled, judged: Labelled, names: Sequence[str]) -> Floats:
     """Return log odds of one source by what was fitted on the other."""
-    here, there = (np.stack([one.columns[name] for name in names], 1) for one in (fitted, judged))
+    here, there = (
+        np.stack([labelled_set.columns[name] for name in names], 1)
+        for labelled_set in (fitted, judged)
+    )
     centre, spread = here.mean(axis=0), here.std(axis=0)
     linear = fit_logistic(
         (here - centre) / spread,
@@ -125,14 +130,15 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--model", type=Path, default=work_folder("dialogue") / "seed0/bundle")
     options = parser.parse_args()
-    found = [
-        one
-        for one in said(options.data)
-        if not unreadable(one.pair.right) and not unreadable(one.pair.left[0])
+    replies = [
+        reply
+        for reply in labelled_replies(options.data)
+        if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
     ]
-    kept, _ = without_evaluated(found, options.data)
+    kept, _ = without_evaluated(replies, options.data)
     ones = [
-        labelled([one for one in kept if one.source == source], options.model) for source in SOURCES
+        labelled([reply for reply in kept if reply.source == source], options.model)
+        for source in SOURCES
     ]
     values = {
         route: [carried(*pair, names) for pair in (ones, ones[::-1])]
@@ -145,8 +151,8 @@ def main() -> None:
         line: dict[str, object] = {"route": route}
         for name, column in (("mean area", means), ("less that of length", means - base)):
             low, high = np.percentile(column[1:], (2.5, 97.5))
-            line[name] = [round(float(one), 4) for one in (column[0], low, high)]
-        print(json.dumps({**line, "n": sum(len(one.truth) for one in ones)}))
+            line[name] = [round(float(figure), 4) for figure in (column[0], low, high)]
+        print(json.dumps({**line, "n": sum(len(labelled_set.truth) for labelled_set in ones)}))
 
 
 def _resampled(judged: Labelled, seed: int) -> list[Integers]:
@@ -166,8 +172,8 @@ def _means(
 ) -> Floats:
     """Return the mean of both areas, first over all rows, then over each resample."""
     areas = [
-        [area(values[rows], one.truth[rows]) for rows in again]
-        for values, one, again in zip(both, judged, drawn, strict=True)
+        [area(values[rows], labelled_set.truth[rows]) for rows in again]
+        for values, labelled_set, again in zip(both, judged, drawn, strict=True)
     ]
     return np.mean(areas, axis=0)
 

@@ -22,7 +22,12 @@ from grice.text.script import unreadable
 from grice.training.bundle import save_head
 from grice.training.replies import Penalty, Readings, fit_head, read_replies
 from grice_research.places import work_folder
-from grice_research.recipes.engagement.labels import RESEARCH, SOURCES, said, without_evaluated
+from grice_research.recipes.engagement.labels import (
+    RESEARCH,
+    SOURCES,
+    labelled_replies,
+    without_evaluated,
+)
 from grice_research.recipes.relevance.vectors import (
     StoredEncoder,
     VectorStore,
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from grice_research.recipes.engagement.labels import Said
+    from grice_research.recipes.engagement.labels import LabelledReply
 
 MOST = 2500
 """Labels of a source that are drawn."""
@@ -95,7 +100,7 @@ COMMAND = "python -m grice_research.recipes.engagement.train bundle --data ../sh
 class Material(NamedTuple):
     """Labels with what the head reads of them."""
 
-    labels: list[Said]
+    labels: list[LabelledReply]
     readings: Readings
     sources: NDArray[np.int64]
     names: tuple[str, ...]
@@ -103,49 +108,49 @@ class Material(NamedTuple):
 
     @property
     def truth(self) -> NDArray[np.float64]:
-        return np.array([one.label for one in self.labels], np.float64)
+        return np.array([label.label for label in self.labels], np.float64)
 
 
 def material(data: Path, *, research: bool) -> Material:
     """Read and encode every labelled reply; vectors are kept in the work folder."""
-    found = [
-        one
-        for one in said(data, research=research)
-        if not unreadable(one.pair.right) and not unreadable(one.pair.left[0])
+    replies = [
+        reply
+        for reply in labelled_replies(data, research=research)
+        if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
     ]
-    labels, excluded = without_evaluated(found, data, research=research)
-    names = tuple(dict.fromkeys(one.source for one in labels))
+    labels, excluded = without_evaluated(replies, data, research=research)
+    names = tuple(dict.fromkeys(label.source for label in labels))
     labels = _drawn(labels, names)
     WORK.mkdir(exist_ok=True)
-    texts = {text for one in labels for text in (*one.pair.left, one.pair.right)}
+    texts = {text for label in labels for text in (*label.pair.left, label.pair.right)}
     encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
-    readings = read_replies([one.pair for one in labels], encoder)
-    sources = np.array([names.index(one.source) for one in labels])
+    readings = read_replies([label.pair for label in labels], encoder)
+    sources = np.array([names.index(label.source) for label in labels])
     return Material(labels, readings, sources, names, excluded)
 
 
-def _drawn(labels: list[Said], names: Sequence[str]) -> list[Said]:
+def _drawn(labels: list[LabelledReply], names: Sequence[str]) -> list[LabelledReply]:
     """Return at most :data:`MOST` labels of each source, in their order."""
     random = np.random.default_rng(0)
     rows: list[int] = []
     for name in names:
-        own = np.array([i for i, one in enumerate(labels) if one.source == name])
+        own = np.array([i for i, reply in enumerate(labels) if reply.source == name])
         rows += random.permutation(own)[:MOST].tolist()
     return [labels[i] for i in sorted(rows)]
 
 
 def of_sources(stuff: Material, mix: tuple[str, ...]) -> NDArray[np.bool_]:
     """Return which labels are of some sources."""
-    return np.array([one.source in mix for one in stuff.labels])
+    return np.array([label.source in mix for label in stuff.labels])
 
 
 def carried_over(
     stuff: Material, mix: tuple[str, ...], penalty: Penalty, judged: tuple[str, ...]
 ) -> dict[str, list[float | None]]:
     """Return by source the rank correlation given length, fitted on the other corpora."""
-    corpora = np.array([one.source.split()[0] for one in stuff.labels])
+    corpora = np.array([label.source.split()[0] for label in stuff.labels])
     used = of_sources(stuff, mix)
-    found = {}
+    by_source = {}
     for source in judged:
         out = stuff.sources == stuff.names.index(source)
         kept = np.flatnonzero(used & (corpora != source.split()[0]))
@@ -162,11 +167,11 @@ def carried_over(
             [[_log_words(stuff.labels[row]) for row in rows]],
             groups=[stuff.labels[row].group for row in rows],
         )
-        found[source] = [estimate.value, estimate.low, estimate.high]
-    return found
+        by_source[source] = [estimate.value, estimate.low, estimate.high]
+    return by_source
 
 
-def _log_words(label: Said) -> float:
+def _log_words(label: LabelledReply) -> float:
     return math.log1p(len(label.pair.right.split()))
 
 
@@ -174,11 +179,11 @@ def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
     """Write what each set of sources and way of penalising carries over, one line each."""
     with log.open("w") as lines:
         for (name, mix), (way, penalty) in product(MIXES.items(), WAYS.items()):
-            found = carried_over(stuff, mix, penalty, judged)
-            mean = sum(value or 0.0 for value, *_ in found.values()) / len(found)
-            lines.write(json.dumps({"mix": name, "way": way, "mean": mean, **found}) + "\n")
+            by_source = carried_over(stuff, mix, penalty, judged)
+            mean = sum(value or 0.0 for value, *_ in by_source.values()) / len(by_source)
+            lines.write(json.dumps({"mix": name, "way": way, "mean": mean, **by_source}) + "\n")
             lines.flush()
-            print(name, way, round(mean, 4), found, flush=True)
+            print(name, way, round(mean, 4), by_source, flush=True)
 
 
 def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
@@ -211,7 +216,7 @@ def bundle(stuff: Material, log: Path, folder: Path, *, research: bool) -> None:
         facts["licence"] = "none: research only, not to be passed on"
     save_head(folder, head, facts, training, {"reads": way}, quality)
     # Those that only chose the sources count too.
-    texts = {text for one in stuff.labels for text in (*one.pair.left, one.pair.right)}
+    texts = {text for label in stuff.labels for text in (*label.pair.left, label.pair.right)}
     record_texts(folder, texts)
 
 

@@ -86,15 +86,15 @@ def legible(text: str) -> str:
 
 def event_spans(doc: Doc) -> list[tuple[int, int]]:
     """Return the character spans of the events of a parsed text, in order, without overlap."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for sentence in doc.sents:
         heads = {token.i for token in sentence if _is_event(token)}
         owners = {token.i: _owner(token, heads) for token in sentence}
         for head in sorted(heads):
             span = _span(doc, head, owners)
             if span is not None:
-                found.append((doc[span[0]].idx, doc[span[1]].idx + len(doc[span[1]])))
-    return [s for i, s in enumerate(sorted(found)) if i == 0 or s[0] >= sorted(found)[i - 1][1]]
+                spans.append((doc[span[0]].idx, doc[span[1]].idx + len(doc[span[1]])))
+    return [s for i, s in enumerate(sorted(spans)) if i == 0 or s[0] >= sorted(spans)[i - 1][1]]
 
 
 def _is_predicate(token: Token) -> bool:

@@ -41,7 +41,7 @@ def opened(head: Path | str) -> SpanHead:
         read_settings(bundle, SpanSettings),
         bundle.folder,
         lambda texts: [hidden for hidden, _ in encoder.hidden(texts)],
-        f"{bundle.card.name}@{bundle.digest}",
+        bundle.identity,
     )
 
 
@@ -57,8 +57,8 @@ def interval(
 
 
 def f1(counts: np.ndarray) -> float:
-    hit, said, true = counts
-    return float(2 * hit / max(1, said + true))
+    hit, given, true = counts
+    return float(2 * hit / max(1, given + true))
 
 
 def words_of(text: str, spans: Spans) -> list[frozenset[int]]:
@@ -66,8 +66,8 @@ def words_of(text: str, spans: Spans) -> list[frozenset[int]]:
     return [frozenset(w for w in words if start <= w < end) for start, end in spans]
 
 
-def agreement(text: str, found: Spans, gold: Spans) -> dict[str, np.ndarray]:
-    a, b = words_of(text, found), words_of(text, gold)
+def agreement(text: str, spans: Spans, gold: Spans) -> dict[str, np.ndarray]:
+    a, b = words_of(text, spans), words_of(text, gold)
     inside, expected = frozenset().union(*a), frozenset().union(*b)
     near = [
         sum(any(2 * len(x & y) > len(x | y) for y in others) for x in ours)
@@ -113,7 +113,7 @@ def against_teacher(head: SpanHead) -> list[dict[str, object]]:
 def lemmas(text: str) -> Counter[str]:
     text = PERSON.sub("", text.lower().replace("'s", " ").replace("’", "'"))
     text = re.sub(r"n't\b", " not", text)
-    found = Counter()
+    counts = Counter()
     for word in re.findall(r"[a-z]+", text):
         by_class = lemminflect.getAllLemmas(word)
         lemma = next((by_class[c][0] for c in ("VERB", "NOUN", "ADJ") if c in by_class), word)
@@ -129,8 +129,8 @@ def lemmas(text: str) -> Counter[str]:
             "his",
             "her",
         }:
-            found[lemma] += 1
-    return found
+            counts[lemma] += 1
+    return counts
 
 
 def overlap(event: str, human: str) -> float:
@@ -152,15 +152,16 @@ def deco_rows(data: Path) -> list[dict[str, object]]:
 def against_people(head: SpanHead, data: Path) -> list[dict[str, object]]:
     rows = deco_rows(data)
     texts = [str(row[side]) for row in rows for side in ("response", "before")]
-    found = {
+    tagged = {
         text: [(s.start, s.end) for s in spans]
         for text, spans in zip(texts, head.tag(texts), strict=True)
     }
     taught = json.loads((WORK / "teacher.json").read_text())
     ways: dict[str, Callable[[str], list[str]]] = {
-        "found events": lambda text: [text[a:b] for a, b in found[text]],
+        "found events": lambda text: [text[a:b] for a, b in tagged[text]],
         "found events in ATOMIC form": lambda text: [
-            event.text("responder") for event in read_events(text, found[text], said_by="responder")
+            event.text("responder")
+            for event in read_events(text, tagged[text], said_by="responder")
         ],
         "the parser's events": lambda text: [text[a:b] for a, b in taught[text]],
         "whole sentences": lambda text: [text[a:b] for a, b in sentences(text)],
@@ -201,7 +202,7 @@ def against_people(head: SpanHead, data: Path) -> list[dict[str, object]]:
                     }
                 )
     for side in ("response", "before"):
-        counts = [np.array([len(found[str(row[side])]), 1]) for row in rows]
+        counts = [np.array([len(tagged[str(row[side])]), 1]) for row in rows]
         value, low, high = interval(counts, lambda c: float(c[0] / c[1]))
         quality.append(
             {

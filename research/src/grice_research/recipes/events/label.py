@@ -88,20 +88,20 @@ def usable(text: str) -> bool:
 def turns(data: Path, excluded: set[str], counts: Counter[str]) -> Iterator[tuple[str, str, str]]:
     """Yield (source, conversation id, text) of the sampled turns."""
     for name, (wanted, allowed) in SOURCES.items():
-        found: dict[str, tuple[str, str, str]] = {}
+        texts: dict[str, tuple[str, str, str]] = {}
         for conversation in records(data / f"{name}.jsonl.gz"):
             if not allowed(conversation):
                 continue
             for turn in conversation["turns"]:
                 text = re.sub(r"\s+", " ", turn["text"]).strip()
                 key = normalised(text)
-                if not usable(text) or key in found:
+                if not usable(text) or key in texts:
                     continue
                 if key in excluded:
                     counts["dropped: stands in an evaluation set"] += 1
                     continue
-                found[key] = (name, f"{name}/{conversation['id']}", text)
-        rows = sorted(found.values())
+                texts[key] = (name, f"{name}/{conversation['id']}", text)
+        rows = sorted(texts.values())
         random.Random(name).shuffle(rows)
         counts[name] += len(rows[:wanted])
         yield from rows[:wanted]

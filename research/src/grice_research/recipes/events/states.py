@@ -57,14 +57,14 @@ def bare(row: Labelled, rng: random.Random) -> Labelled:
 
 def tags(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> list[int]:
     """Return the tag of each token by the span its first character lies in."""
-    found = [OUTSIDE] * len(offsets)
+    token_tags = [OUTSIDE] * len(offsets)
     for start, end in spans:
         inside = [i for i, (a, b) in enumerate(offsets) if b > a and start <= a < end]
         for i in inside:
-            found[i] = INSIDE
+            token_tags[i] = INSIDE
         if inside:
-            found[inside[0]] = BEGIN
-    return found
+            token_tags[inside[0]] = BEGIN
+    return token_tags
 
 
 def read(path: Path) -> list[Labelled]:
@@ -82,12 +82,12 @@ def main() -> None:
     for begin in range(0, len(rows), 512):
         block = rows[begin : begin + 512]
         hidden = encoder.hidden([row.text for row, _ in block])
-        for (row, form), (found, _) in zip(block, hidden, strict=True):
-            if not found.offsets:
+        for (row, form), (hidden_states, _) in zip(block, hidden, strict=True):
+            if not hidden_states.offsets:
                 continue
-            states.append(found.states[1:-1].astype(np.float16))
-            tagged += tags(found.offsets, row.spans)[1:-1]
-            meta.append((len(found.offsets) - 2, split_of(row.conversation), form))
+            states.append(hidden_states.states[1:-1].astype(np.float16))
+            tagged += tags(hidden_states.offsets, row.spans)[1:-1]
+            meta.append((len(hidden_states.offsets) - 2, split_of(row.conversation), form))
     np.savez(
         WORK / "states.npz",
         states=np.concatenate(states),

@@ -94,13 +94,13 @@ def load(split: int, reach: int) -> Turns:
 
 def batches(turns: Turns, tokens: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
     """Return turns of equal length, about ``tokens`` tokens together, in random order."""
-    found = []
+    grouped = []
     for length in np.unique(turns.lengths):
         members = rng.permutation(np.flatnonzero(turns.lengths == length))
         size = max(1, tokens // int(length))
-        found += [members[i : i + size] for i in range(0, len(members), size)]
-    rng.shuffle(found)  # type: ignore[arg-type]
-    return found
+        grouped += [members[i : i + size] for i in range(0, len(members), size)]
+    rng.shuffle(grouped)  # type: ignore[arg-type]
+    return grouped
 
 
 def gather(
@@ -130,26 +130,26 @@ def best_path(model: Tagger, emissions: torch.Tensor) -> torch.Tensor:
 
 def spans(tags: NDArray[np.int64]) -> set[tuple[int, int]]:
     begins = np.flatnonzero(tags == 1)
-    found = set()
+    borders = set()
     for begin in begins:
         end = begin + 1
         while end < len(tags) and tags[end] == 2:
             end += 1
-        found.add((int(begin), int(end)))
-    return found
+        borders.add((int(begin), int(end)))
+    return borders
 
 
 @torch.no_grad()
 def span_f1(model: Tagger, turns: Turns, reach: int) -> float:
     model.eval()
-    hit = said = true = 0
+    hit = given = true = 0
     for members in batches(turns, 4000, np.random.default_rng(0)):
         windows, tags = gather(turns, members, reach)
         paths = best_path(model, model.emissions(windows)).numpy()
         for path, gold in zip(paths, tags.numpy(), strict=True):
             a, b = spans(path), spans(gold)
-            hit, said, true = hit + len(a & b), said + len(a), true + len(b)
-    return 2 * hit / max(1, said + true)
+            hit, given, true = hit + len(a & b), given + len(a), true + len(b)
+    return 2 * hit / max(1, given + true)
 
 
 def fit(

@@ -38,7 +38,7 @@ class Reply(NamedTuple):
 
 def replies(data: Path, part: str) -> list[Reply]:
     """Return the replies of ``deco_train`` or ``deco_test``."""
-    found = []
+    read_replies = []
     for line in (data / "accent_deco" / f"{part}.jsonl").read_text("utf-8").splitlines():
         item = json.loads(line)
         turns = tuple(turn.strip() for turn in item["history"].split("</UTT>") if turn.strip())
@@ -47,8 +47,10 @@ def replies(data: Path, part: str) -> list[Reply]:
         gold: dict[str, list[str]] = {}
         for head, relation, tail, *_ in triples:
             gold.setdefault(relation, []).append(f"{head} <sep> {tail}")
-        found.append(Reply(Exchange(turns, item["response"]), gold, normalised(item["history"])))
-    return found
+        read_replies.append(
+            Reply(Exchange(turns, item["response"]), gold, normalised(item["history"]))
+        )
+    return read_replies
 
 
 def without_shared(train: list[Reply], test: list[Reply]) -> list[Reply]:
@@ -64,8 +66,8 @@ class Cells(NamedTuple):
     asked: np.ndarray
 
 
-def cells(found: list[Reply]) -> Cells:
-    positive = np.array([[name in reply.gold for name in RELATIONS] for reply in found])
+def cells(every: list[Reply]) -> Cells:
+    positive = np.array([[name in reply.gold for name in RELATIONS] for reply in every])
     asked = positive.copy()
     for column in range(len(RELATIONS)):
         rows = np.flatnonzero(positive[:, column])
@@ -75,12 +77,12 @@ def cells(found: list[Reply]) -> Cells:
     return Cells(positive, asked)
 
 
-def folds(found: list[Reply], count: int, seed: int) -> np.ndarray:
+def folds(every: list[Reply], count: int, seed: int) -> np.ndarray:
     """Return the fold of each reply; replies to one history share theirs."""
-    groups = sorted({reply.group for reply in found})
+    groups = sorted({reply.group for reply in every})
     drawn = np.random.default_rng(seed).permutation(len(groups)) % count
     number = dict(zip(groups, drawn.tolist(), strict=True))
-    return np.array([number[reply.group] for reply in found])
+    return np.array([number[reply.group] for reply in every])
 
 
 class Figures(NamedTuple):

@@ -30,13 +30,13 @@ def main() -> None:
 
     test = replies(arguments.data, "deco_test")
     cells = []
-    for reply, found in zip(test, model.extract([r.exchange for r in test]), strict=True):
+    for reply, extraction in zip(test, model.extract([r.exchange for r in test]), strict=True):
         gold = {name: [pair(line) for line in lines] for name, lines in reply.gold.items()}
-        ours = {t.relation: [(as_deco(t.head), as_deco(t.tail))] for t in found.triples}
+        ours = {t.relation: [(as_deco(t.head), as_deco(t.tail))] for t in extraction.triples}
         cells.append(Cells(gold, ours))
     card = arguments.bundle / "card.toml"
     text = card.read_text("utf-8").split("\n[[quality]]")[0].rstrip()
-    given = sum(len(one.found) for one in cells)
+    given = sum(len(cell.found) for cell in cells)
     for name in MEASURES:
         value = extraction_measures(cells, RELATIONS)[name]
         print(f"{name} {value.value:.4f} [{value.low:.4f}, {value.high:.4f}], n {value.n}")

@@ -24,14 +24,14 @@ def main() -> None:
     arguments = parser.parse_args()
     train = replies(arguments.data, "deco_train")
     known = cells(train)
-    found = read([reply.exchange for reply in train], [reply.gold for reply in train])
+    pairs = read([reply.exchange for reply in train], [reply.gold for reply in train])
     for path in arguments.cues:
         stated = read_cues(path).weights
         for left_out in ("nothing", *stated):
             kept = {name: cues for name, cues in stated.items() if name != left_out}
-            scores, chosen = best(found, cue_weights(kept, path))
+            scores, chosen = best(pairs, cue_weights(kept, path))
             values = standard(scores)
-            like = likeness(found, chosen, train)
+            like = likeness(pairs, chosen, train)
             print(f"{path.name} without {left_out}: {summary(values, like, known)}", flush=True)
 
 

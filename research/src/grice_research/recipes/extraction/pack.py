@@ -73,15 +73,17 @@ def main() -> None:
     train = replies(arguments.data, "deco_train")
     known = cells(train)
     weights = cue_weights(read_cues(HERE / "cues.toml").weights, HERE / "cues.toml")
-    found = read([reply.exchange for reply in train], [reply.gold for reply in train])
-    scores, chosen = best(found, weights)
+    pairs = read([reply.exchange for reply in train], [reply.gold for reply in train])
+    scores, chosen = best(pairs, weights)
     scale = scaled(read(everyday), weights, bases(scores, known, train))
     odds = log_odds(scores, scale)
-    print(f"DECO train: {summary(odds, likeness(found, chosen, train), known)}")
+    print(f"DECO train: {summary(odds, likeness(pairs, chosen, train), known)}")
     least = float(1 / (1 + np.exp(-np.quantile(odds, 1 - RATE))))
     counted = f"{len(everyday)} replies; dropped for an evaluated text: {dropped}"
     write(arguments.out, HERE / "cues.toml", scale, least, counted)
-    record_texts(arguments.out, (t for one in everyday for t in (one.previous, one.reply)))
+    record_texts(
+        arguments.out, (t for exchange in everyday for t in (exchange.previous, exchange.reply))
+    )
 
 
 def sampled(data: Path, each: int) -> tuple[list[Exchange], int]:
@@ -140,7 +142,9 @@ def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, flo
 
     A pair can hold a reaction only if a mood is told, and then people mostly find one.
     """
-    written = np.array([sum(len(one.gold.get(name, ())) for one in train) for name in RELATIONS])
+    written = np.array(
+        [sum(len(reply.gold.get(name, ())) for reply in train) for name in RELATIONS]
+    )
     odds = FREQUENT * np.log(written / written.mean())
     for reaction in (False, True):
         columns = [i for i, name in enumerate(RELATIONS) if name.endswith("React") == reaction]
@@ -150,9 +154,9 @@ def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, flo
     return {name: round(float(value), 2) for name, value in zip(RELATIONS, odds, strict=True)}
 
 
-def scaled(found: list[Pairs], weights: np.ndarray, base: dict[str, float]) -> dict[str, Scale]:
+def scaled(pairs: list[Pairs], weights: np.ndarray, base: dict[str, float]) -> dict[str, Scale]:
     """Return the scale of each relation over everyday replies."""
-    scores, _ = best(found, weights)
+    scores, _ = best(pairs, weights)
     scale = {}
     for column, name in enumerate(RELATIONS):
         some = scores[scores[:, column] > NOTHING, column]
@@ -165,17 +169,19 @@ def log_odds(scores: np.ndarray, scale: dict[str, Scale]) -> np.ndarray:
     odds = scores.copy()
     for column, name in enumerate(RELATIONS):
         some = scores[:, column] > NOTHING
-        one = scale[name]
-        odds[some, column] = one.base + one.slope * (scores[some, column] - one.centre) / one.spread
+        bend = scale[name]
+        odds[some, column] = (
+            bend.base + bend.slope * (scores[some, column] - bend.centre) / bend.spread
+        )
     return odds
 
 
 def write(out: Path, cues: Path, scale: dict[str, Scale], least: float, counted: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     lines = [cues.read_text("utf-8").rstrip()]
-    for name, one in scale.items():
+    for name, bend in scale.items():
         lines += ["", f"[scale.{name}]"]
-        lines += [f"{field} = {getattr(one, field)}" for field in one.__struct_fields__]
+        lines += [f"{field} = {getattr(bend, field)}" for field in bend.__struct_fields__]
     (out / "cues.toml").write_text("\n".join(lines) + "\n", "utf-8")
     data = ", ".join(f'"{name} ({licence})"' for name, licence in SOURCES.items())
     card = [

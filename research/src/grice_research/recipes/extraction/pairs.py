@@ -37,13 +37,13 @@ class Pairs(NamedTuple):
 def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = ()) -> list[Pairs]:
     """Read the pairs of events of each reply with the shipped tagger."""
     tagger = Models(mode="exact", workers=1, cache=None).open("bundle:events")
-    found = []
-    for i, (said, _) in enumerate(mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
-        pairs = candidates(said, KINDS)
-        own = sum(item.own for item in said)
-        counts = (len(said) - own, own)
+    by_reply = []
+    for i, (event_mentions, _) in enumerate(mentions_in(exchanges, tagger, KINDS)):  # type: ignore[arg-type]
+        pairs = candidates(event_mentions, KINDS)
+        own = sum(item.own for item in event_mentions)
+        counts = (len(event_mentions) - own, own)
         people = gold[i] if gold else {}
-        found.append(
+        by_reply.append(
             Pairs(
                 features(pairs, counts),
                 allowed(pairs),
@@ -52,7 +52,7 @@ def read(exchanges: Sequence[Exchange], gold: Sequence[dict[str, list[str]]] = (
                 ).reshape(len(pairs), len(RELATIONS)),
             )
         )
-    return found
+    return by_reply
 
 
 def _likeness(pair: object, relation: str, people: list[str] | None) -> float:
@@ -62,11 +62,11 @@ def _likeness(pair: object, relation: str, people: list[str] | None) -> float:
     return bleu2([f"{as_deco(head)} <sep> {as_deco(tail)}"], people)
 
 
-def best(found: Sequence[Pairs], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def best(by_reply: Sequence[Pairs], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for each cell the score and the number of its best pair; -1 where there is none."""
-    scores = np.full((len(found), len(RELATIONS)), NOTHING)
+    scores = np.full((len(by_reply), len(RELATIONS)), NOTHING)
     chosen = np.full(scores.shape, -1)
-    for i, pairs in enumerate(found):
+    for i, pairs in enumerate(by_reply):
         if len(pairs.features):
             values = np.where(pairs.allowed, pairs.features @ weights, NOTHING)
             chosen[i] = np.where(pairs.allowed.any(axis=0), values.argmax(axis=0), -1)
@@ -74,11 +74,11 @@ def best(found: Sequence[Pairs], weights: np.ndarray) -> tuple[np.ndarray, np.nd
     return scores, chosen
 
 
-def likeness(found: Sequence[Pairs], chosen: np.ndarray, replies: Sequence[Reply]) -> np.ndarray:
+def likeness(by_reply: Sequence[Pairs], chosen: np.ndarray, replies: Sequence[Reply]) -> np.ndarray:
     """Return BLEU-2 of the chosen pairs in the cells where people gave a triple, else NaN."""
     values = np.full(chosen.shape, np.nan)
     for i, reply in enumerate(replies):
         for j, name in enumerate(RELATIONS):
             if name in reply.gold and chosen[i, j] >= 0:
-                values[i, j] = found[i].likeness[chosen[i, j], j]
+                values[i, j] = by_reply[i].likeness[chosen[i, j], j]
     return values

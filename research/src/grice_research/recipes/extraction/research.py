@@ -52,24 +52,24 @@ def main() -> None:
         replies(arguments.data, "deco_train"), replies(arguments.data, "deco_test")
     )
     known = cells(train)
-    found = read([reply.exchange for reply in train], [reply.gold for reply in train])
+    by_reply = read([reply.exchange for reply in train], [reply.gold for reply in train])
     start = cue_weights(read_cues(HERE / "cues.toml").weights, HERE / "cues.toml").astype(float)
     print(f"{len(train)} replies, {known.positive.sum()} cells, asked {known.asked.sum()}")
 
-    scores, chosen = best(found, start)
+    scores, chosen = best(by_reply, start)
     odds = standard(scores)
-    print(f"by hand: {summary(odds, likeness(found, chosen, train), known)}")
+    print(f"by hand: {summary(odds, likeness(by_reply, chosen, train), known)}")
     for name, begin in (("hand", start), ("nothing", np.zeros_like(start))):
         for strength in STRENGTHS:
             for seed in range(3):
                 part = folds(train, 5, seed)
-                values, like = held_out(found, train, known, begin, strength, part)
+                values, like = held_out(by_reply, train, known, begin, strength, part)
                 print(f"from {name}, strength {strength}, seed {seed}: "
                       f"{summary(values, like, known)}", flush=True)  # fmt: skip
 
-    weights = fitted(found, known, start, CHOSEN, np.arange(len(train)))
-    scores, _ = best(found, weights)
-    scale = scaled(found, weights, bases(scores, known, train))
+    weights = fitted(by_reply, known, start, CHOSEN, np.arange(len(train)))
+    scores, _ = best(by_reply, weights)
+    scale = scaled(by_reply, weights, bases(scores, known, train))
     least = float(1 / (1 + np.exp(-np.quantile(log_odds(scores, scale), 1 - RATE))))
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     cues = arguments.out.parent / "research.toml"
@@ -89,7 +89,7 @@ def standard(scores: np.ndarray) -> np.ndarray:
 
 
 def held_out(
-    found: Sequence[Pairs],
+    by_reply: Sequence[Pairs],
     train: Sequence[object],
     known: Cells,
     start: np.ndarray,
@@ -101,15 +101,15 @@ def held_out(
     like = np.full(values.shape, np.nan)
     for fold in range(part.max() + 1):
         rows = np.flatnonzero(part == fold)
-        weights = fitted(found, known, start, strength, np.flatnonzero(part != fold))
-        scores, chosen = best(found, weights)
+        weights = fitted(by_reply, known, start, strength, np.flatnonzero(part != fold))
+        scores, chosen = best(by_reply, weights)
         values[rows] = standard(scores)[rows]
-        like[rows] = likeness(found, chosen, train)[rows]  # type: ignore[arg-type]
+        like[rows] = likeness(by_reply, chosen, train)[rows]  # type: ignore[arg-type]
     return values, like
 
 
 def fitted(
-    found: Sequence[Pairs],
+    by_reply: Sequence[Pairs],
     known: Cells,
     start: np.ndarray,
     strength: float,
@@ -123,15 +123,17 @@ def fitted(
     """
     weights = start.copy()
     for _ in range(rounds):
-        _, chosen = best(found, weights)
+        _, chosen = best(by_reply, weights)
         for column in range(len(RELATIONS)):
             features, labels = [], []
             for i in rows:
                 if known.asked[i, column] and chosen[i, column] >= 0:
                     yes = known.positive[i, column]
-                    like = np.where(found[i].allowed[:, column], found[i].likeness[:, column], -1)
+                    like = np.where(
+                        by_reply[i].allowed[:, column], by_reply[i].likeness[:, column], -1
+                    )
                     number = like.argmax() if yes else chosen[i, column]
-                    features.append(found[i].features[number])
+                    features.append(by_reply[i].features[number])
                     labels.append(float(yes))
             weights[:, column] = regressed(
                 np.array(features, float), np.array(labels), start[:, column], strength

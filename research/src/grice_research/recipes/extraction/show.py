@@ -27,13 +27,13 @@ def main() -> None:
     train = replies(arguments.data, "deco_train")
     shown = random.Random(arguments.seed).sample(train, arguments.count)
     read = model.extract([reply.exchange for reply in shown], least=arguments.least)
-    for reply, found in zip(shown, read, strict=True):
+    for reply, extraction in zip(shown, read, strict=True):
         print(f"\n{reply.exchange.previous}\n> {reply.exchange.reply.strip()}")
-        for triple in surest(found.triples, arguments.most):
-            said = f"({triple.head} | {triple.relation} | {triple.tail})"
-            print(f"   {triple.confidence:.2f} {triple.kind} {said}")
-        if found.reason:
-            print(f"   none: {found.reason}")
+        for triple in surest(extraction.triples, arguments.most):
+            written = f"({triple.head} | {triple.relation} | {triple.tail})"
+            print(f"   {triple.confidence:.2f} {triple.kind} {written}")
+        if extraction.reason:
+            print(f"   none: {extraction.reason}")
         for name, people in reply.gold.items():
             print(f"      people: {name}: {people[0].replace(' <sep> ', ' | ')}")
 

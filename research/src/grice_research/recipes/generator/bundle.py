@@ -66,15 +66,15 @@ def main() -> None:
     model = TailModel(shape, 0.0)
     model.load_state_dict(torch.load(arguments.run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, arguments.out)
-    found = material(arguments.data)
-    write_card(arguments.out, found, arguments.seed, Calibration(1.0, 0.0, 0.0))
+    heads = material(arguments.data)
+    write_card(arguments.out, heads, arguments.seed, Calibration(1.0, 0.0, 0.0))
     write_card(
         arguments.out,
-        found,
+        heads,
         arguments.seed,
         calibrated(arguments.data, open_knowledge(arguments.out)),
     )
-    record_texts(arguments.out, seen(arguments.data, found))
+    record_texts(arguments.out, seen(arguments.data, heads))
     record_selection(arguments.out, looked_at(arguments.data))
     for name in FILES:
         print(f"{name}: {(arguments.out / name).stat().st_size / 1e6:.2f} MB")
@@ -89,9 +89,9 @@ def open_knowledge(folder: Path) -> GenerativeKnowledge:
 def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:
     """Fit the weights within relations: how plausible a relation is as such is left out of it."""
     triples, labels, names = read_population(data, "dev")
-    found = knowledge.likelihoods(triples)
-    kept = np.array([one is not None for one in found])
-    values = np.array([one for one in found if one is not None])
+    likelihoods = knowledge.likelihoods(triples)
+    kept = np.array([likelihood is not None for likelihood in likelihoods])
+    values = np.array([likelihood for likelihood in likelihoods if likelihood is not None])
     labels, names = labels[kept], names[kept]
     for title, scores in {
         "likelihood": values[:, 0],
@@ -126,9 +126,9 @@ def print_areas(title: str, scores: np.ndarray, labels: np.ndarray, names: np.nd
     print(f"CSKB dev, weighted AUC: {title}: {every:.4f} all, {twelve:.4f} ACCENT's 12")
 
 
-def seen(data: Path, found: Material) -> Iterator[str]:
+def seen(data: Path, heads: Material) -> Iterator[str]:
     """Yield every text of both parts of the training, the held-out ones included."""
-    for head in (*found.training, *found.validation):
+    for head in (*heads.training, *heads.validation):
         yield head.text
         for _, tail in head.tails:
             yield tail
@@ -142,10 +142,12 @@ def looked_at(data: Path) -> Iterator[str]:
         yield from (triple.head, triple.tail)
 
 
-def write_card(out: Path, found: Material, seed: int, calibration: Calibration) -> None:
-    reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(found.dropped.items()))
+def write_card(out: Path, split_heads: Material, seed: int, calibration: Calibration) -> None:
+    reasons = "; ".join(
+        f"{reason}: {count}" for reason, count in sorted(split_heads.dropped.items())
+    )
     shown = {name: text for name, text in TEACHER_SOURCES.items() if name not in SOURCES}
-    heads = len(found.training)
+    heads = len(split_heads.training)
     lines = [
         'name = "comet"',
         'kind = "generative-knowledge"',
@@ -158,11 +160,11 @@ def write_card(out: Path, found: Material, seed: int, calibration: Calibration) 
         "",
         "[training]",
         "data = [",
-        *(f'  "{SOURCES[name]}: {found.sources[name]} triples",' for name in SOURCES),
+        *(f'  "{SOURCES[name]}: {split_heads.sources[name]} triples",' for name in SOURCES),
         *(f'  "sentence vectors only: {text}",' for text in shown.values()),
         "]",
         "selection = [",
-        f'  "{len(found.validation)} of the heads, held out",',
+        f'  "{len(split_heads.validation)} of the heads, held out",',
         '  "CSKB Population dev (three numbers of the calibration)",',
         "]",
         'excluded = "heads (in a crude lemma form) and texts of CSKB Population, of the tests of'

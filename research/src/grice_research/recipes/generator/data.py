@@ -133,9 +133,9 @@ def _conceptnet(data: Path) -> Iterator[Known]:
 
 def _turned(triples: Iterable[Known]) -> list[Known]:
     """What happens before an event happens after it, seen from the other side."""
-    found = []
+    known = []
     for head, relation, tail, source in triples:
         inverse = SCHEMA[relation].inverse
         if inverse is not None:
-            found.append(Known(tail, inverse, head, source))
-    return found
+            known.append(Known(tail, inverse, head, source))
+    return known

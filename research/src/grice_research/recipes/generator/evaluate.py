@@ -49,7 +49,7 @@ def main() -> None:
                 flush=True,
             )
     kept = [KEPT / f"{name}.json" for name in PARTS if (KEPT / f"{name}.json").exists()]
-    measured = [Measured(*one) for path in kept for one in json.loads(path.read_text("utf-8"))]
+    measured = [Measured(*row) for path in kept for row in json.loads(path.read_text("utf-8"))]
     write_quality(arguments.bundle, measured, COMMAND)
 
 
@@ -57,10 +57,10 @@ def held_out(knowledge: GenerativeKnowledge, data: Path) -> list[Measured]:
     """Perplexity of a piece on heads that were held out, with and without the head."""
     heads = material(data).validation
     triples = [Triple(head.text, relation, tail) for head in heads for relation, tail in head.tails]
-    found = knowledge.likelihoods(triples)
+    likelihoods = knowledge.likelihoods(triples)
     groups = np.array([head.text for head in heads for _ in head.tails])
-    kept = np.array([one is not None for one in found])
-    values = np.array([one for one in found if one is not None])
+    kept = np.array([likelihood is not None for likelihood in likelihoods])
+    values = np.array([likelihood for likelihood in likelihoods if likelihood is not None])
     _, codes = np.unique(groups[kept], return_inverse=True)
     sums = np.stack([np.bincount(codes, values[:, i]) for i in (0, 1)])
     sizes = np.bincount(codes)
@@ -114,15 +114,15 @@ def bench(_: GenerativeKnowledge, data: Path) -> list[Measured]:
     for row in atomic2020.measure(context):
         if row.estimate is None or not row.row.startswith("generated"):
             continue
-        found = row.estimate
+        estimate = row.estimate
         figures.append(
             Measured(
                 "ATOMIC-2020 test queries with COMET-BART output",
                 f"{row.measure}: {row.row}",
-                found.value,
-                found.low,
-                found.high,
-                found.n,
+                estimate.value,
+                estimate.low,
+                estimate.high,
+                estimate.n,
             )
         )
     models.close()

@@ -57,8 +57,8 @@ class Attention(nn.Module):
     ) -> Tensor:
         # Written out: torch's fused attention takes a third of the time of short sequences.
         scores = query @ key.transpose(2, 3) * query.shape[3] ** -0.5 + mask
-        found = scores.softmax(-1).to(value.dtype) @ value
-        return self.out(found.transpose(1, 2).reshape(states.shape))
+        attended = scores.softmax(-1).to(value.dtype) @ value
+        return self.out(attended.transpose(1, 2).reshape(states.shape))
 
 
 class Inner(nn.Module):
@@ -151,7 +151,7 @@ class TailModel(nn.Module):
             q, k, v = own.split(own.joint(own.norm(states)), 3)
             states = states + self.drop(own.attend(states, q, k, v, later))
             (q,) = cross.split(cross.query(cross.norm(states)), 1)
-            found = cross.attend(states, q, keys[rows], values[rows], mask)
-            states = states + self.drop(found)
+            attended = cross.attend(states, q, keys[rows], values[rows], mask)
+            states = states + self.drop(attended)
             states = states + self.drop(layer.inner(states))
         return linear(self.decoder_norm(states[asked]), self.pieces.weight)

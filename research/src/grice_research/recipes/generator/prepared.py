@@ -55,15 +55,21 @@ class Prepared(NamedTuple):
 
 def prepare(data: Path, folder: Path) -> None:
     """Read the corpora, encode what was not encoded yet, choose the vocabulary, write arrays."""
-    found = material(data)
-    print(f"{len(found.training):,} heads, {len(found.validation):,} held out; {found.sources}")
-    texts, rows = _teacher_texts(data, found.training)
-    tokenizer = _vocabulary(found.training, texts)
+    split_heads = material(data)
+    print(
+        f"{len(split_heads.training):,} heads, {len(split_heads.validation):,} held out; "
+        f"{split_heads.sources}"
+    )
+    texts, rows = _teacher_texts(data, split_heads.training)
+    tokenizer = _vocabulary(split_heads.training, texts)
     shape = Shape(tokenizer.get_vocab_size())
     known = dict(zip(texts, rows.tolist(), strict=True))
     parts: dict[str, np.ndarray] = {"rows": rows}
     parts |= _flat("texts", code_texts(tokenizer, texts, shape.source_length))
-    for name, heads in {"training": found.training, "validation": found.validation}.items():
+    for name, heads in {
+        "training": split_heads.training,
+        "validation": split_heads.validation,
+    }.items():
         coded = code_heads(
             tokenizer,
             heads,
@@ -94,8 +100,8 @@ def _teacher_texts(data: Path, heads: tuple[Head, ...]) -> tuple[list[str], np.n
     """Return texts, and the row of each one's vector."""
     examples, _ = training_examples(data)
     worded = {text: text for e in examples for text in (e.head, e.tail, e.event) if text}
-    said = {plain_event(head.text): head_text(head.text) for head in heads}
-    pairs = {**worded, **{text: asked for text, asked in said.items() if asked}}
+    worded_heads = {plain_event(head.text): head_text(head.text) for head in heads}
+    pairs = {**worded, **{text: asked for text, asked in worded_heads.items() if asked}}
     vectors = Vectors(VECTORS)
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     vectors.add(pairs.values(), encoder)
@@ -104,14 +110,16 @@ def _teacher_texts(data: Path, heads: tuple[Head, ...]) -> tuple[list[str], np.n
 
 def _vocabulary(heads: tuple[Head, ...], texts: list[str]) -> Tokenizer:
     teacher = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
-    said = [*texts, *(tail for head in heads for _, tail in head.tails)]
-    return make_tokenizer(teacher, said, tuple(load_schema("atomic2020").relations), PIECES)
+    texts_of_both = [*texts, *(tail for head in heads for _, tail in head.tails)]
+    return make_tokenizer(
+        teacher, texts_of_both, tuple(load_schema("atomic2020").relations), PIECES
+    )
 
 
 def _flat(name: str, rows: Iterable[Sequence[int]]) -> dict[str, np.ndarray]:
-    found = list(rows)
-    ends = np.cumsum([len(row) for row in found])
-    return {f"{name}_ids": np.concatenate(found).astype(np.int16), f"{name}_ends": ends}
+    listed = list(rows)
+    ends = np.cumsum([len(row) for row in listed])
+    return {f"{name}_ids": np.concatenate(listed).astype(np.int16), f"{name}_ends": ends}
 
 
 def _rows(parts: np.lib.npyio.NpzFile, name: str) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ FILES = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "judges.npz", "
 
 
 def write_card(
-    out: Path, found: list[Instance], known: list[Triple], dropped: int,
+    out: Path, instances: list[Instance], known: list[Triple], dropped: int,
     figures: list[dict[str, object]],
 ) -> None:  # fmt: skip
     lines = [
@@ -31,7 +31,7 @@ def write_card(
         "[training]",
         "data = [",
         '  "ExplaGraphs train, graph versions and perturbed negatives (Saha et al. 2021; MIT, '
-        f'CC BY-SA 4.0): {len(found)} rows",',
+        f'CC BY-SA 4.0): {len(instances)} rows",',
         '  "ConceptNet-100K train (CC BY-SA 4.0), ATOMIC-2020 (CC BY 4.0), Open English WordNet '
         f'antonyms and synonyms (CC BY 4.0): {len(known)} facts",',
         "]",
@@ -50,24 +50,24 @@ def write_card(
         "[files]",
         *(f'"{name}" = "{file_sha256(out / name)}"' for name in FILES),
     ]
-    for one in figures:
+    for figure in figures:
         lines += [
             "",
             "[[quality]]",
-            f'on = "{one["on"]}"',
-            f'measure = "{one["measure"]}"',
-            *(f"{key} = {one[key]:.4f}" for key in ("value", "low", "high")),
-            f"n = {one['n']}",
+            f'on = "{figure["on"]}"',
+            f'measure = "{figure["measure"]}"',
+            *(f"{key} = {figure[key]:.4f}" for key in ("value", "low", "high")),
+            f"n = {figure['n']}",
             'command = "python -m grice_research.recipes.graphs.'
-            f'{"substance" if "substance" in str(one["measure"]) else "validate"}"',
+            f'{"substance" if "substance" in str(figure["measure"]) else "validate"}"',
         ]
     (out / "card.toml").write_text("\n".join(lines) + "\n", "utf-8")
-    record_texts(out, _texts(found, known))
+    record_texts(out, _texts(instances, known))
 
 
-def _texts(found: list[Instance], known: list[Triple]) -> Iterator[str]:
-    for one in found:
-        yield from (one.belief, one.argument)
-        yield from (fact_text(fact) for graph, _ in one.versions for fact in graph.edges)
+def _texts(instances: list[Instance], known: list[Triple]) -> Iterator[str]:
+    for instance in instances:
+        yield from (instance.belief, instance.argument)
+        yield from (fact_text(fact) for graph, _ in instance.versions for fact in graph.edges)
     for fact in known:
         yield from (fact.head, fact.tail)

@@ -90,12 +90,16 @@ def denied(belief: str) -> str | None:
 
     None if no verb is found. What supports a belief counters this one.
     """
-    found = DENIED.search(belief)
-    if found is None:
-        said = SAID.search(belief)
-        return None if said is None else f"{belief[: said.end()]} not{belief[said.end() :]}"
-    verb = found[1] or {"ca": "can", "wo": "will"}.get((found[2] or "ca").lower(), found[2])
-    return belief[: found.start()] + verb + belief[found.end() :]
+    match = DENIED.search(belief)
+    if match is None:
+        verb_of_saying = SAID.search(belief)
+        return (
+            None
+            if verb_of_saying is None
+            else f"{belief[: verb_of_saying.end()]} not{belief[verb_of_saying.end() :]}"
+        )
+    verb = match[1] or {"ca": "can", "wo": "will"}.get((match[2] or "ca").lower(), match[2])
+    return belief[: match.start()] + verb + belief[match.end() :]
 
 
 def parse(text: str) -> Graph:
@@ -113,13 +117,13 @@ def instances(data: Path) -> tuple[list[Instance], int]:
     }
     rounds = {row["id"]: row for row in rows(folder / "train_rounds.jsonl.gz")}
     perturbed = {row["id"]: row for row in rows(folder / "train_perturbed.jsonl.gz")}
-    found, dropped = [], 0
+    read, dropped = [], 0
     for row in rows(folder / "train.jsonl.gz"):
         if {normalised(row["belief"]), normalised(row["argument"])} & evaluated:
             dropped += 1
             continue
         judged = rounds[row["id"]]
-        found.append(
+        read.append(
             Instance(
                 row["id"],
                 row["belief"],
@@ -134,13 +138,13 @@ def instances(data: Path) -> tuple[list[Instance], int]:
                 ),
             )
         )
-    return found, dropped
+    return read, dropped
 
 
-def judged_graphs(found: list[Instance]) -> list[Judged]:
+def judged_graphs(corpus: list[Instance]) -> list[Judged]:
     """Return every graph with a published verdict; not those that came back unchanged as gold."""
     judged = []
-    for instance in found:
+    for instance in corpus:
         last = instance.versions[-1][0]
         for place, (graph, verdict) in enumerate(instance.versions):
             if verdict == "correct":
@@ -178,73 +182,76 @@ def atomic(data: Path) -> list[Triple]:
 
 def opposites(data: Path) -> list[Triple]:
     """Return WordNet's antonyms and pairs of synonyms."""
-    found = []
+    triples = []
     with gzip.open(
         data / "conceptnet" / "wordnet_antonyms.tsv.gz", "rt", encoding="utf-8"
     ) as lines:
         next(lines)
-        found += [Triple(p[0], "antonym of", p[1]) for p in (x.split("\t") for x in lines)]
+        triples += [Triple(p[0], "antonym of", p[1]) for p in (x.split("\t") for x in lines)]
     with gzip.open(data / "conceptnet" / "wordnet_synsets.tsv.gz", "rt", encoding="utf-8") as lines:
         next(lines)
         for line in lines:
             members = line.split("\t")[2].split("|")
             if len(members) > 1:
-                found.append(Triple(members[0], "synonym of", members[1]))
-    return found
+                triples.append(Triple(members[0], "synonym of", members[1]))
+    return triples
 
 
-def chains(found: list[Instance]) -> dict[str, Graph]:
+def chains(corpus: list[Instance]) -> dict[str, Graph]:
     """Return for each row a chain of random phrases of its texts.
 
     Relations are drawn as often as people use them, so that rare ones give nothing away.
     """
     draws = random.Random(7)
-    used = [edge.relation for one in found for edge in one.graph.edges]
+    used = [edge.relation for each in corpus for edge in each.graph.edges]
     made = {}
-    for one in found:
-        said = [*dict.fromkeys(phrases(one.belief) + phrases(one.argument))]
-        if len(said) > 4:
-            picked = draws.sample(said, 5)
+    for instance in corpus:
+        spoken = [*dict.fromkeys(phrases(instance.belief) + phrases(instance.argument))]
+        if len(spoken) > 4:
+            picked = draws.sample(spoken, 5)
             facts = (Triple(a, draws.choice(used), b) for a, b in pairwise(picked))
-            made[one.id] = Graph(tuple(facts))
+            made[instance.id] = Graph(tuple(facts))
     return made
 
 
-def moved(found: list[Instance]) -> list[tuple[Instance, Graph]]:
+def moved(corpus: list[Instance]) -> list[tuple[Instance, Graph]]:
     """Return each gold graph with its concepts moved about: links and relations stay."""
     draws = random.Random(11)
     made = []
-    for one in found:
-        concepts = list(one.graph.concepts)
+    for instance in corpus:
+        concepts = list(instance.graph.concepts)
         other = concepts[:]
         for _ in range(9):
             draws.shuffle(other)
             if sum(a == b for a, b in zip(concepts, other, strict=True)) < 2:
                 break
         new = dict(zip(concepts, other, strict=True))
-        facts = (Triple(new[e.head], e.relation, new[e.tail]) for e in one.graph.edges)
-        made.append((one, Graph(tuple(facts))))
+        facts = (Triple(new[e.head], e.relation, new[e.tail]) for e in instance.graph.edges)
+        made.append((instance, Graph(tuple(facts))))
     return made
 
 
-def swapped(found: list[Instance]) -> list[tuple[Instance, Graph]]:
+def swapped(corpus: list[Instance]) -> list[tuple[Instance, Graph]]:
     """Return texts with the gold graph of another belief."""
     draws = random.Random(12)
-    others = ((one, draws.choice(found)) for one in found)
-    return [(one, other.graph) for one, other in others if one.belief != other.belief]
+    others = ((instance, draws.choice(corpus)) for instance in corpus)
+    return [
+        (instance, other.graph) for instance, other in others if instance.belief != other.belief
+    ]
 
 
-def nonsense(found: list[Instance]) -> dict[str, Graph]:
+def nonsense(corpus: list[Instance]) -> dict[str, Graph]:
     """Return the nonsense chain of every third row; models are never taught it."""
     return {
-        one.id: read_graph(nonsense_graph(one.belief, one.argument)).graph for one in found[::3]
+        instance.id: read_graph(nonsense_graph(instance.belief, instance.argument)).graph
+        for instance in corpus[::3]
     }
 
 
-def external_concepts(found: list[Instance]) -> Counter[str]:
+def external_concepts(corpus: list[Instance]) -> Counter[str]:
     """Return how often each concept that stands in neither text was used."""
     counts: Counter[str] = Counter()
-    for instance in found:
+    for instance in corpus:
         texts = f"{instance.belief} {instance.argument}".lower()
         counts.update(c for c in instance.graph.concepts if c not in texts)
     return counts

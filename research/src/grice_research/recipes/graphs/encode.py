@@ -42,8 +42,8 @@ def encoder() -> EmbeddedEncoder:
 def lexical(data: Path) -> list[Triple]:
     """Return ConceptNet and ATOMIC with WordNet's antonyms and as many synonyms as are used."""
     pairs = opposites(data)
-    synonyms = [one for one in pairs if one.relation == "synonym of"]
-    rest = [one for one in pairs if one.relation != "synonym of"]
+    synonyms = [pair for pair in pairs if pair.relation == "synonym of"]
+    rest = [pair for pair in pairs if pair.relation != "synonym of"]
     return conceptnet(data) + atomic(data) + rest + random.Random(0).sample(synonyms, SYNONYMS)
 
 
@@ -54,9 +54,11 @@ def flipped(graph: Graph) -> list[Triple]:
 def main() -> None:
     parser = parser_of(__doc__)
     data = parser.parse_args().data
-    found, _ = instances(data)
+    corpus, _ = instances(data)
     engine = encoder()
-    texts = list(dict.fromkeys(t for one in found for t in (one.belief, one.argument)))
+    texts = list(
+        dict.fromkeys(t for instance in corpus for t in (instance.belief, instance.argument))
+    )
     if not (WORK / "states.pkl").exists():
         states = {
             text: (hidden.states.astype(np.float16), hidden.offsets)
@@ -68,18 +70,22 @@ def main() -> None:
         (WORK / "states.pkl").write_bytes(pickle.dumps(states))
     graphs = [
         graph
-        for one in found
-        for graph in (one.graph, *(g for g, _ in one.versions), *(g for g, _ in one.perturbed))
+        for instance in corpus
+        for graph in (
+            instance.graph,
+            *(g for g, _ in instance.versions),
+            *(g for g, _ in instance.perturbed),
+        )
     ]
-    wanted = [*texts, *external_concepts(found)]
-    wanted += [text for one in found if (text := denied(one.belief)) is not None]
+    wanted = [*texts, *external_concepts(corpus)]
+    wanted += [text for instance in corpus if (text := denied(instance.belief)) is not None]
     wanted += [concept for graph in graphs for concept in graph.concepts]
     wanted += [fact_text(fact) for graph in graphs for fact in graph.edges]
-    wanted += [fact_text(fact) for one in found for fact in flipped(one.graph)]
+    wanted += [fact_text(fact) for instance in corpus for fact in flipped(instance.graph)]
     kept = Vectors(WORK / "vectors")
     kept.add(wanted, engine)
     kept.add([phrase for text in texts for phrase in phrases(text)], engine)
-    empty = [*chains(found).values(), *nonsense(found).values(), *(g for _, g in moved(found))]
+    empty = [*chains(corpus).values(), *nonsense(corpus).values(), *(g for _, g in moved(corpus))]
     kept.add([text for graph in empty for text in graph.concepts], engine)
     kept.add([fact_text(fact) for graph in empty for fact in graph.edges], engine)
     kept.add([side for fact in lexical(data) for side in (fact.head, fact.tail)], engine)

@@ -66,7 +66,7 @@ class Form(torch.nn.Module):
 
 def fit_facts(
     kept: Kept,
-    found: list[Instance],
+    instances: list[Instance],
     known: list[Triple],
     *,
     epochs: int = 2,
@@ -76,7 +76,7 @@ def fit_facts(
     """Return the form; gold facts come ``repeat`` times as often as known ones."""
     torch.manual_seed(seed)
     draws = random.Random(seed)
-    right = _examples(found, known, repeat)
+    right = _examples(instances, known, repeat)
     index = {name: i for i, name in enumerate(relation_names())}
     table = torch.from_numpy(with_one(kept.table))
     ids = kept.vectors.index
@@ -89,7 +89,7 @@ def fit_facts(
         for start in range(0, len(right), BATCH):
             batch = right[start : start + BATCH]
             facts = [fact for fact, _ in batch]
-            facts += [_wrong(fact, said, right, draws) for fact, said in batch for _ in "ab"]
+            facts += [_wrong(fact, spoken, right, draws) for fact, spoken in batch for _ in "ab"]
             heads = table[[ids[fact.head] for fact in facts]]
             tails = table[[ids[fact.tail] for fact in facts]]
             relation = torch.tensor([index[fact.relation] for fact in facts])
@@ -106,24 +106,26 @@ def fit_facts(
     return form.shipped()
 
 
-Said = tuple[str, ...]
+Phrases = tuple[str, ...]
 
 
-def _examples(found: list[Instance], known: list[Triple], repeat: int) -> list[tuple[Triple, Said]]:
+def _examples(
+    instances: list[Instance], known: list[Triple], repeat: int
+) -> list[tuple[Triple, Phrases]]:
     """Return right facts, each with the phrases of its texts, if it has texts."""
-    right: list[tuple[Triple, Said]] = [(fact, ()) for fact in known]
-    for one in found:
-        said = tuple(dict.fromkeys(phrases(one.belief) + phrases(one.argument)))
-        right += [(fact, said) for fact in one.graph.edges] * repeat
+    right: list[tuple[Triple, Phrases]] = [(fact, ()) for fact in known]
+    for instance in instances:
+        spoken = tuple(dict.fromkeys(phrases(instance.belief) + phrases(instance.argument)))
+        right += [(fact, spoken) for fact in instance.graph.edges] * repeat
     return right
 
 
 def _wrong(
-    fact: Triple, said: Said, right: list[tuple[Triple, Said]], draws: random.Random
+    fact: Triple, spoken: Phrases, right: list[tuple[Triple, Phrases]], draws: random.Random
 ) -> Triple:
     chance = draws.random()
-    if len(said) > 1 and chance < PHRASES:
-        head, tail = draws.sample(said, 2)
+    if len(spoken) > 1 and chance < PHRASES:
+        head, tail = draws.sample(spoken, 2)
         return Triple(head, draws.choice(right)[0].relation, tail)
     if chance < PHRASES + RELATION:
         if draws.random() < 0.5:

@@ -21,9 +21,9 @@ class Draws:
     """
 
     def __init__(self, graphs: dict[str, Pairs]) -> None:
-        beliefs = sorted({one.belief for pairs in graphs.values() for one, _ in pairs})
+        beliefs = sorted({instance.belief for pairs in graphs.values() for instance, _ in pairs})
         place = {belief: i for i, belief in enumerate(beliefs)}
-        self._places = {kind: np.array([place[one.belief] for one, _ in pairs])
+        self._places = {kind: np.array([place[instance.belief] for instance, _ in pairs])
                         for kind, pairs in graphs.items()}  # fmt: skip
         draws = np.random.default_rng(0)
         self._samples = [
@@ -41,11 +41,13 @@ def siblings(values: dict[str, np.ndarray], graphs: dict[str, Pairs]) -> np.ndar
 
     1 where the accepted one is higher, 0 where it is lower, NaN where there is none.
     """
-    final = {one.id: value for (one, _), value in zip(graphs["accepted"], values["accepted"],
-                                                      strict=True)}  # fmt: skip
+    final = {
+        instance.id: value
+        for (instance, _), value in zip(graphs["accepted"], values["accepted"], strict=True)
+    }
     return np.array([
-        float(final[one.id] > value) if one.id in final else np.nan
-        for (one, _), value in zip(graphs["failed"], values["failed"], strict=True)
+        float(final[instance.id] > value) if instance.id in final else np.nan
+        for (instance, _), value in zip(graphs["failed"], values["failed"], strict=True)
     ])  # fmt: skip
 
 
@@ -56,8 +58,8 @@ def figures_of(
     draws = Draws(graphs)
     figures: list[dict[str, object]] = []
 
-    def add(measure: str, value: float, found: list[float], n: int) -> None:
-        low, high = np.nanpercentile(found, [2.5, 97.5])
+    def add(measure: str, value: float, resampled: list[float], n: int) -> None:
+        low, high = np.nanpercentile(resampled, [2.5, 97.5])
         figures.append({"on": on, "measure": f"{measure}, seed {seed}", "value": value,
                         "low": float(low), "high": float(high), "n": n})  # fmt: skip
         print(f"{measure}, seed {seed}: {value:.3f} [{low:.3f}, {high:.3f}], n {n}", flush=True)
@@ -68,8 +70,8 @@ def figures_of(
     for kind in values:
         if kind not in ("gold", "accepted"):
             both = zip(draws.counts("accepted"), draws.counts(kind), strict=True)
-            drawn = [area(np.repeat(values["accepted"], one), np.repeat(values[kind], other))
-                     for one, other in both]  # fmt: skip
+            drawn = [area(np.repeat(values["accepted"], counts), np.repeat(values[kind], other))
+                     for counts, other in both]  # fmt: skip
             add(f"AUC of substance, accepted over {kind}", area(values["accepted"], values[kind]),
                 drawn, len(values["accepted"]) + len(values[kind]))  # fmt: skip
     above = siblings(values, graphs)

@@ -33,13 +33,21 @@ def by_count(shelf: Shelf, making: Making) -> Making:
 
 
 def values(pairs: Pairs) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {name: [] for name in MEASURES}
-    for one, graph in pairs:
-        gold = Sample(one.id, one.belief, one.argument, one.stance, (write_graph(one.graph),))  # type: ignore[arg-type]
-        said = score_sample(gold, Prediction(one.id, gold.stance or "support", write_graph(graph)))
+    by_measure: dict[str, list[float]] = {name: [] for name in MEASURES}
+    for instance, graph in pairs:
+        gold = Sample(
+            instance.id,
+            instance.belief,
+            instance.argument,
+            instance.stance,
+            (write_graph(instance.graph),),
+        )  # type: ignore[arg-type]
+        sample_score = score_sample(
+            gold, Prediction(instance.id, gold.stance or "support", write_graph(graph))
+        )
         for name in MEASURES:
-            found[name].append(said.values[name])
-    return found
+            by_measure[name].append(sample_score.values[name])
+    return by_measure
 
 
 def main() -> None:
@@ -61,16 +69,18 @@ def main() -> None:
     for name, graphs in made.items():
         for count in (FEW, MANY):
             shown = [several[:count] for several in graphs]
-            best = {one.id: graph for one, graph in
+            best = {instance.id: graph for instance, graph in
                     chosen(choice, rows, shown, shelf.kept, shelf.features)}  # fmt: skip
-            found = values([(one, best.get(one.id, Graph(()))) for one in rows])
-            first = found if first is None else first
-            groups = [one.belief for one in rows]
+            by_measure = values([(row, best.get(row.id, Graph(()))) for row in rows])
+            first = by_measure if first is None else first
+            groups = [row.belief for row in rows]
             cells = []
             for measure in MEASURES:
-                here = mean(found[measure], groups=groups)
-                gain = mean([b - a for a, b in zip(first[measure], found[measure], strict=True)],
-                            groups=groups)  # fmt: skip
+                here = mean(by_measure[measure], groups=groups)
+                gain = mean(
+                    [b - a for a, b in zip(first[measure], by_measure[measure], strict=True)],
+                    groups=groups,
+                )
                 cells.append(f"{here.value:.3f} ({gain.value:+.3f} [{gain.low:+.3f}, "
                              f"{gain.high:+.3f}])")  # fmt: skip
             print(f"| {name}, chosen from {count} | {' | '.join(cells)} |", flush=True)

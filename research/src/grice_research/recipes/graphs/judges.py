@@ -58,7 +58,7 @@ def flip(graph: Graph, place: int) -> Graph:
     return Graph((*graph.edges[:place], turned, *graph.edges[place + 1 :]))
 
 
-def meaning_examples(found: list[Instance], fold: dict[str, int]) -> list[Example]:
+def meaning_examples(instances: list[Instance], fold: dict[str, int]) -> list[Example]:
     """Return graphs with verdicts, and beside them wrong ones that were made.
 
     A flipped graph denies one fact of a gold graph: it is wrong whatever its number of
@@ -67,44 +67,46 @@ def meaning_examples(found: list[Instance], fold: dict[str, int]) -> list[Exampl
     """
     draws = random.Random(1)
     examples = [
-        Example(Reading(one.instance.belief, None, one.graph), LABELS[one.label], "judged",
-                fold[one.instance.belief])
-        for one in judged_graphs(found)
+        Example(Reading(graph.instance.belief, None, graph.graph), LABELS[graph.label], "judged",
+                fold[graph.instance.belief])
+        for graph in judged_graphs(instances)
     ]  # fmt: skip
-    for one in judged_graphs(found):
-        other = denied(one.instance.belief)
+    for judged in judged_graphs(instances):
+        other = denied(judged.instance.belief)
         if other is not None:
-            label = LABELS[OPPOSITE[one.label]]
-            reading = Reading(other, None, one.graph)
-            examples.append(Example(reading, label, "denied", fold[one.instance.belief]))
-    for one in found:
-        place = fold[one.belief]
-        if one.versions[-1][1] == "unknown":
-            reading = Reading(one.belief, None, one.graph)
-            examples.append(Example(reading, LABELS[one.stance], "unverified", place))
-        wrong = [(graph, "perturbed") for graph, _ in one.perturbed]
-        wrong.append((flip(one.graph, draws.randrange(len(one.graph.edges))), "flipped"))
-        examples += [Example(Reading(one.belief, None, g), 2, kind, place) for g, kind in wrong]
+            label = LABELS[OPPOSITE[judged.label]]
+            reading = Reading(other, None, judged.graph)
+            examples.append(Example(reading, label, "denied", fold[judged.instance.belief]))
+    for judged in instances:
+        place = fold[judged.belief]
+        if judged.versions[-1][1] == "unknown":
+            reading = Reading(judged.belief, None, judged.graph)
+            examples.append(Example(reading, LABELS[judged.stance], "unverified", place))
+        wrong = [(graph, "perturbed") for graph, _ in judged.perturbed]
+        wrong.append((flip(judged.graph, draws.randrange(len(judged.graph.edges))), "flipped"))
+        examples += [Example(Reading(judged.belief, None, g), 2, kind, place) for g, kind in wrong]
     return examples
 
 
-def stance_examples(found: list[Instance], fold: dict[str, int], *, graph: bool) -> list[Example]:
+def stance_examples(
+    instances: list[Instance], fold: dict[str, int], *, graph: bool
+) -> list[Example]:
     return [
-        Example(Reading(one.belief, one.argument, one.graph if graph else Graph(())),
-                LABELS[one.stance], "judged", fold[one.belief])
-        for one in found
+        Example(Reading(instance.belief, instance.argument, instance.graph if graph else Graph(())),
+                LABELS[instance.stance], "judged", fold[instance.belief])
+        for instance in instances
     ]  # fmt: skip
 
 
 def rows_of(examples: list[Example], features: Features) -> Rows:
-    made = [features.row(one.reading) for one in examples]
+    made = [features.row(example.reading) for example in examples]
     return Rows(
         np.stack([counts for counts, _ in made]),
         np.stack([vectors for _, vectors in made]),
-        np.array([one.label for one in examples]),
-        np.array([WEIGHTS[one.kind] for one in examples]),
-        np.array([one.kind for one in examples]),
-        np.array([one.fold for one in examples]),
+        np.array([example.label for example in examples]),
+        np.array([WEIGHTS[example.kind] for example in examples]),
+        np.array([example.kind for example in examples]),
+        np.array([example.fold for example in examples]),
     )
 
 
@@ -119,35 +121,38 @@ def fit_rows(rows: Rows, settings: dict[str, float], classes: int, seed: int) ->
 
 def held_out(rows: Rows, settings: dict[str, float], classes: int, seed: int) -> np.ndarray:
     """Return the scores of each row by a head that saw none of its topic."""
-    found = np.zeros((len(rows.labels), classes))
+    out_of_fold = np.zeros((len(rows.labels), classes))
     for fold in np.unique(rows.folds):
         out = rows.folds == fold
         head = fit_rows(rows.pick(~out), settings, classes, seed)
-        found[out] = scores(head, rows.counts[out], rows.vectors[out])
-    return found
+        out_of_fold[out] = scores(head, rows.counts[out], rows.vectors[out])
+    return out_of_fold
 
 
-def best_offset(found: np.ndarray, labels: np.ndarray) -> float:
+def best_offset(odds: np.ndarray, labels: np.ndarray) -> float:
     """Return what to add to ``incorrect`` so that most verdicts are right."""
     steps = np.linspace(-0.4, 0.2, 61)
-    right = [((found + np.array([0, 0, step])).argmax(axis=1) == labels).mean() for step in steps]
+    right = [((odds + np.array([0, 0, step])).argmax(axis=1) == labels).mean() for step in steps]
     return float(steps[int(np.argmax(right))])
 
 
-def offset_by_fold(found: np.ndarray, rows: Rows) -> np.ndarray:
+def offset_by_fold(odds: np.ndarray, rows: Rows) -> np.ndarray:
     """Return for each judged row the offset that suits the other folds best."""
     judged = rows.kinds == "judged"
     offsets = np.zeros(len(rows.labels))
     for fold in np.unique(rows.folds):
         others = judged & (rows.folds != fold)
-        offsets[rows.folds == fold] = best_offset(found[others], rows.labels[others])
+        offsets[rows.folds == fold] = best_offset(odds[others], rows.labels[others])
     return offsets
 
 
 def parity_agrees(examples: list[Example]) -> np.ndarray:
     """Return for each accepted graph whether the parity of its negations says its stance."""
     return np.array(
-        [LABELS[graph_polarity(write_graph(one.reading.graph))] == one.label for one in examples]
+        [
+            LABELS[graph_polarity(write_graph(example.reading.graph))] == example.label
+            for example in examples
+        ]
     )
 
 
@@ -189,18 +194,21 @@ def logistic(rows: scipy.sparse.csr_matrix, labels: np.ndarray, test: scipy.spar
         value = (weights * (norm - (out * goal).sum(axis=1))).sum() + 0.5 * (weight**2).sum()
         return value, np.concatenate([(rows.T @ slope + weight).ravel(), slope.sum(axis=0)])
 
-    found = minimize(loss, np.zeros((width + 1) * classes), jac=True, method="L-BFGS-B",
+    fitted = minimize(loss, np.zeros((width + 1) * classes), jac=True, method="L-BFGS-B",
                      options={"maxiter": 200}).x  # fmt: skip
-    return test @ found[: width * classes].reshape(width, classes) + found[width * classes :]
+    return test @ fitted[: width * classes].reshape(width, classes) + fitted[width * classes :]
 
 
 def tfidf_held_out(examples: list[Example], classes: int) -> np.ndarray:
-    folds = np.array([one.fold for one in examples])
-    labels = np.array([one.label for one in examples])
-    weights = np.array([WEIGHTS[one.kind] for one in examples])
-    beliefs = [one.reading.belief for one in examples]
-    others = [f"{one.reading.argument or ''} {write_graph(one.reading.graph)}" for one in examples]
-    found = np.zeros((len(examples), classes))
+    folds = np.array([example.fold for example in examples])
+    labels = np.array([example.label for example in examples])
+    weights = np.array([WEIGHTS[example.kind] for example in examples])
+    beliefs = [example.reading.belief for example in examples]
+    others = [
+        f"{example.reading.argument or ''} {write_graph(example.reading.graph)}"
+        for example in examples
+    ]
+    out_of_fold = np.zeros((len(examples), classes))
     for fold in np.unique(folds):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         sides = [
@@ -208,5 +216,5 @@ def tfidf_held_out(examples: list[Example], classes: int) -> np.ndarray:
             for texts in (beliefs, others)
         ]
         first, second = (scipy.sparse.hstack(part).tocsr() for part in zip(*sides, strict=True))
-        found[test] = logistic(first, labels[train], second, classes, weights[train])
-    return found
+        out_of_fold[test] = logistic(first, labels[train], second, classes, weights[train])
+    return out_of_fold

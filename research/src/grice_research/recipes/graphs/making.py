@@ -18,7 +18,7 @@ from grice.graphs.generator import GraphGenerator
 from grice.graphs.graph import Graph
 from grice.graphs.kernel import KernelHead
 from grice.graphs.order import depth_first
-from grice.graphs.templates import Template, Templates, template_of
+from grice.graphs.templates import Template, Templates
 from grice.graphs.wording import phrases
 from grice.knowledge.plausibility import Bilinear
 from grice.records import Triple
@@ -33,6 +33,7 @@ from grice_research.recipes.graphs.data import (
 from grice_research.recipes.graphs.encode import encoder
 from grice_research.recipes.graphs.facts import fit_facts
 from grice_research.recipes.graphs.kernel import fit_kernel
+from grice_research.recipes.graphs.patterns import template_of
 from grice_research.recipes.graphs.space import WORK, Kept
 
 MAKER, TEACHER, HELD = (1, 2), (3, 4), (0,)
@@ -55,22 +56,26 @@ class Making(NamedTuple):
     cases: Templates
 
 
-def in_folds(found: list[Instance], fold: dict[str, int], folds: tuple[int, ...]) -> list[Instance]:
-    return [one for one in found if fold[one.belief] in folds]
+def in_folds(
+    instances: list[Instance], fold: dict[str, int], folds: tuple[int, ...]
+) -> list[Instance]:
+    return [instance for instance in instances if fold[instance.belief] in folds]
 
 
-def form(name: str, kept: Kept, found: list[Instance], known: list[Triple], seed: int) -> Bilinear:
+def form(
+    name: str, kept: Kept, instances: list[Instance], known: list[Triple], seed: int
+) -> Bilinear:
     """Return a form of facts, kept in the work folder."""
     path = WORK / f"{name}.npz"
     if not path.exists():
-        fit_facts(kept, found, known, seed=seed).save(path)
-        print(f"{name}: fitted on {len(found)} rows", flush=True)
+        fit_facts(kept, instances, known, seed=seed).save(path)
+        print(f"{name}: fitted on {len(instances)} rows", flush=True)
     return Bilinear.load(path)
 
 
-def chosen_phrases(found: list[Instance], features: Features) -> np.ndarray:
+def chosen_phrases(instances: list[Instance], features: Features) -> np.ndarray:
     """Return weights by which a phrase of a text looks like a concept people choose."""
-    rows, goal = phrase_table(found, features)
+    rows, goal = phrase_table(instances, features)
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         out = rows @ flat
@@ -81,30 +86,35 @@ def chosen_phrases(found: list[Instance], features: Features) -> np.ndarray:
     return minimize(loss, np.zeros(rows.shape[1]), jac=True).x.astype(np.float32)
 
 
-def phrase_table(found: list[Instance], features: Features) -> tuple[np.ndarray, np.ndarray]:
+def phrase_table(instances: list[Instance], features: Features) -> tuple[np.ndarray, np.ndarray]:
     """Return a row for each phrase, and whether it is a concept of the gold graph."""
     rows, goal = [], []
-    for one in found:
-        chosen = set(one.graph.concepts)
-        for text, other in ((one.belief, one.argument), (one.argument, one.belief)):
+    for instance in instances:
+        chosen = set(instance.graph.concepts)
+        for text, other in (
+            (instance.belief, instance.argument),
+            (instance.argument, instance.belief),
+        ):
             for phrase in phrases(text):
                 rows.append(phrase_row(phrase, text, other, features))
                 goal.append(float(phrase in chosen))
     return np.array(rows), np.array(goal)
 
 
-def make_cases(found: list[Instance], features: Features) -> tuple[Templates, list[str]]:
+def make_cases(instances: list[Instance], features: Features) -> tuple[Templates, list[str]]:
     """Return the patterns of gold graphs, and the belief of each."""
     cases: list[Template] = []
     texts, concepts, beliefs = [], [], []
-    for one in found:
-        case = template_of(one.graph, one.belief, one.argument, one.stance)
+    for instance in instances:
+        case = template_of(instance.graph, instance.belief, instance.argument, instance.stance)
         if case is None or len(case.facts) > LARGEST or len(case.slots) > MOST:
             continue
         cases.append(case)
-        beliefs.append(one.belief)
-        texts.append([_unit(features.axes(one.belief)), _unit(features.axes(one.argument))])
-        concepts += [_unit(features.axes(concept)) for concept in one.graph.concepts]
+        beliefs.append(instance.belief)
+        texts.append(
+            [_unit(features.axes(instance.belief)), _unit(features.axes(instance.argument))]
+        )
+        concepts += [_unit(features.axes(concept)) for concept in instance.graph.concepts]
     return Templates(cases, np.array(texts), np.array(concepts)), beliefs
 
 
@@ -112,30 +122,30 @@ def _unit(axes: np.ndarray) -> np.ndarray:
     return axes / max(float(np.linalg.norm(axes)), 1e-9)
 
 
-def topics_of_words(found: list[Instance], topic: dict[str, int]) -> dict[str, set[int]]:
+def topics_of_words(instances: list[Instance], topic: dict[str, int]) -> dict[str, set[int]]:
     """Return on which topics people used each concept that stands in neither text."""
     used: dict[str, set[int]] = {}
-    for one in found:
-        for word in external_concepts([one]):
-            used.setdefault(word, set()).add(topic[one.belief])
+    for instance in instances:
+        for word in external_concepts([instance]):
+            used.setdefault(word, set()).add(topic[instance.belief])
     return used
 
 
-def fit_making(kept: Kept, found: list[Instance], known: list[Triple], features: Features,
+def fit_making(kept: Kept, instances: list[Instance], known: list[Triple], features: Features,
                topic: dict[str, int]) -> Making:  # fmt: skip
-    wide = {word for word, on in topics_of_words(found, topic).items() if len(on) >= WIDELY}
-    often = [(w, n) for w, n in external_concepts(found).most_common() if w in wide]
+    wide = {word for word, on in topics_of_words(instances, topic).items() if len(on) >= WIDELY}
+    often = [(w, n) for w, n in external_concepts(instances).most_common() if w in wide]
     return Making(
-        form("links", kept, found, known, 1),
-        chosen_phrases(found, features),
+        form("links", kept, instances, known, 1),
+        chosen_phrases(instances, features),
         [(word, float(np.log(count))) for word, count in often],
-        make_cases(found, features)[0],
+        make_cases(instances, features)[0],
     )
 
 
 def without(cases: Templates, beliefs: list[str], belief: str) -> Templates:
     """Return the cases that are about another belief."""
-    keep = [place for place, one in enumerate(beliefs) if one != belief]
+    keep = [place for place, other in enumerate(beliefs) if other != belief]
     if len(keep) == len(beliefs):
         return cases
     concepts = np.concatenate([cases._concepts[place] for place in keep])
@@ -147,10 +157,10 @@ def proposals(
 ) -> list[list[Graph]]:
     """Return what the generator proposes for each row; no case is about the row's own belief."""
     made = []
-    for one in rows:
-        cases = without(making.cases, beliefs, one.belief)
+    for row in rows:
+        cases = without(making.cases, beliefs, row.belief)
         maker = GraphGenerator(features, making.links, making.phrases, making.words, cases)
-        made.append(maker.proposals(one.belief, one.argument, one.stance))  # type: ignore[arg-type]
+        made.append(maker.proposals(row.belief, row.argument, row.stance))  # type: ignore[arg-type]
     return made
 
 
@@ -164,26 +174,40 @@ def read(kept: Kept, readings: list[Reading], features: Features) -> tuple[np.nd
     return np.stack([counts for counts, _ in rows]), np.stack([vectors for _, vectors in rows])
 
 
-def refused(found: list[Instance]) -> Pairs:
+def refused(instances: list[Instance]) -> Pairs:
     """Return the versions that people did not accept."""
-    return [(one.instance, one.graph) for one in judged_graphs(found) if one.label == "incorrect"]
+    return [
+        (graph.instance, graph.graph)
+        for graph in judged_graphs(instances)
+        if graph.label == "incorrect"
+    ]
 
 
-def wrong_graphs(found: list[Instance], made: Pairs) -> dict[str, Pairs]:
+def wrong_graphs(instances: list[Instance], made: Pairs) -> dict[str, Pairs]:
     """Return graphs that say nothing or the wrong thing, by how they came about."""
-    empty = chains(found)
+    empty = chains(instances)
     return {
-        "failed": refused(found),
-        "perturbed": [(one, graph) for one in found for graph, _ in one.perturbed],
-        "moved": moved(found),
-        "swapped": swapped(found),
-        "chains": [(one, empty[one.id]) for one in found if one.id in empty],
+        "failed": refused(instances),
+        "perturbed": [
+            (instance, graph) for instance in instances for graph, _ in instance.perturbed
+        ],
+        "moved": moved(instances),
+        "swapped": swapped(instances),
+        "chains": [
+            (instance, empty[instance.id]) for instance in instances if instance.id in empty
+        ],
         "generated": made,
-    }  # fmt: skip
+    }
 
 
-SHARES = {"failed": 0.5, "perturbed": 1.0, "moved": 1.0, "swapped": 1.0, "chains": 1.0,
-          "generated": 1.0}  # fmt: skip
+SHARES = {
+    "failed": 0.5,
+    "perturbed": 1.0,
+    "moved": 1.0,
+    "swapped": 1.0,
+    "chains": 1.0,
+    "generated": 1.0,
+}
 """How much each kind of wrong graph counts to the judge that chooses, whatever their number. That
 failed ones count half is for their verdicts: a majority of people took them for another stance,
 not for nonsense."""
@@ -206,17 +230,17 @@ def weighted(kinds: np.ndarray, right: str, shares: dict[str, float]) -> np.ndar
 
 
 def fit_choice(
-    kept: Kept, found: list[Instance], made: Pairs, features: Features, seed: int = 0
+    kept: Kept, instances: list[Instance], made: Pairs, features: Features, seed: int = 0
 ) -> KernelHead:
     """Return the judge that chooses: support, counter, or made wrong; it sees the argument."""
-    wrong = wrong_graphs(found, made)
-    graphs = {"gold": [(one, one.graph) for one in found], **wrong}
+    wrong = wrong_graphs(instances, made)
+    graphs = {"gold": [(instance, instance.graph) for instance in instances], **wrong}
     kinds = np.array([kind for kind, pairs in graphs.items() for _ in pairs])
-    readings = [Reading(one.belief, one.argument, depth_first(graph))
-                for pairs in graphs.values() for one, graph in pairs]  # fmt: skip
+    readings = [Reading(instance.belief, instance.argument, depth_first(graph))
+                for pairs in graphs.values() for instance, graph in pairs]  # fmt: skip
     counts, vectors = read(kept, readings, features)
     labels = np.full(len(kinds), 2)
-    labels[kinds == "gold"] = [CLASSES[one.stance] for one in found]
+    labels[kinds == "gold"] = [CLASSES[instance.stance] for instance in instances]
     weights = weighted(kinds, "gold", SHARES)
     for side in (0, 1):
         chosen = labels == side

@@ -41,9 +41,9 @@ ORDERS: dict[str, Callable[[Graph], Graph]] = {
 }
 
 
-def text_of(one: Instance, order: Callable[[Graph], Graph]) -> str:
-    facts = " ".join(f"{fact_text(fact)}." for fact in order(one.graph).edges)
-    return f"{one.belief} {one.argument} {facts}"
+def text_of(instance: Instance, order: Callable[[Graph], Graph]) -> str:
+    facts = " ".join(f"{fact_text(fact)}." for fact in order(instance.graph).edges)
+    return f"{instance.belief} {instance.argument} {facts}"
 
 
 def fitted(rows: np.ndarray, goal: np.ndarray, ridge: float) -> np.ndarray:
@@ -52,30 +52,32 @@ def fitted(rows: np.ndarray, goal: np.ndarray, ridge: float) -> np.ndarray:
 
 def margins(train: np.ndarray, test: np.ndarray, goal: np.ndarray, folds: np.ndarray) -> np.ndarray:
     """Return held-out scores; the ridge is chosen on the fold before the one that is tested."""
-    found = np.zeros(len(goal))
+    out_of_fold = np.zeros(len(goal))
     for fold in range(FOLDS):
         out, tune = folds == fold, folds == (fold - 1) % FOLDS
         rest = ~(out | tune)
         best = max(RIDGES, key=lambda ridge: float(
             (np.sign(train[tune] @ fitted(train[rest], goal[rest], ridge)) == goal[tune]).mean()
         ))  # fmt: skip
-        found[out] = test[out] @ fitted(train[~out], goal[~out], best)
-    return found
+        out_of_fold[out] = test[out] @ fitted(train[~out], goal[~out], best)
+    return out_of_fold
 
 
 def main() -> None:
     parser = parser_of(__doc__)
-    found, _ = instances(parser.parse_args().data)
-    fold = topic_folds(Kept(), found)
-    folds = np.array([fold[one.belief] for one in found])
-    goal = np.array([1.0 if one.stance == "support" else -1.0 for one in found])
+    corpus, _ = instances(parser.parse_args().data)
+    fold = topic_folds(Kept(), corpus)
+    folds = np.array([fold[instance.belief] for instance in corpus])
+    goal = np.array([1.0 if instance.stance == "support" else -1.0 for instance in corpus])
     kept = Vectors(WORK / "ordered")
-    texts = {name: [text_of(one, order) for one in found] for name, order in ORDERS.items()}
+    texts = {
+        name: [text_of(instance, order) for instance in corpus] for name, order in ORDERS.items()
+    }
     kept.add([text for some in texts.values() for text in some], encoder())
     table = kept.table()
     rows = {name: np.c_[table[kept.ids(some)], np.full(len(some), 0.05)]
             for name, some in texts.items()}  # fmt: skip
-    beliefs = [one.belief.lower() for one in found]
+    beliefs = [instance.belief.lower() for instance in corpus]
     figures = []
     for taught in ORDERS:
         for tested in ORDERS:

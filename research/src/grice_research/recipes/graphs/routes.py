@@ -102,21 +102,21 @@ def blocks(example: Example, features: Features) -> dict[str, np.ndarray]:
 def held_out(rows: Rows, route: Route) -> np.ndarray:
     """Return the scores of each row by heads that saw none of its topic, and these kinds."""
     taught = np.isin(rows.kinds, ("judged", *route.kinds))
-    found = np.zeros((len(rows.labels), 3))
+    out_of_fold = np.zeros((len(rows.labels), 3))
     for fold in np.unique(rows.folds):
         out = rows.folds == fold
         for seed in route.seeds:
             head = fit_rows(rows.pick(taught & ~out), route.settings, 3, seed)
-            found[out] += scores(head, rows.counts[out], rows.vectors[out]) / len(route.seeds)
-    return found
+            out_of_fold[out] += scores(head, rows.counts[out], rows.vectors[out]) / len(route.seeds)
+    return out_of_fold
 
 
-def with_offset(found: np.ndarray, rows: Rows) -> np.ndarray:
+def with_offset(odds: np.ndarray, rows: Rows) -> np.ndarray:
     """Return scores with the offset for ``incorrect`` that suits the other folds best."""
-    shifted, judged = found.copy(), rows.kinds == "judged"
+    shifted, judged = odds.copy(), rows.kinds == "judged"
     for fold in np.unique(rows.folds):
         others = judged & (rows.folds != fold)
-        shifted[rows.folds == fold, 2] += best_offset(found[others], rows.labels[others])
+        shifted[rows.folds == fold, 2] += best_offset(odds[others], rows.labels[others])
     return shifted
 
 
@@ -128,12 +128,17 @@ def joined(parts: list[np.ndarray], rows: Rows) -> np.ndarray:
     both = np.concatenate(parts, axis=1)
     judged = rows.kinds == "judged"
     both = (both - both[judged].mean(axis=0)) / both[judged].std(axis=0)
-    found = np.zeros((len(rows.labels), 3))
+    out_of_fold = np.zeros((len(rows.labels), 3))
     for fold in np.unique(rows.folds):
         train, test = judged & (rows.folds != fold), rows.folds == fold
-        found[test] = logistic(csr_matrix(both[train]), rows.labels[train], csr_matrix(both[test]),
-                               3, np.ones(train.sum()))  # fmt: skip
-    return found
+        out_of_fold[test] = logistic(
+            csr_matrix(both[train]),
+            rows.labels[train],
+            csr_matrix(both[test]),
+            3,
+            np.ones(train.sum()),
+        )
+    return out_of_fold
 
 
 class Floor(NamedTuple):
@@ -143,25 +148,29 @@ class Floor(NamedTuple):
     beliefs: list[str]
 
 
-def line(name: str, found: np.ndarray, rows: Rows, floor: Floor) -> dict[str, object]:
+def line(name: str, odds: np.ndarray, rows: Rows, floor: Floor) -> dict[str, object]:
     """Return and print one row of the table; scores that are NaN are of graphs not asked for."""
     judged = rows.kinds == "judged"
-    flipped = (rows.kinds == "flipped") & np.isfinite(found[:, 0])
-    right = found.argmax(axis=1) == rows.labels
+    flipped = (rows.kinds == "flipped") & np.isfinite(odds[:, 0])
+    right = odds.argmax(axis=1) == rows.labels
     accepted = judged & (rows.labels != 2)
-    stance = found[:, :2].argmax(axis=1) == rows.labels
+    stance = odds[:, :2].argmax(axis=1) == rows.labels
     gain = right[judged].astype(float) - floor.right
-    both = [mean(one.astype(float).tolist(), groups=floor.beliefs) for one in (right[judged], gain)]
+    both = [
+        mean(hits.astype(float).tolist(), groups=floor.beliefs) for hits in (right[judged], gain)
+    ]
     row = {
         "route": name,
-        **{f"{key}{end}": getattr(one, part) for key, one in zip(("accuracy", "above"), both,
-                                                                strict=True)
-           for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))},
+        **{
+            f"{key}{end}": getattr(estimate, part)
+            for key, estimate in zip(("accuracy", "above"), both, strict=True)
+            for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))
+        },
         "stance": float(stance[accepted].mean()),
         "flipped": float(right[flipped].mean()) if flipped.any() else None,
         "n": both[0].n,
-    }  # fmt: skip
-    shown = [f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in both]
+    }
+    shown = [f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]" for estimate in both]
     last = f"{row['flipped']:.2f}" if flipped.any() else ""
     print(f"| {name} | {shown[0]} | {shown[1]} | {row['stance']:.3f} | {last} |", flush=True)
     return row
@@ -170,19 +179,21 @@ def line(name: str, found: np.ndarray, rows: Rows, floor: Floor) -> dict[str, ob
 def main() -> None:
     parser = parser_of(__doc__)
     data = parser.parse_args().data
-    found, _ = instances(data)
+    corpus, _ = instances(data)
     kept = Kept()
-    fold = topic_folds(kept, found)
-    features = Features(make_space(kept, found, data), kept)
-    examples = meaning_examples(found, fold)
-    read = [one for one in examples if one.kind in READ]
-    kept.vectors.add([text for one in read for text in (as_text(one), joint(one))], encoder())
+    fold = topic_folds(kept, corpus)
+    features = Features(make_space(kept, corpus, data), kept)
+    examples = meaning_examples(corpus, fold)
+    read = [example for example in examples if example.kind in READ]
+    kept.vectors.add(
+        [text for example in read for text in (as_text(example), joint(example))], encoder()
+    )
     kept.table = kept.vectors.table()
     rows = rows_of(examples, features)
-    beside = [blocks(one, features) for one in examples]
+    beside = [blocks(example, features) for example in examples]
     judged = rows.kinds == "judged"
-    some = [one for one, pick in zip(examples, judged, strict=True) if pick]
-    beliefs = [one.reading.belief.lower() for one in some]
+    some = [example for example, pick in zip(examples, judged, strict=True) if pick]
+    beliefs = [example.reading.belief.lower() for example in some]
     words = np.full((len(examples), 3), np.nan)
     words[judged] = tfidf_held_out(some, 3)
     floor = Floor((words[judged].argmax(axis=1) == rows.labels[judged]).astype(float), beliefs)
@@ -191,7 +202,7 @@ def main() -> None:
     for route in ROUTES:
         counts, vectors = [rows.counts], [rows.vectors]
         for name in route.beside:
-            block = np.stack([one[name] for one in beside])
+            block = np.stack([features_of_route[name] for features_of_route in beside])
             (counts if name == "cosines" else vectors).append(block)
         given = rows._replace(counts=np.concatenate(counts, axis=1),
                              vectors=np.concatenate(vectors, axis=1))  # fmt: skip
@@ -199,7 +210,10 @@ def main() -> None:
         table.append(line(route.name, with_offset(kept_scores[route.name], rows), rows, floor))
     for name, parts in (
         ("judge that ships and TF-IDF, joined", [kept_scores[SHIPS.name], words]),
-        ("two judges and TF-IDF, joined", [*(kept_scores[one.name] for one in JOINED), words]),
+        (
+            "two judges and TF-IDF, joined",
+            [*(kept_scores[joined_route.name] for joined_route in JOINED), words],
+        ),
     ):
         table.append(line(name, joined(parts, rows), rows, floor))
     (WORK / "routes.json").write_text(json.dumps(table, indent=1))

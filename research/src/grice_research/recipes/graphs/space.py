@@ -36,16 +36,16 @@ class Kept(dict[str, np.ndarray]):
         return self.table[self.vectors.ids(texts)]
 
 
-def make_space(kept: Kept, found: list[Instance], data: Path) -> Space:
+def make_space(kept: Kept, instances: list[Instance], data: Path) -> Space:
     """Return principal axes of the train texts, and the direction of what people want."""
     texts = dict.fromkeys(
         text
-        for one in found
+        for instance in instances
         for text in (
-            one.belief,
-            one.argument,
-            *one.graph.concepts,
-            *(fact_text(fact) for fact in one.graph.edges),
+            instance.belief,
+            instance.argument,
+            *instance.graph.concepts,
+            *(fact_text(fact) for fact in instance.graph.edges),
         )
     )
     rows = kept.rows(list(texts))
@@ -74,24 +74,24 @@ def _good(kept: Kept, data: Path) -> np.ndarray:
     return np.linalg.solve(gram, rows.T @ (weight * sides)).astype(np.float32)
 
 
-def topics(kept: Kept, found: list[Instance], seed: int = 0) -> dict[str, int]:
+def topics(kept: Kept, instances: list[Instance], seed: int = 0) -> dict[str, int]:
     """Return the topic of each belief, a cluster of vectors (k-means)."""
-    beliefs = sorted({one.belief for one in found})
+    beliefs = sorted({instance.belief for instance in instances})
     return dict(zip(beliefs, _clusters(kept.rows(beliefs), seed).tolist(), strict=True))
 
 
-def topic_folds(kept: Kept, found: list[Instance], seed: int = 0) -> dict[str, int]:
+def topic_folds(kept: Kept, instances: list[Instance], seed: int = 0) -> dict[str, int]:
     """Return the fold of each belief; beliefs on one topic share it."""
-    topic = topics(kept, found, seed)
-    sizes = Counter(topic[one.belief] for one in found)
+    topic = topics(kept, instances, seed)
+    sizes = Counter(topic[instance.belief] for instance in instances)
     order = sorted(sizes)
     random.Random(seed).shuffle(order)
     load = [0] * FOLDS
     fold: dict[int, int] = {}
-    for one in sorted(order, key=lambda cluster: -sizes[cluster]):
-        fold[one] = min(range(FOLDS), key=load.__getitem__)
-        load[fold[one]] += sizes[one]
-    return {belief: fold[one] for belief, one in topic.items()}
+    for largest in sorted(order, key=lambda cluster: -sizes[cluster]):
+        fold[largest] = min(range(FOLDS), key=load.__getitem__)
+        load[fold[largest]] += sizes[largest]
+    return {belief: fold[cluster] for belief, cluster in topic.items()}
 
 
 def _clusters(rows: np.ndarray, seed: int, rounds: int = 40) -> np.ndarray:

@@ -88,14 +88,14 @@ def with_parts(
     """Return what ``substance`` reads of graphs."""
     counts, vectors = read(kept, readings, features)
     parts = [
-        informativeness_features(*one, sigmoid(fact_logits(facts, kept, one.graph.edges)))
-        for one in readings
+        informativeness_features(*reading, sigmoid(fact_logits(facts, kept, reading.graph.edges)))
+        for reading in readings
     ]
     return np.concatenate([counts, np.stack(parts)], axis=1), vectors
 
 
 def readings_of(graphs: Pairs) -> list[Reading]:
-    return [Reading(one.belief, one.argument, graph) for one, graph in graphs]
+    return [Reading(instance.belief, instance.argument, graph) for instance, graph in graphs]
 
 
 def fit_part(given: Taught, part: Part, seed: int, topics: tuple[int, ...]) -> KernelHead:
@@ -124,19 +124,24 @@ def calibration(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> 
 def chosen(choice: KernelHead, rows: list[Instance], made: list[list[Graph]], kept: Kept,
            features: Features) -> Pairs:  # fmt: skip
     """Return the graph that the generator's judge picks for each row."""
-    flat = [(one, graph) for one, graphs in zip(rows, made, strict=True) for graph in graphs]
-    readings = [Reading(one.belief, one.argument, depth_first(graph)) for one, graph in flat]
-    said = scores(choice, *read(kept, readings, features))
+    flat = [
+        (explained, graph) for explained, graphs in zip(rows, made, strict=True) for graph in graphs
+    ]
+    readings = [
+        Reading(explained.belief, explained.argument, depth_first(graph))
+        for explained, graph in flat
+    ]
+    odds = scores(choice, *read(kept, readings, features))
     best: dict[str, tuple[float, Graph]] = {}
-    for (one, graph), row in zip(flat, said, strict=True):
-        likely = float(row[CLASSES[one.stance]])
-        if one.id not in best or likely > best[one.id][0]:
-            best[one.id] = likely, graph
-    return [(one, best[one.id][1]) for one in rows if one.id in best]
+    for (instance, graph), row in zip(flat, odds, strict=True):
+        likely = float(row[CLASSES[instance.stance]])
+        if instance.id not in best or likely > best[instance.id][0]:
+            best[instance.id] = likely, graph
+    return [(explained, best[explained.id][1]) for explained in rows if explained.id in best]
 
 
 def accepted(rows: list[Instance]) -> Pairs:
-    return [(one, graph) for one in rows for graph, verdict in one.versions if verdict == "correct"]
+    return [(row, graph) for row in rows for graph, verdict in row.versions if verdict == "correct"]
 
 
 class Shelf(NamedTuple):
@@ -153,10 +158,10 @@ class Shelf(NamedTuple):
 
 
 def open_shelf(data: Path) -> Shelf:
-    found, _ = instances(data)
+    corpus, _ = instances(data)
     kept = Kept()
-    features = Features(make_space(kept, found, data), kept)
-    return Shelf(kept, features, lexical(data), topic_folds(kept, found), found)
+    features = Features(make_space(kept, corpus, data), kept)
+    return Shelf(kept, features, lexical(data), topic_folds(kept, corpus), corpus)
 
 
 class Taught(NamedTuple):
@@ -177,7 +182,7 @@ def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
     beliefs = make_cases(maker, shelf.features)[1]
     seen = some(maker, TAUGHT, 5)
     shown = proposals(making, seen, shelf.features, beliefs)
-    made = [(one, graph) for one, graphs in zip(seen, shown, strict=True)
+    made = [(instance, graph) for instance, graphs in zip(seen, shown, strict=True)
             for graph in graphs[:SHOWN]]  # fmt: skip
     return making, beliefs, fit_choice(shelf.kept, maker, made, shelf.features)
 
@@ -186,23 +191,27 @@ def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
     """Return the graphs of the topics of ``substance`` with what it reads of them."""
     teacher, empty = shelf.rows(TEACHER), nonsense(shelf.found)
     picked = chosen(choice, teacher, made, shelf.kept, shelf.features)
-    second = [(one, graphs[0]) for one, graphs in zip(teacher, made, strict=True) if graphs]
+    second = [
+        (instance, graphs[0]) for instance, graphs in zip(teacher, made, strict=True) if graphs
+    ]
     graphs = {
-        "gold": [(one, one.graph) for one in teacher],
+        "gold": [(instance, instance.graph) for instance in teacher],
         **wrong_graphs(teacher, picked + second),
         "accepted": accepted(teacher),
         # No part is taught these two: they are for choosing settings.
-        "nonsense": [(one, empty[one.id]) for one in teacher if one.id in empty],
+        "nonsense": [
+            (instance, empty[instance.id]) for instance in teacher if instance.id in empty
+        ],
         "chosen": picked,
     }
     pairs = [pair for several in graphs.values() for pair in several]
     kinds = np.array([kind for kind, several in graphs.items() for _ in several])
-    halves = np.array([shelf.fold[one.belief] for one, _ in pairs])
+    halves = np.array([shelf.fold[instance.belief] for instance, _ in pairs])
     order, blocks = [], []
-    for one, other in (TEACHER, TEACHER[::-1]):
+    for half, other in (TEACHER, TEACHER[::-1]):
         # Facts of a topic are judged by a form that never saw it, as they will be at last.
         facts = form(f"facts{other}", shelf.kept, shelf.rows((other,)), shelf.known, 0)
-        places = np.flatnonzero(halves == one)
+        places = np.flatnonzero(halves == half)
         readings = readings_of([pairs[place] for place in places])
         order.append(places)
         blocks.append(with_parts(facts, shelf.kept, readings, shelf.features))
@@ -216,12 +225,16 @@ def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
 def test_graphs(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> dict[str, Pairs]:
     """Return graphs of topics that nothing here was taught on, by how they came about."""
     held, empty = shelf.rows(HELD), nonsense(shelf.found)
-    first = [(one, graph) for one, graphs in zip(held, made, strict=True) for graph in graphs[:1]]
+    first = [
+        (instance, graph)
+        for instance, graphs in zip(held, made, strict=True)
+        for graph in graphs[:1]
+    ]
     return {
-        "gold": [(one, one.graph) for one in held],
+        "gold": [(instance, instance.graph) for instance in held],
         "accepted": accepted(held),
         **wrong_graphs(held, first),
-        "nonsense": [(one, empty[one.id]) for one in held if one.id in empty],
+        "nonsense": [(instance, empty[instance.id]) for instance in held if instance.id in empty],
         "chosen": chosen(choice, held, made, shelf.kept, shelf.features),
     }
 
@@ -242,17 +255,17 @@ class Fitted(NamedTuple):
     scale: np.ndarray
 
     def __call__(self, counts: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        found: np.ndarray = sigmoid(
+        chances: np.ndarray = sigmoid(
             self.scale[0] * scores(self.head, counts, vectors)[:, 1] + self.scale[1]
         )
-        return found
+        return chances
 
 
 def by_other_half(given: Taught, part: Part, seed: int) -> np.ndarray:
     """Return the score of each graph by a judge that was taught on the other half of topics."""
     crossed = np.zeros(len(given.kinds))
-    for one, other in (TEACHER, TEACHER[::-1]):
-        out = given.halves == one
+    for half, other in (TEACHER, TEACHER[::-1]):
+        out = given.halves == half
         head = fit_part(given, part, seed, (other,))
         crossed[out] = scores(head, given.counts[out], given.vectors[out])[:, 1]
     return crossed
@@ -289,13 +302,13 @@ def main() -> None:
     fitted = [{part.name: fit_calibrated(given, part, seed) for part in PARTS} for seed in SEEDS]
     for seed, judges in zip(SEEDS, fitted, strict=True):
         for on, kinds in rows.items():
-            values = {kind: np.minimum(*(one(*read) for one in judges.values()))
+            values = {kind: np.minimum(*(judge(*read) for judge in judges.values()))
                       for kind, read in kinds.items()}  # fmt: skip
             figures += figures_of(on, values, tests[on], seed)
     arrays = {**choice.arrays("choice"), "phrases": making.phrases,
               "often": np.array([often for _, often in making.words], np.float32)}  # fmt: skip
-    for name, one in fitted[0].items():
-        arrays |= {**one.head.arrays(name), f"{name}_scale": one.scale}
+    for name, informativeness in fitted[0].items():
+        arrays |= {**informativeness.head.arrays(name), f"{name}_scale": informativeness.scale}
     np.savez(WORK / "substance.npz", allow_pickle=False, **arrays)
     (WORK / "concepts.txt").write_text("\n".join(w for w, _ in making.words) + "\n", "utf-8")
     making.cases.save(WORK)

@@ -53,19 +53,19 @@ Values = dict[str, np.ndarray]
 def likely(given: Taught, part: Part) -> np.ndarray:
     crossed = by_other_half(given, part, 0)
     scale = scale_of(given, part, crossed)
-    found: np.ndarray = sigmoid(scale[0] * crossed + scale[1])
-    return found
+    chances: np.ndarray = sigmoid(scale[0] * crossed + scale[1])
+    return chances
 
 
 def fact_row(fact: Triple, belief: str, features: Features) -> tuple[list[float], np.ndarray]:
-    said, head, tail = (features.axes(text) for text in (fact_text(fact), fact.head, fact.tail))
+    axes, head, tail = (features.axes(text) for text in (fact_text(fact), fact.head, fact.tail))
     counts = [
         *(float(fact.relation == name) for name in relation_names()),
         features.good(fact.head),
         features.good(fact.tail),
         float(features.vector(fact.head) @ features.vector(fact.tail)),
     ]
-    return counts, np.concatenate([said, head, tail, said * features.axes(belief)])
+    return counts, np.concatenate([axes, head, tail, axes * features.axes(belief)])
 
 
 def by_fact(given: Taught, features: Features) -> np.ndarray:
@@ -74,25 +74,25 @@ def by_fact(given: Taught, features: Features) -> np.ndarray:
     Shape ``(graphs, 2)``.
     """
     owner, counts, vectors = [], [], []
-    for place, (one, graph) in enumerate(given.graphs):
+    for place, (instance, graph) in enumerate(given.graphs):
         for fact in graph.edges if given.kinds[place] in SEEN else ():
-            row, vector = fact_row(fact, one.belief, features)
+            row, vector = fact_row(fact, instance.belief, features)
             owner.append(place)
             counts.append(row)
             vectors.append(vector)
     at, rows, beside = np.array(owner), np.array(counts), np.stack(vectors)
     labels = (given.kinds[at] == "accepted").astype(int)
-    found = np.zeros((len(given.kinds), 2))
-    for one in TEACHER:
-        out = given.halves[at] == one
+    pooled = np.zeros((len(given.kinds), 2))
+    for instance in TEACHER:
+        out = given.halves[at] == instance
         pick = np.isin(given.kinds[at], ("accepted", "failed")) & ~out
         head = fit_kernel(rows[pick], beside[pick], labels[pick], classes=2, share=0.3,
                           **SETTINGS)  # type: ignore[arg-type]  # fmt: skip
-        said = scores(head, rows[out], beside[out])[:, 1]
+        odds = scores(head, rows[out], beside[out])[:, 1]
         for place in np.unique(at[out]):
-            mine = said[at[out] == place]
-            found[place] = mine.mean(), mine.min()
-    return found
+            mine = odds[at[out] == place]
+            pooled[place] = mine.mean(), mine.min()
+    return pooled
 
 
 def explained(shelf: Shelf, given: Taught) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,15 +102,20 @@ def explained(shelf: Shelf, given: Taught) -> tuple[np.ndarray, np.ndarray, np.n
     """
     pick = np.flatnonzero(np.isin(given.kinds, SEEN))
     pairs = [given.graphs[place] for place in pick]
-    meaning = read(shelf.kept, [Reading(one.belief, None, g) for one, g in pairs], shelf.features)
-    stance = read(shelf.kept, [Reading(one.belief, one.argument, Graph(())) for one, _ in pairs],
-                  shelf.features)  # fmt: skip
+    meaning = read(
+        shelf.kept, [Reading(instance.belief, None, g) for instance, g in pairs], shelf.features
+    )
+    stance = read(
+        shelf.kept,
+        [Reading(instance.belief, instance.argument, Graph(())) for instance, _ in pairs],
+        shelf.features,
+    )
     kinds, halves = given.kinds[pick], given.halves[pick]
-    gold = np.array([LABELS[one.stance] for one, _ in pairs])
+    gold = np.array([LABELS[instance.stance] for instance, _ in pairs])
     labels = np.where(kinds == "failed", 2, gold)
     three, two = np.zeros((len(given.kinds), 3)), np.zeros((len(given.kinds), 2))
-    for one in TEACHER:
-        out = halves == one
+    for half in TEACHER:
+        out = halves == half
         judged = np.isin(kinds, ("accepted", "failed")) & ~out
         written = (kinds == "gold") & ~out
         head = fit_kernel(*(part[judged] for part in meaning), labels[judged], classes=3,
@@ -119,9 +124,9 @@ def explained(shelf: Shelf, given: Taught) -> tuple[np.ndarray, np.ndarray, np.n
         head = fit_kernel(*(part[written] for part in stance), gold[written], classes=2,
                           **STANCE)  # type: ignore[arg-type]  # fmt: skip
         two[pick[out]] = scores(head, *(part[out] for part in stance))
-    said = np.zeros(len(given.kinds), int)
-    said[pick] = gold
-    return three, np.clip(two, 0, 1), said
+    picked = np.zeros(len(given.kinds), int)
+    picked[pick] = gold
+    return three, np.clip(two, 0, 1), picked
 
 
 def routes(shelf: Shelf, given: Taught) -> dict[str, np.ndarray]:
@@ -151,7 +156,11 @@ def routes(shelf: Shelf, given: Taught) -> dict[str, np.ndarray]:
 
 def kinds_of(given: Taught) -> dict[str, Pairs]:
     return {
-        kind: [pair for pair, one in zip(given.graphs, given.kinds, strict=True) if one == kind]
+        kind: [
+            pair
+            for pair, own_kind in zip(given.graphs, given.kinds, strict=True)
+            if own_kind == kind
+        ]
         for kind in SEEN
     }
 
@@ -165,22 +174,24 @@ def unseen(shelf: Shelf, given: Taught, graphs: dict[str, Pairs]) -> dict[str, V
     parts = [fit_calibrated(given, part, 0) for part in PARTS]
     return {
         "before": {kind: former(*read) for kind, read in rows.items()},
-        "ships": {kind: np.minimum(*(one(*read) for one in parts)) for kind, read in rows.items()},
+        "ships": {
+            kind: np.minimum(*(part(*read) for part in parts)) for kind, read in rows.items()
+        },
     }
 
 
-def table(found: dict[str, Values], graphs: dict[str, Pairs]) -> list[dict[str, object]]:
+def table(by_kind: dict[str, Values], graphs: dict[str, Pairs]) -> list[dict[str, object]]:
     """Print and return a row of each way, differences from the first; beliefs are redrawn.
 
     Args:
-        found: What each way says of the graphs of each kind.
+        by_kind: What each way says of the graphs of each kind.
         graphs: Those graphs.
     """
     draws = Draws(graphs)
     drawn = list(zip(draws.counts("accepted"), draws.counts("failed"), strict=True))
     lines: list[dict[str, object]] = []
     first = None
-    for name, kind in found.items():
+    for name, kind in by_kind.items():
         right, wrong = kind["accepted"], kind["failed"]
         value = area(right, wrong)
         several = np.array([area(np.repeat(right, a), np.repeat(wrong, b)) for a, b in drawn])

@@ -44,17 +44,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    found, dropped = instances(arguments.data)
+    corpus, dropped = instances(arguments.data)
     kept = Kept()
-    fold = topic_folds(kept, found)
-    space = make_space(kept, found, arguments.data)
+    fold = topic_folds(kept, corpus)
+    space = make_space(kept, corpus, arguments.data)
     features = Features(space, kept)
     arrays: dict[str, np.ndarray] = {"mean": space.mean, "axes": space.axes.astype(np.float16),
                                      "good": space.good}  # fmt: skip
     for name, examples, settings, classes in (
-        ("stance", stance_examples(found, fold, graph=False), STANCE, 2),
-        ("edges", stance_examples(found, fold, graph=True), EA, 2),
-        ("meaning", meaning_examples(found, fold), SECA, 3),
+        ("stance", stance_examples(corpus, fold, graph=False), STANCE, 2),
+        ("edges", stance_examples(corpus, fold, graph=True), EA, 2),
+        ("meaning", meaning_examples(corpus, fold), SECA, 3),
     ):
         rows = rows_of(examples, features)
         head = fit_rows(rows, settings, classes, seed=0)
@@ -75,7 +75,7 @@ def main() -> None:
         for name in ("judges.json", "substance.json")
         for figure in json.loads((WORK / name).read_text())
     ]
-    write_card(arguments.out, found, lexical(arguments.data), dropped, figures)
+    write_card(arguments.out, corpus, lexical(arguments.data), dropped, figures)
 
 
 if __name__ == "__main__":

@@ -33,21 +33,21 @@ Figure = dict[str, object]
 
 
 def figure(on: str, measure: str, values: np.ndarray, examples: list[Example]) -> Figure:
-    beliefs = [one.reading.belief.lower() for one in examples]
-    found = mean(values.astype(float).tolist(), groups=beliefs)
-    print(f"{on}: {measure}: {found}", flush=True)
-    return {"on": on, "measure": measure, "value": found.value, "low": found.low,
-            "high": found.high, "n": found.n}  # fmt: skip
+    beliefs = [example.reading.belief.lower() for example in examples]
+    estimate = mean(values.astype(float).tolist(), groups=beliefs)
+    print(f"{on}: {measure}: {estimate}", flush=True)
+    return {"on": on, "measure": measure, "value": estimate.value, "low": estimate.low,
+            "high": estimate.high, "n": estimate.n}  # fmt: skip
 
 
 def _some(examples: list[Example], chosen: np.ndarray) -> list[Example]:
-    return [one for one, pick in zip(examples, chosen, strict=True) if pick]
+    return [example for example, pick in zip(examples, chosen, strict=True) if pick]
 
 
-def recall_values(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def recall_values(odds: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Return values whose mean is the mean recall of the classes."""
     share = np.bincount(labels, minlength=3) / len(labels)
-    return (found.argmax(axis=1) == labels) / (3 * share[labels])
+    return (odds.argmax(axis=1) == labels) / (3 * share[labels])
 
 
 def meaning(examples: list[Example], features: Features) -> list[Figure]:
@@ -66,23 +66,23 @@ def meaning(examples: list[Example], features: Features) -> list[Figure]:
     both = "judged and made graphs, held-out topics"
     figures.append(figure(both, "mean recall of the classes, floor: TF-IDF", floor, every))
     for seed in SEEDS:
-        found = held_out(rows, SECA, 3, seed)
-        found[:, 2] += offset_by_fold(found, rows)
-        recall = recall_values(found[made], rows.labels[made])
+        odds = held_out(rows, SECA, 3, seed)
+        odds[:, 2] += offset_by_fold(odds, rows)
+        recall = recall_values(odds[made], rows.labels[made])
         figures.append(figure(both, f"mean recall of the classes, seed {seed}", recall, every))
         figures.append(
             figure(both, f"mean recall above TF-IDF, seed {seed}", recall - floor, every)
         )
-        right = found.argmax(axis=1) == rows.labels
+        right = odds.argmax(axis=1) == rows.labels
         name = f"seed {seed}"
         figures.append(figure(on, f"3-way accuracy, {name}", right[judged], some))
         gain = right[judged].astype(float) - words
         figures.append(figure(on, f"3-way accuracy above TF-IDF, {name}", gain, some))
-        stance = found[:, :2].argmax(axis=1) == rows.labels
-        for said, part in (("all", accepted), ("parity misleads", accepted & ~agrees),
+        stance = odds[:, :2].argmax(axis=1) == rows.labels
+        for which, part in (("all", accepted), ("parity misleads", accepted & ~agrees),
                            ("parity says it", accepted & agrees)):  # fmt: skip
             figures.append(
-                figure(f"accepted graphs ({said}), held-out topics", f"stance, {name}",
+                figure(f"accepted graphs ({which}), held-out topics", f"stance, {name}",
                        stance[part], _some(examples, part))
             )  # fmt: skip
         for kind in ("flipped", "perturbed"):
@@ -116,15 +116,15 @@ def stance(
 def main() -> None:
     parser = parser_of(__doc__)
     data = parser.parse_args().data
-    found, _ = instances(data)
+    corpus, _ = instances(data)
     kept = Kept()
-    fold = topic_folds(kept, found)
-    features = Features(make_space(kept, found, data), kept)
-    figures = stance(stance_examples(found, fold, graph=False), features, STANCE,
+    fold = topic_folds(kept, corpus)
+    features = Features(make_space(kept, corpus, data), kept)
+    figures = stance(stance_examples(corpus, fold, graph=False), features, STANCE,
                      "belief and argument, held-out topics")  # fmt: skip
-    figures += stance(stance_examples(found, fold, graph=True), features, EA,
+    figures += stance(stance_examples(corpus, fold, graph=True), features, EA,
                       "belief, argument and gold graph, held-out topics")  # fmt: skip
-    figures += meaning(meaning_examples(found, fold), features)
+    figures += meaning(meaning_examples(corpus, fold), features)
     (WORK / "judges.json").write_text(json.dumps(figures, indent=1))
 
 

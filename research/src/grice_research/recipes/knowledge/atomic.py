@@ -88,20 +88,20 @@ def barrier(data: Path) -> Barrier:
 
 
 def _dialogue_events(item: dict) -> list[tuple[str, bool]]:
-    found = [(item["response"], False)]
-    found += [(turn, False) for turn in item["history"].split("</UTT>")]
+    dialogue_events = [(item["response"], False)]
+    dialogue_events += [(turn, False) for turn in item["history"].split("</UTT>")]
     triples = item.get("tuples_single", []) + item.get("tuples_pair", [])
     for gold in item.get("tuples", {}).values():
         triples += gold
     for head, _, tail, *_ in triples:
-        found += [(head, True), (tail, False)]
-    return found
+        dialogue_events += [(head, True), (tail, False)]
+    return dialogue_events
 
 
 def training_triples(data: Path, kept_out: Barrier) -> tuple[list[Known], dict[str, int]]:
     """Return distinct triples in a fixed order, and how many rows each rule dropped."""
     dropped: Counter[str] = Counter()
-    found: dict[tuple[str, str, str], Known] = {}
+    by_triple: dict[tuple[str, str, str], Known] = {}
     for known, allowed in _sources(data):
         if not allowed:
             dropped["marked as evaluated, or not of a training split"] += 1
@@ -113,28 +113,28 @@ def training_triples(data: Path, kept_out: Barrier) -> tuple[list[Known], dict[s
             dropped["text of an evaluated set"] += 1
         else:
             key = (folded(known.head), known.relation, folded(known.tail))
-            found.setdefault(key, known)
-    return list(found.values()), dict(dropped)
+            by_triple.setdefault(key, known)
+    return list(by_triple.values()), dict(dropped)
 
 
 def _sources(data: Path) -> list[tuple[Known, bool]]:
     """Original spelling first: the sample of ATOMIC-2018 lost its punctuation upstream."""
-    found = [
+    sources = [
         (_known(row, "atomic2020"), row["split"] == "train")
         for row in rows(data / "atomic/atomic2020_sample.tsv.gz")
     ]
-    found += [
+    sources += [
         (
             _known(row, "atomic2018"),
             row["head_in_cskb_population"] == row["head_in_atomic2020_test"] == "0",
         )
         for row in rows(data / "atomic_more/atomic2018_more.tsv.gz")
     ]
-    found += [
+    sources += [
         (_known(row, "atomic2018"), row["head_in_test5000"] == "0")
         for row in rows(data / "atomic/atomic2018_sample.tsv.gz")
     ]
-    return found
+    return sources
 
 
 def _known(row: dict[str, str], source: str) -> Known:

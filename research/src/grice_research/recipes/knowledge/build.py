@@ -85,9 +85,9 @@ def chosen(known: list[Known]) -> list[Triple]:
     kept = []
     for (head, relation), tails in sorted(groups.items()):
         for tail in sorted(tails, key=lambda tail: crc32(tail.encode()))[:TAILS]:
-            found = tails[tail]
-            name = spelled.setdefault(head, found.head)
-            kept.append(Triple(name, relation, found.tail, source=found.source))
+            tail_row = tails[tail]
+            name = spelled.setdefault(head, tail_row.head)
+            kept.append(Triple(name, relation, tail_row.tail, source=tail_row.source))
     return kept
 
 
@@ -103,21 +103,21 @@ def main_axes(vectors: np.ndarray, width: int) -> Axes:
 
 def asked_events(data: Path) -> list[str]:
     """Events nobody kept: heads of the evaluated part of CSKB Population, development only."""
-    found = dict.fromkeys(row["head"] for row in rows(data / "cskb_population/dev.tsv.gz"))
-    return list(found)[:2000]
+    heads = dict.fromkeys(row["head"] for row in rows(data / "cskb_population/dev.tsv.gz"))
+    return list(heads)[:2000]
 
 
 def recalls(axes: Axes, vectors: np.ndarray, asked: np.ndarray, width: int) -> list[tuple]:
     """Measure how many of the truly nearest heads the short vectors find."""
     exact = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")[:, : max(NEIGHBOURS)]
     packed = axes.pack(vectors).astype(np.float32)
-    found = np.argsort(-(axes.shorten(asked) @ packed.T), axis=1, kind="stable")
+    nearest_rows = np.argsort(-(axes.shorten(asked) @ packed.T), axis=1, kind="stable")
     measured = []
     for count in NEIGHBOURS:
         hits = np.array(
             [
                 len(set(nearest[:count]) & set(taken[:count])) / count
-                for nearest, taken in zip(exact, found, strict=True)
+                for nearest, taken in zip(exact, nearest_rows, strict=True)
             ]
         )
         resampled = np.random.default_rng(0).choice(hits, (2000, len(hits))).mean(axis=1)

@@ -69,30 +69,32 @@ def _unpacked(file: Path, scratch: Path) -> Path:
     return scratch / "plain"
 
 
-def sample(found: Sequence[Trial]) -> list[Trial]:
+def sample(every: Sequence[Trial]) -> list[Trial]:
     """Return at most so many of each kind, whole conversations after one another."""
-    ordered = sorted(found, key=lambda one: crc32(one.group.encode()))
+    ordered = sorted(every, key=lambda trial_of_group: crc32(trial_of_group.group.encode()))
     kept: dict[str, list[Trial]] = {}
-    for one in ordered:
-        some = kept.setdefault(one.kind, [])
+    for trial in ordered:
+        some = kept.setdefault(trial.kind, [])
         if len(some) < EACH:
-            some.append(one)
-    return [one for some in kept.values() for one in some]
+            some.append(trial)
+    return [trial_kept for some in kept.values() for trial_kept in some]
 
 
-def fits(found: Sequence[Trial]) -> np.ndarray:
+def fits(every: Sequence[Trial]) -> np.ndarray:
     """Return which replies the weights are fitted on: those of every second conversation."""
-    return np.array([crc32(one.group.encode()) % 2 == 0 and one.kind in FITTED for one in found])
+    return np.array(
+        [crc32(trial.group.encode()) % 2 == 0 and trial.kind in FITTED for trial in every]
+    )
 
 
-def weights(numbers: np.ndarray, found: Sequence[Trial]) -> np.ndarray:
+def weights(numbers: np.ndarray, every: Sequence[Trial]) -> np.ndarray:
     """Return what a nat of each number is worth in log odds, and the shift.
 
     Random and damaged replies count alike, true ones as much as both.
     """
-    kinds = [one.kind for one in found]
+    kinds = [trial.kind for trial in every]
     counts = np.array([(2 if kind == "true" else 1) / kinds.count(kind) for kind in kinds])
-    labels = np.array([one.label for one in found], float)
+    labels = np.array([trial.label for trial in every], float)
     read = np.column_stack([numbers, np.ones(len(numbers))])
 
     def loss(given: np.ndarray) -> float:
@@ -131,15 +133,17 @@ def main() -> None:
     }
     settings = {"max_tokens": LONGEST, "weight_after": 1.0, "weight_gain": 1.0, "weight_shift": 0.0}
     write_card(out, facts, training, settings, files=FILES)
-    found = sample(trials(given.data))
+    drawn = sample(trials(given.data))
     bundle = open_bundle(out)
     model = LanguageModel(bundle, read_settings(bundle, LanguageSettings), threads=given.threads)
-    numbers = np.array(model.likely([Pair(one.history, one.reply) for one in found]))
-    fitted = fits(found)
-    chosen = weights(numbers[fitted], [one for one, fit in zip(found, fitted, strict=True) if fit])
+    numbers = np.array(model.likely([Pair(trial.history, trial.reply) for trial in drawn]))
+    fitted = fits(drawn)
+    chosen = weights(
+        numbers[fitted], [trial for trial, fit in zip(drawn, fitted, strict=True) if fit]
+    )
     for name, value in zip(("after", "gain", "shift"), chosen, strict=True):
         settings[f"weight_{name}"] = round(float(value), 4)
-    rest = [one for one, fit in zip(found, fitted, strict=True) if not fit]
+    rest = [trial for trial, fit in zip(drawn, fitted, strict=True) if not fit]
     columns = {"both": numbers[~fitted] @ chosen[:2], "likelihood": numbers[~fitted][:, 0],
                "gain": numbers[~fitted][:, 1]}  # fmt: skip
     quality = [

@@ -48,24 +48,30 @@ class Example(NamedTuple):
 
 
 def worded(head: str, relation: str, tail: str, label: int, source: str) -> Example:
-    said = tail_text(tail, SCHEMA[relation])
+    tail_words = tail_text(tail, SCHEMA[relation])
     return Example(
-        head_text(head), relation, said, spoken(tail, relation, said), label, content(head), source
+        head_text(head),
+        relation,
+        tail_words,
+        spoken(tail, relation, tail_words),
+        label,
+        content(head),
+        source,
     )
 
 
-def spoken(tail: str, relation: str, said: str) -> str:
+def spoken(tail: str, relation: str, tail_words: str) -> str:
     """Say half of the wishes and feelings in full, so that typing meets both wordings."""
     form = SCHEMA[relation].tail
     full = crc32(f"{relation}\t{folded(tail)}".encode()) % 100
-    subject, _, rest = said.partition(" ")
+    subject, _, rest = tail_words.partition(" ")
     if relation in ("xReact", "oReact") and rest.startswith("is ") and full < 50:
         return f"{subject} feels {rest[3:]}"
     if relation in ("xWant", "oWant") and full < 50:
         return f"{subject} wants to {rest}"
     if relation in ("xIntent", "xNeed") and full < 15:
         return f"{subject} {'wants' if relation == 'xIntent' else 'needs'} to {rest}"
-    return said if form != "clause" else event_text(tail)
+    return tail_words if form != "clause" else event_text(tail)
 
 
 def held_out(group: str) -> bool:
@@ -77,7 +83,7 @@ def training_examples(data: Path) -> tuple[list[Example], dict[str, int]]:
     """Return all examples of licensed sources, and how many rows each rule dropped."""
     kept_out = barrier(data)
     known, dropped = training_triples(data, kept_out)
-    found = [
+    examples = [
         worded(k.head, k.relation, k.tail, 1, k.source) for k in known if k.relation in RELATIONS
     ]
     extra = Counter(dropped)
@@ -87,12 +93,12 @@ def training_examples(data: Path) -> tuple[list[Example], dict[str, int]]:
             if example.group in kept_out.heads or text:
                 extra[f"{example.source}: head or text of an evaluated set"] += 1
             else:
-                found.append(example)
-    return list(dict.fromkeys(found)), dict(extra)
+                examples.append(example)
+    return list(dict.fromkeys(examples)), dict(extra)
 
 
 def _event2mind(data: Path) -> list[Example]:
-    found = []
+    examples = []
     names = {"xintent": "xIntent", "xreact": "xReact", "oreact": "oReact"}
     with gzip.open(data / "event2mind/event2mind.jsonl.gz", "rt", encoding="utf-8") as file:
         for item in map(json.loads, file):
@@ -100,8 +106,10 @@ def _event2mind(data: Path) -> list[Example]:
                 continue
             for field, relation in names.items():
                 tails = [tail for tail in item[field] if tail and tail != "none"]
-                found += [worded(item["event"], relation, tail, 1, "event2mind") for tail in tails]
-    return found
+                examples += [
+                    worded(item["event"], relation, tail, 1, "event2mind") for tail in tails
+                ]
+    return examples
 
 
 def _virtue(data: Path) -> list[Example]:
@@ -114,7 +122,7 @@ def _virtue(data: Path) -> list[Example]:
 
 def _defeasible(data: Path) -> list[Example]:
     """A circumstance that weakens an inference makes it implausible, and may hinder the event."""
-    found = []
+    examples = []
     for row in rows(data / "defeasible_nli/atomic.tsv.gz"):
         if not row["update"] or row["head_in_cskb_population"] == "1":
             continue
@@ -123,12 +131,12 @@ def _defeasible(data: Path) -> list[Example]:
         head = f"{row['head'].rstrip('.')}. {row['update']}"
         label = int(row["type"] == "S")
         example = worded(head, row["relation"], row["tail"], label, "defeasible_nli")
-        found.append(example._replace(group=content(row["head"])))
-    return found
+        examples.append(example._replace(group=content(row["head"])))
+    return examples
 
 
 def _ecare(data: Path) -> list[Example]:
-    found = []
+    examples = []
     for row in rows(data / "ecare/ecare.tsv.gz"):
         if row["split"] != "train":
             continue
@@ -137,8 +145,8 @@ def _ecare(data: Path) -> list[Example]:
             head, tail = pair if row["asks_for"] == "effect" else pair[::-1]
             label = int(index == int(row["label"]))
             example = worded(head, "Causes", tail, label, "ecare")
-            found.append(example._replace(group=content(row["premise"])))
-    return found
+            examples.append(example._replace(group=content(row["premise"])))
+    return examples
 
 
 COPA = {
@@ -149,15 +157,15 @@ COPA = {
 
 def _copa(data: Path) -> list[Example]:
     """Explanations that people rated; the middle of the scale says nothing and is left out."""
-    found = []
+    examples = []
     for row in rows(data / "copa_sse/triples.tsv.gz"):
         rating = float(row["rating"] or 3)
         if row["split"] != "dev" or row["relation"] not in COPA or 2.5 <= rating < 3.5:
             continue
         relation = COPA[row["relation"]]
         example = worded(row["head"], relation, row["tail"], int(rating >= 3.5), "copa_sse")
-        found.append(example._replace(group=f"copa {row['copa_id']}"))
-    return found
+        examples.append(example._replace(group=f"copa {row['copa_id']}"))
+    return examples
 
 
 def _omcs(data: Path) -> list[Example]:
@@ -178,13 +186,13 @@ class Labelled(NamedTuple):
 
 def population(data: Path, part: str) -> list[Labelled]:
     """CSKB Population, part ``dev`` or ``tst``; ``name`` keeps the relation as the set calls it."""
-    found = []
+    labelled = []
     for row in rows(data / "cskb_population" / f"{part}.tsv.gz"):
         relation = POPULATION_NAMES.get(row["relation"], row["relation"])
         tail = tail_text(row["tail"], SCHEMA[relation])
         label = int(row["label"])
-        found.append(Labelled(head_text(row["head"]), relation, tail, label, row["relation"]))
-    return found
+        labelled.append(Labelled(head_text(row["head"]), relation, tail, label, row["relation"]))
+    return labelled
 
 
 class Rated(NamedTuple):
@@ -197,7 +205,7 @@ class Rated(NamedTuple):
 
 
 def deco(data: Path, part: str) -> list[Rated]:
-    found = []
+    rated = []
     for line in (data / "accent_deco" / f"deco_{part}.jsonl").read_text("utf-8").splitlines():
         item = json.loads(line)
         gold = item.get("tuples_single", []) + item.get("tuples_pair", [])
@@ -205,8 +213,8 @@ def deco(data: Path, part: str) -> list[Rated]:
             gold += [triple[:3] for triple in triples]
         worded_gold = [(head_text(h), r, tail_text(t, SCHEMA[r])) for h, r, t in gold]
         events = [(event_text(h), r, event_text(t)) for h, r, t in gold]
-        found.append(Rated(worded_gold, events, item["event_cs"], item["system"] == "Human"))
-    return found
+        rated.append(Rated(worded_gold, events, item["event_cs"], item["system"] == "Human"))
+    return rated
 
 
 __all__ = [

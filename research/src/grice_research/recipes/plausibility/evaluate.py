@@ -102,13 +102,13 @@ def population(data: Path, bundle: Path, encoder: KeptEncoder) -> Figures:
 
 
 def read_population(data: Path, part: str) -> tuple[list[Triple], np.ndarray, np.ndarray]:
-    found = rows(data / "cskb_population" / f"{part}.tsv.gz")
+    rows_of_part = rows(data / "cskb_population" / f"{part}.tsv.gz")
     triples = [
         Triple(r["head"], POPULATION_NAMES.get(r["relation"], r["relation"]), r["tail"])
-        for r in found
+        for r in rows_of_part
     ]
-    labels = np.array([int(r["label"]) for r in found])
-    return triples, labels, np.array([r["relation"] for r in found])
+    labels = np.array([int(r["label"]) for r in rows_of_part])
+    return triples, labels, np.array([r["relation"] for r in rows_of_part])
 
 
 def cosines(triples: list[Triple], encoder: KeptEncoder) -> list[float]:
@@ -158,26 +158,28 @@ def correlations(
     count: np.ndarray,
     machine: np.ndarray,
 ) -> Figures:
-    found = plain(on, title, scores, human, machine)
+    figures = plain(on, title, scores, human, machine)
     value = interval(partial, scores, human, count)
-    found.append(Measured(on, f"Spearman given the number of triples: {title}", *value, len(human)))
-    return found
+    figures.append(
+        Measured(on, f"Spearman given the number of triples: {title}", *value, len(human))
+    )
+    return figures
 
 
 def plain(
     on: str, title: str, scores: np.ndarray, human: np.ndarray, machine: np.ndarray
 ) -> Figures:
-    found = []
+    figures = []
     for name, measure in (("Spearman", spearman), ("Pearson", pearson)):
-        found.append(
+        figures.append(
             Measured(on, f"{name}: {title}", *interval(measure, scores, human), len(human))
         )
     if not machine.all():
         value = interval(spearman, scores[machine], human[machine])
-        found.append(
+        figures.append(
             Measured(on, f"Spearman, machine replies: {title}", *value, int(machine.sum()))
         )
-    return found
+    return figures
 
 
 if __name__ == "__main__":

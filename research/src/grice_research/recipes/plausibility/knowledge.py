@@ -79,7 +79,10 @@ def main() -> None:
         for scorer in scorers:
             options = {"knowledge": knowledge, "scorer": scorer}
             alone, whole = (
-                [value(one) for one in load_metric(commonsense, models, chosen).judge(asked)]
+                [
+                    value(judgement)
+                    for judgement in load_metric(commonsense, models, chosen).judge(asked)
+                ]
                 for chosen in (options | {"relevance_weight": 0.0}, options)
             )
             columns[f"{knowledge}, {scorer}"] = whole
@@ -94,8 +97,11 @@ def main() -> None:
     compared = compare_correlations(
         columns, human, kind="spearman", baseline=next(iter(columns)), interval="percentile"
     )
-    for one in compared.comparisons:
-        print(f"{one.first} less {one.second}, with the fit: {one.difference}, p {one.p_value:.2f}")
+    for comparison in compared.comparisons:
+        print(
+            f"{comparison.first} less {comparison.second}, with the fit: "
+            f"{comparison.difference}, p {comparison.p_value:.2f}"
+        )
 
 
 def value(judgement: Judgement) -> float:
@@ -106,10 +112,10 @@ def value(judgement: Judgement) -> float:
 
 def spearman(column: list[float], human: list[float | None], rows: np.ndarray) -> str:
     picked = np.flatnonzero(rows)
-    found = correlation(
+    estimate = correlation(
         [column[i] for i in picked], [human[i] for i in picked], kind="spearman", interval="bca"
     )
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ def auc(scores: np.ndarray, labels: np.ndarray) -> float:
 
 def by_relation(scores: np.ndarray, labels: np.ndarray, names: Sequence) -> dict[str, float]:
     names = np.asarray(names)
-    found = {}
+    areas = {}
     for name in sorted(set(names.tolist())):
         rows = names == name
         if 0 < labels[rows].sum() < rows.sum():
-            found[str(name)] = round(auc(scores[rows], labels[rows]), 4)
-    return found
+            areas[str(name)] = round(auc(scores[rows], labels[rows]), 4)
+    return areas
 
 
 def weighted(scores: np.ndarray, labels: np.ndarray, names: Sequence) -> float:

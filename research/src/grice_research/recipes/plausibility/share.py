@@ -28,7 +28,7 @@ def main() -> None:
     models = Models(mode="exact", workers=1, cache=None)
     print("| share of the fit | all | machine replies |\n|---|---|---|")
     triples, fit = (
-        [value(one) for one in load_metric(commonsense, models, chosen).judge(asked)]
+        [value(judgement) for judgement in load_metric(commonsense, models, chosen).judge(asked)]
         for chosen in (
             {"relevance_weight": 0.0},
             {"relevance_weight": 1.0, "relevance": options.relevance},

@@ -117,8 +117,8 @@ def mismatched(pairs: Pairs, seed: int = 0) -> tuple[Pairs, Pairs]:
 
 
 def scores(form: Bilinear, pairs: Pairs, table: np.ndarray) -> np.ndarray:
-    found = form(table[pairs.head], table[pairs.tail])
-    return found[np.arange(len(found)), pairs.relation]
+    scores_of_pairs = form(table[pairs.head], table[pairs.tail])
+    return scores_of_pairs[np.arange(len(scores_of_pairs)), pairs.relation]
 
 
 def calibrate(form: Bilinear, examples: list[Example], vectors: Vectors) -> None:
@@ -195,12 +195,12 @@ def report(form: Bilinear, examples: list[Example], dev: list, vectors: Vectors)
         np.array([r.label for r in dev]),
         np.zeros(len(dev), bool),
     )
-    found, names = scores(form, pairs, table), [r.name for r in dev]
+    odds, names = scores(form, pairs, table), [r.name for r in dev]
     accent = np.isin(names, ACCENT)
-    all_rows = weighted(found, pairs.label, names)
-    subset = weighted(found[accent], pairs.label[accent], np.array(names)[accent])
+    all_rows = weighted(odds, pairs.label, names)
+    subset = weighted(odds[accent], pairs.label[accent], np.array(names)[accent])
     print(f"population dev: weighted AUC {all_rows:.4f}, ACCENT's relations {subset:.4f}")
-    print(json.dumps(by_relation(found, pairs.label, names)))
+    print(json.dumps(by_relation(odds, pairs.label, names)))
     for source in ("atomic", *JUDGED):
         chosen = [e for e in examples if held_out(e.group) and e.source.startswith(source)]
         held = as_pairs(chosen, vectors)
@@ -216,10 +216,10 @@ def report_relations(network: Mlp, examples: list[Example], vectors: Vectors) ->
 
     head, tail, kinds = typed_pairs([e for e in examples if held_out(e.group)], vectors, 1)
     table = vectors.table()
-    found = softmax(network(triple_features(table[head], table[tail])))
+    chances = softmax(network(triple_features(table[head], table[tail])))
     related = kinds < len(ACCENT)
-    value = auc(1 - found[:, -1], related.astype(int))
-    right = found[related, :-1].argmax(axis=1) == kinds[related]
+    value = auc(1 - chances[:, -1], related.astype(int))
+    right = chances[related, :-1].argmax(axis=1) == kinds[related]
     names = (*ACCENT, NO_RELATION)
     each = {
         names[k]: round(float(right[kinds[related] == k].mean()), 3) for k in range(len(ACCENT))

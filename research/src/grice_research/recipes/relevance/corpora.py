@@ -175,8 +175,12 @@ def _dialogue(source: Source, row: dict[str, Any]) -> Dialogue:
     ratings = meta.get("utt_eval") or []
     users = meta.get("users") or {}
     if source.name == "convai2_rated":  # 0 bad, 1 good; the other set has 0 none, 1 bad, 2 good
-        ratings = [0 if one is None else one + 1 for one in ratings]
-        users = {name: one["class"] for name, one in meta["participants"].items() if one}
+        ratings = [0 if rating is None else rating + 1 for rating in ratings]
+        users = {
+            name: participant["class"]
+            for name, participant in meta["participants"].items()
+            if participant
+        }
     turns: list[str] = []
     by_person: list[bool] = []
     rated: list[Message] = []

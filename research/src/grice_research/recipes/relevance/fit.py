@@ -160,8 +160,8 @@ def _side_by_side(nets: list[nn.Sequential]) -> nn.Sequential:
     with torch.no_grad():
         wide.weight.copy_(torch.cat([first.weight for first in firsts]))
         wide.bias.copy_(torch.cat([first.bias for first in firsts]))
-        last.weight.copy_(torch.cat([one.weight for one in lasts], 1) / len(nets))
-        last.bias.copy_(sum(one.bias for one in lasts) / len(nets))
+        last.weight.copy_(torch.cat([layer.weight for layer in lasts], 1) / len(nets))
+        last.bias.copy_(sum(layer.bias for layer in lasts) / len(nets))
     return nn.Sequential(wide, nn.ReLU(), last)
 
 

@@ -102,15 +102,15 @@ def parts_of(replies: Sequence[Reply], name: str) -> tuple[Floats, Floats]:
         name: Of the language model, or of several with ``+`` between.
     """
     parts = [Kept("head").of(replies)[:, 0]]
-    for one in name.split("+"):
-        given, alone, pieces = Kept(one).of(replies).T
+    for model_name in name.split("+"):
+        given, alone, pieces = Kept(model_name).of(replies).T
         parts += [given / pieces, (given - alone) / pieces]
     return np.stack(parts, 1), Kept("engagement").of(replies)[:, 0]
 
 
 def learn(data: Path, name: str) -> Whole:
     """Return what the fine-tuning pairs, true and mismatched, teach."""
-    pairs, others = (items_of(one, data) for one in ("fine_tuning", "mismatched"))
+    pairs, others = (items_of(set_name, data) for set_name in ("fine_tuning", "mismatched"))
     true, length = parts_of(pairs.replies, name)
     false, _ = parts_of(others.replies, name)
     whole = Whole(true.mean(0), true.std(0), *[Scaled(np.ones(1), 0.0)] * 2)
@@ -133,21 +133,24 @@ def regression(columns: Floats, labels: NDArray[np.bool_]) -> Scaled:
         penalty = RIDGE / 2 * (solution[:-1] ** 2).sum()
         return float((weights * np.logaddexp(0, -signs * odds)).sum() + penalty)
 
-    found = minimize(loss, np.zeros(columns.shape[1] + 1)).x
-    return Scaled(found[:-1], float(found[-1]))
+    fitted = minimize(loss, np.zeros(columns.shape[1] + 1)).x
+    return Scaled(fitted[:-1], float(fitted[-1]))
 
 
 def seen(items: Items, name: str, whole: Whole) -> Iterator[dict[str, object]]:
     """Yield how the parts and the whole agree with labels of replies that may train."""
     parts, length = parts_of(items.replies, name)
-    called = [PARTS[0], *(f"{part}, {one}" for one in name.split("+") for part in PARTS[1:])]
+    called = [
+        PARTS[0],
+        *(f"{part}, {model_name}" for model_name in name.split("+") for part in PARTS[1:]),
+    ]
     columns = dict(zip(called, parts.T, strict=True))
     columns |= {"length": length, **whole.scores(parts, length)}
     for what, values in columns.items():
-        found = correlation(values.tolist(), np.asarray(items.labels).tolist(), kind="spearman")
-        low, high = (round(one, 3) for one in (found.low or 0, found.high or 0))
-        row = {"on": items.name, "what": what, "spearman": round(found.value, 3)}
-        yield {**row, "low": low, "high": high, "n": found.n}
+        estimate = correlation(values.tolist(), np.asarray(items.labels).tolist(), kind="spearman")
+        low, high = (round(bound, 3) for bound in (estimate.low or 0, estimate.high or 0))
+        row = {"on": items.name, "what": what, "spearman": round(estimate.value, 3)}
+        yield {**row, "low": low, "high": high, "n": estimate.n}
 
 
 def lines_of(name: str, whole: Whole, data: Path) -> Iterator[str]:
@@ -170,7 +173,7 @@ def lines_of(name: str, whole: Whole, data: Path) -> Iterator[str]:
 
 
 def _missing(name: str, items: Items) -> bool:
-    return any(Kept(one).missing(items.replies) for one in (*name.split("+"), "head"))
+    return any(Kept(model_name).missing(items.replies) for model_name in (*name.split("+"), "head"))
 
 
 def main() -> None:

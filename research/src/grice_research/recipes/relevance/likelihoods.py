@@ -100,7 +100,7 @@ def measure(model: Likelihoods, layout: Layout, pairs: Pairs) -> list[Likelihood
     replies = [model.pieces(f"{layout.lead}{reply}") for _, reply in pairs]
     given = model.sums([model.pieces(layout.before(history)) for history, _ in pairs], replies)
     alone = model.sums([model.pieces(layout.before(()))] * len(pairs), replies)
-    return [Likelihood(*one) for one in zip(given, alone, map(len, replies), strict=True)]
+    return [Likelihood(*sums) for sums in zip(given, alone, map(len, replies), strict=True)]
 
 
 def open_model(folder: Path, threads: int = 1) -> Likelihoods:
@@ -137,12 +137,12 @@ class Converted:
         alike: dict[int, list[int]] = defaultdict(list)
         for i, row in enumerate(rows):
             alike[len(row)].append(i)
-        found = [0.0] * len(rows)
+        totals = [0.0] * len(rows)
         for part in alike.values():
             scored = self._model.score_batch([rows[i] for i in part], max_batch_size=BATCH)
-            for i, one in zip(part, scored, strict=True):
-                found[i] = float(sum(one.log_probs[len(before[i]) - 1 :]))
-        return found
+            for i, result in zip(part, scored, strict=True):
+                totals[i] = float(sum(result.log_probs[len(before[i]) - 1 :]))
+        return totals
 
 
 class InHalfPrecision:
@@ -168,7 +168,7 @@ class InHalfPrecision:
         import torch
 
         rows = [[*first, *second] for first, second in zip(before, replies, strict=True)]
-        found = [0.0] * len(rows)
+        totals = [0.0] * len(rows)
         order = np.argsort([len(row) for row in rows])
         for part in np.array_split(order, len(order) // BATCH + 1):
             width = max(len(rows[i]) for i in part)
@@ -180,5 +180,5 @@ class InHalfPrecision:
                     # A state foretells the next piece; those behind the reply are padding.
                     logits = self._model.lm_head(row[len(before[i]) - 1 : len(rows[i]) - 1])
                     sure = logits.float().log_softmax(1)
-                    found[i] = float(sure[range(len(replies[i])), replies[i]].sum())
-        return found
+                    totals[i] = float(sure[range(len(replies[i])), replies[i]].sum())
+        return totals

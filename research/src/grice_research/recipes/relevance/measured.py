@@ -90,22 +90,22 @@ def _deco(data: Path) -> Items:
     rows = [json.loads(line) for line in text.splitlines()]
     replies = []
     for row in rows:
-        turns = [one.strip() for one in row["history"].split("</UTT>")]
-        said = row["response"].replace("</UTT>", " ")
-        replies.append((tuple(one for one in turns if one), " ".join(said.split())))
+        turns = [turn.strip() for turn in row["history"].split("</UTT>")]
+        response = row["response"].replace("</UTT>", " ")
+        replies.append((tuple(turn for turn in turns if turn), " ".join(response.split())))
     return Items("deco_train", replies, np.array([row["event_cs"] for row in rows]))
 
 
 def _fine_tuning(data: Path) -> Items:
     """Return the study's labelled DailyDialog pairs that stand in no evaluated set."""
-    from grice_research.recipes.engagement.labels import said, without_evaluated
+    from grice_research.recipes.engagement.labels import labelled_replies, without_evaluated
 
-    labels, _ = without_evaluated(list(said(data, research=True)), data, research=True)
-    kept = [one for one in labels if one.group.startswith("dd-")]
+    labels, _ = without_evaluated(list(labelled_replies(data, research=True)), data, research=True)
+    kept = [label for label in labels if label.group.startswith("dd-")]
     return Items(
         "fine_tuning",
-        [(tuple(one.pair.left), one.pair.right) for one in kept],
-        np.array([one.label for one in kept], np.float64),
+        [(tuple(reply.pair.left), reply.pair.right) for reply in kept],
+        np.array([reply.label for reply in kept], np.float64),
     )
 
 
@@ -125,20 +125,20 @@ class Kept:
 
     def missing(self, replies: Sequence[Reply]) -> list[Reply]:
         """Return the different replies that have no numbers."""
-        return [one for key, one in {_key(one): one for one in replies}.items()
+        return [reply for key, reply in {_key(reply): reply for reply in replies}.items()
                 if key not in self.rows]  # fmt: skip
 
     def add(self, replies: Sequence[Reply], rows: Sequence[Sequence[float]]) -> None:
         """Keep the numbers of replies."""
         for reply, row in zip(replies, rows, strict=True):
-            self.rows[_key(reply)] = [round(float(one), 5) for one in row]
+            self.rows[_key(reply)] = [round(float(value), 5) for value in row]
         part = self._file.with_suffix(".part")
         part.write_text(json.dumps(self.rows), "utf-8")
         part.rename(self._file)
 
     def of(self, replies: Sequence[Reply]) -> NDArray[np.float64]:
         """Return the numbers of replies, shape (n, numbers)."""
-        return np.array([self.rows[_key(one)] for one in replies])
+        return np.array([self.rows[_key(reply)] for reply in replies])
 
 
 def _key(reply: Reply) -> str:
@@ -159,8 +159,8 @@ def main() -> None:
         parser.error("likelihood needs --name, of the language model")
     kept = Kept(name)
     numbers_of = None
-    for one in options.sets.split(","):
-        missing = kept.missing(items_of(one, options.data).replies)
+    for set_name in options.sets.split(","):
+        missing = kept.missing(items_of(set_name, options.data).replies)
         if missing:
             numbers_of = numbers_of or _measure(options)
             began = time.monotonic()
@@ -169,7 +169,7 @@ def main() -> None:
                 part = missing[start : start + PART]
                 kept.add(part, numbers_of(part))
                 done, seconds = start + len(part), time.monotonic() - began
-                print(f"{one}: {done:,} of {len(missing):,}, {seconds:.0f} s", flush=True)
+                print(f"{set_name}: {done:,} of {len(missing):,}, {seconds:.0f} s", flush=True)
 
 
 def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequence[Sequence[float]]]:
@@ -183,7 +183,7 @@ def _measure(options: argparse.Namespace) -> Callable[[Sequence[Reply]], Sequenc
     head = Models(mode="exact", workers=1, cache=None).open(names[options.step])
 
     def odds(replies: Sequence[Reply]) -> list[list[float]]:
-        sure = np.clip(head.classify([Pair(*one) for one in replies]), 1e-6, 1 - 1e-6)
+        sure = np.clip(head.classify([Pair(*reply) for reply in replies]), 1e-6, 1 - 1e-6)
         return np.log(sure / (1 - sure))[:, None].tolist()
 
     return odds

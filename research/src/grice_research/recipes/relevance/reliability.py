@@ -92,46 +92,52 @@ def scored(data: Path, bundle: Path, count: int) -> Scored:
     )
 
 
-def by_band(found: Scored) -> list[tuple[float, Estimate]]:
+def by_band(replies: Scored) -> list[tuple[float, Estimate]]:
     """Return mean score and share of true replies of each band that has enough of them."""
-    bands = np.minimum((found.values * BANDS).astype(int), BANDS - 1)
+    bands = np.minimum((replies.values * BANDS).astype(int), BANDS - 1)
     return [
         (
-            float(found.values[bands == band].mean()),
-            mean(found.true[bands == band].astype(float), groups=found.conversation[bands == band]),
+            float(replies.values[bands == band].mean()),
+            mean(
+                replies.true[bands == band].astype(float),
+                groups=replies.conversation[bands == band],
+            ),
         )
         for band in range(BANDS)
         if (bands == band).sum() >= LEAST
     ]
 
 
-def distance(found: Scored) -> float:
+def distance(replies: Scored) -> float:
     """Return how far score and share lie apart in a band, on average over the replies."""
-    shares = by_band(found)
+    shares = by_band(replies)
     weights = [share.n for _, share in shares]
     return float(np.average([abs(value - share.value) for value, share in shares], weights=weights))
 
 
-def coverage(found: Scored) -> float:
+def coverage(replies: Scored) -> float:
     """Return how often the 95 % band of one half's shares holds the share of the other half."""
     rng = np.random.default_rng(0)
-    talks = np.unique(found.conversation)
+    talks = np.unique(replies.conversation)
     held = tried = 0
     for _ in range(SPLITS):
-        first = np.isin(found.conversation, talks[rng.random(len(talks)) < 0.5])
-        bands = np.minimum((found.values * BANDS).astype(int), BANDS - 1)
+        first = np.isin(replies.conversation, talks[rng.random(len(talks)) < 0.5])
+        bands = np.minimum((replies.values * BANDS).astype(int), BANDS - 1)
         for band in range(BANDS):
-            one, other = found.true[first & (bands == band)], found.true[~first & (bands == band)]
-            if min(len(one), len(other)) < LEAST:
+            first_half, other = (
+                replies.true[first & (bands == band)],
+                replies.true[~first & (bands == band)],
+            )
+            if min(len(first_half), len(other)) < LEAST:
                 continue
-            share = (one.sum() + 1) / (len(one) + 2)
-            spread = np.sqrt(share * (1 - share) * (1 / len(one) + 1 / len(other)))
+            share = (first_half.sum() + 1) / (len(first_half) + 2)
+            spread = np.sqrt(share * (1 - share) * (1 / len(first_half) + 1 / len(other)))
             held += abs(other.mean() - share) <= 1.96 * spread
             tried += 1
     return held / tried
 
 
-def drawing(found: Scored) -> str:
+def drawing(replies: Scored) -> str:
     """Return the plot: share of true replies over score, with intervals and the diagonal."""
     side, edge = 240, 40
 
@@ -146,9 +152,8 @@ def drawing(found: Scored) -> str:
         f'stroke-dasharray="4 3"/>',
         f'<rect x="{x(0)}" y="{y(1)}" width="{side}" height="{side}" fill="none" stroke="#555"/>',
     ]
-    for value, share in by_band(found):
-        low = share.value if share.low is None else share.low
-        high = share.value if share.high is None else share.high
+    for value, share in by_band(replies):
+        low, high = share.interval or (share.value, share.value)
         marks.append(
             f'<line x1="{x(value)}" y1="{y(low)}" x2="{x(value)}" y2="{y(high)}" '
             f'stroke="#1f6f8b" stroke-width="2"/>'
@@ -178,15 +183,15 @@ def main() -> None:
         "--bundle", type=Path, default=PRODUCT_DATA / "bundles/relevance", help="the model"
     )
     options = parser.parse_args()
-    found = scored(options.data, options.bundle, options.count)
-    for value, share in by_band(found):
+    replies = scored(options.data, options.bundle, options.count)
+    for value, share in by_band(replies):
         print(f"score {value:.3f}: {share}")
     print(
-        f"mean distance {distance(found):.4f}, n {len(found.values):,} replies of "
-        f"{len(np.unique(found.conversation)):,} held-out conversations; the band of one half "
-        f"holds the other's share in {coverage(found):.1%}"
+        f"mean distance {distance(replies):.4f}, n {len(replies.values):,} replies of "
+        f"{len(np.unique(replies.conversation)):,} held-out conversations; the band of one half "
+        f"holds the other's share in {coverage(replies):.1%}"
     )
-    FIGURE.write_text(drawing(found), "utf-8")
+    FIGURE.write_text(drawing(replies), "utf-8")
 
 
 if __name__ == "__main__":

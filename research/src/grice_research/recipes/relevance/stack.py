@@ -90,9 +90,11 @@ class Reply(NamedTuple):
 def rated_replies(data: Path) -> list[Reply]:
     """Return every judged reply whose text stands in no evaluated set."""
     evaluated = evaluated_texts(data)
-    found = (*_dbdc3(data), *_ab_redial(data), *_convai2017(data))
+    replies = (*_dbdc3(data), *_ab_redial(data), *_convai2017(data))
     return [
-        reply for reply in found if reply.pair.left and normalise(reply.pair.right) not in evaluated
+        reply
+        for reply in replies
+        if reply.pair.left and normalise(reply.pair.right) not in evaluated
     ]
 
 
@@ -210,7 +212,7 @@ def left_out(columns: Floats, replies: Sequence[Reply]) -> Iterator[dict[str, An
             "cosine": _rank(columns[rows, 1], ratings[rows]),
             "sum": _rank(stacked, ratings[rows]),
             "sum less cosine": gap,
-            "weights": [round(float(one), 3) for one in weights],
+            "weights": [round(float(weight), 3) for weight in weights],
         }
 
 
@@ -223,7 +225,7 @@ def _paired(
 ) -> list[float]:
     """Return the difference of two rank correlations with its interval, conversations redrawn."""
     _, owner = np.unique(groups, return_inverse=True)
-    members = [np.flatnonzero(owner == one) for one in range(owner.max() + 1)]
+    members = [np.flatnonzero(owner == number) for number in range(owner.max() + 1)]
     random = np.random.default_rng(0)
     drawn = []
     for _ in range(RESAMPLES):
@@ -232,7 +234,7 @@ def _paired(
             spearmanr(first[rows], ratings[rows])[0] - spearmanr(second[rows], ratings[rows])[0]
         )
     value = spearmanr(first, ratings)[0] - spearmanr(second, ratings)[0]
-    return [round(float(one), 3) for one in (value, *np.percentile(drawn, (2.5, 97.5)))]
+    return [round(float(bound), 3) for bound in (value, *np.percentile(drawn, (2.5, 97.5)))]
 
 
 def settings_of(weights: Floats, columns: Floats, truth: Floats) -> tuple[float, FluentSettings]:
@@ -272,7 +274,7 @@ def write(
     facts = {name: getattr(card, name) for name in named}
     facts |= {"version": "3", "summary": SUMMARY}
     training = msgspec.to_builtins(card.training)
-    chosen = [one for one in card.training.selection if "oddness" not in one]
+    chosen = [text for text in card.training.selection if "oddness" not in text]
     training |= {"selection": [*dict.fromkeys((*chosen, CHOSEN_BY))]}
     settings = {**card.settings, "weight_cosine": cosine, **msgspec.structs.asdict(weighed)}
     texts = [text for reply in replies for text in (*reply.pair.left, reply.pair.right)]
@@ -302,7 +304,7 @@ def _rated(figures: Sequence[Figure], shipped: str) -> Iterator[dict[str, Any]]:
     for figure in figures:
         if figure.scorer == shipped:
             same = (figure.on, figure.measure)
-            others = [one for one in figures if (one.on, one.measure) == same]
+            others = [other for other in figures if (other.on, other.measure) == same]
             numbers = {name: round(getattr(figure, name), 4) for name in ("value", "low", "high")}
             yield {
                 "on": figure.on,
@@ -311,7 +313,9 @@ def _rated(figures: Sequence[Figure], shipped: str) -> Iterator[dict[str, Any]]:
                 "n": figure.n,
                 "command": EVALUATE,
                 "note": ", ".join(
-                    f"{one.scorer} {one.value:.3f}" for one in others if one.scorer != shipped
+                    f"{other.scorer} {other.value:.3f}"
+                    for other in others
+                    if other.scorer != shipped
                 ),
             }
 
@@ -327,8 +331,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="change the shipped bundle")
     options = parser.parse_args()
     replies = rated_replies(options.data)
-    found = [trial for trial in trials(options.data) if trial.kind in ("true", "random")]
-    held_out = [Pair(trial.history, trial.reply) for trial in found]
+    held = [trial for trial in trials(options.data) if trial.kind in ("true", "random")]
+    held_out = [Pair(trial.history, trial.reply) for trial in held]
     models = Models.shipped([*(reply.pair for reply in replies), *held_out])
     raw = models.columns([reply.pair for reply in replies])
     spread = raw.std(axis=0)
@@ -342,7 +346,7 @@ def main() -> None:
     weights = fitted(columns, ratings, corpora)
     print(json.dumps(dict(zip(COLUMNS, weights.round(3).tolist(), strict=True))))
     # The history's cosine has no weight beside that of the last turn, and is not read.
-    truth = np.array([float(trial.label) for trial in found])
+    truth = np.array([float(trial.label) for trial in held])
     own = (weights / spread)[[0, 1, 3]]
     cosine, weighed = settings_of(own, models.columns(held_out), truth)
     print(cosine, weighed)

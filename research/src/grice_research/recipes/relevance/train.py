@@ -162,30 +162,30 @@ def write_false(data: Path, minilm: str) -> None:
     shares = np.array([READ_BY_WRITER.get(name, 1.0) for name in CORPORA])
     rng = np.random.default_rng(0)
     rows = np.flatnonzero(rng.random(len(stuff.train.reply)) < shares[stuff.train.corpus])
-    said = [shortened(texts[place]) for place in stuff.train.reply[rows].tolist()]
+    short = [shortened(texts[place]) for place in stuff.train.reply[rows].tolist()]
     tokenizer = Tokenizer.from_file(str(open_bundle("encoder").path("tokenizer.json")))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     shape = Shape()
-    pieces = choose_pieces(tokenizer, said, shape.pieces)
+    pieces = choose_pieces(tokenizer, short, shape.pieces)
     torch.manual_seed(0)
     model = Writer(shape)
     start_pieces(model, pieces, minilm)
-    learn(model, _summaries(stuff, stuff.train, rows), pieces.read(said, shape.longest), Plan(), 0)
-    found = []
+    learn(model, _summaries(stuff, stuff.train, rows), pieces.read(short, shape.longest), Plan(), 0)
+    written = []
     for name, part in {"valid": stuff.valid, "train": stuff.train}.items():
         chances = shares[part.corpus] / shares[part.corpus].sum()
         draw = np.random.default_rng(1)
         rows = np.sort(draw.choice(len(part.reply), WRITTEN[name], replace=False, p=chances))
         answers = write(model, _summaries(stuff, part, rows), pieces, seed=1)
-        found += [
+        written += [
             {"part": name, "row": row, "text": text}
             for row, text in zip(rows.tolist(), answers, strict=True)
             if text
         ]
-    WRITTEN_FILE.write_text(json.dumps(found), "utf-8")
+    WRITTEN_FILE.write_text(json.dumps(written), "utf-8")
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
-    VectorStore(WORK / "vectors").add([one["text"] for one in found], encoder)
+    VectorStore(WORK / "vectors").add([row["text"] for row in written], encoder)
 
 
 def _texts_by_index() -> list[str]:
@@ -203,21 +203,21 @@ def _summaries(stuff: Material, part: Examples, rows: NDArray[np.int64]) -> NDAr
 
 def _written(name: str, part: Examples, index: dict[str, int]) -> Written:
     """Return what the writer wrote to some examples, if it did; no text more than five times."""
-    found = json.loads(WRITTEN_FILE.read_text("utf-8")) if WRITTEN_FILE.exists() else []
+    written = json.loads(WRITTEN_FILE.read_text("utf-8")) if WRITTEN_FILE.exists() else []
     seen: Counter[str] = Counter()
     kept = []
-    for one in found:
-        seen[one["text"]] += one["part"] == name
-        if one["part"] == name and one["text"] in index and seen[one["text"]] <= MOST_ALIKE:
-            kept.append(one)
+    for row in written:
+        seen[row["text"]] += row["part"] == name
+        if row["part"] == name and row["text"] in index and seen[row["text"]] <= MOST_ALIKE:
+            kept.append(row)
     texts = list(index)
     lengths = np.array([_length(texts[place]) for place in part.reply.tolist()])
     rng = np.random.default_rng(2)
     return Written(
-        np.array([one["row"] for one in kept], np.int64),
-        np.array([index[one["text"]] for one in kept], np.int64),
+        np.array([row["row"] for row in kept], np.int64),
+        np.array([index[row["text"]] for row in kept], np.int64),
         np.array(
-            [rng.choice(np.flatnonzero(lengths == _length(one["text"]))) for one in kept], np.int64
+            [rng.choice(np.flatnonzero(lengths == _length(row["text"]))) for row in kept], np.int64
         ),
     )
 

@@ -81,7 +81,11 @@ class StoredEncoder:
     def __init__(self, texts: set[str], shared: VectorStore, own: VectorStore) -> None:
         if missing := texts - shared.index.keys():
             own.add(missing, EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1))
-        self._stores = [(one.index, one.matrix()) for one in (shared, own) if one.shards]
+        self._stores = [
+            (vector_store.index, vector_store.matrix())
+            for vector_store in (shared, own)
+            if vector_store.shards
+        ]
 
     def encode(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return the unit vector of each text."""
@@ -92,5 +96,5 @@ class StoredEncoder:
         return [False] * len(texts)
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        index, vectors = next(one for one in self._stores if text in one[0])
+        index, vectors = next(store for store in self._stores if text in store[0])
         return vectors[index[text]].astype(np.float32)

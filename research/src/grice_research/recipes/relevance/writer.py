@@ -80,15 +80,16 @@ class Pieces(NamedTuple):
 
     def read(self, texts: Sequence[str], longest: int) -> list[list[int]]:
         """Return numbers of pieces with the end mark, at most ``longest``."""
-        known = {one: place for place, one in enumerate(self.ids) if place > UNKNOWN}
+        known = {piece: place for place, piece in enumerate(self.ids) if place > UNKNOWN}
         coded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [
-            [*(known.get(one, UNKNOWN) for one in text.ids[: longest - 1]), END] for text in coded
+            [*(known.get(piece, UNKNOWN) for piece in text.ids[: longest - 1]), END]
+            for text in coded
         ]
 
     def text(self, row: Sequence[int]) -> str:
         """Return what is written, in lower case."""
-        return str(self.tokenizer.decode([self.ids[one] for one in row]))
+        return str(self.tokenizer.decode([self.ids[number] for number in row]))
 
 
 def choose_pieces(tokenizer: Tokenizer, texts: Sequence[str], size: int) -> Pieces:
@@ -96,7 +97,7 @@ def choose_pieces(tokenizer: Tokenizer, texts: Sequence[str], size: int) -> Piec
     counts: Counter[int] = Counter()
     for text in tokenizer.encode_batch(list(texts), add_special_tokens=False):
         counts.update(text.ids)
-    return Pieces(tokenizer, [0, 0, *(one for one, _ in counts.most_common(size - 2))])
+    return Pieces(tokenizer, [0, 0, *(piece for piece, _ in counts.most_common(size - 2))])
 
 
 def shortened(text: str, words: int = 22) -> str:
@@ -134,8 +135,8 @@ class Layer(nn.Module):
         query, key, value = shaped.permute(2, 0, 3, 1, 4)
         if before is not None:
             key, value = torch.cat([before[0], key], 2), torch.cat([before[1], value], 2)
-        found = scaled_dot_product_attention(query, key, value, is_causal=before is None)
-        states = states + self.out(found.transpose(1, 2).reshape(batch, length, width))
+        attended = scaled_dot_product_attention(query, key, value, is_causal=before is None)
+        states = states + self.out(attended.transpose(1, 2).reshape(batch, length, width))
         states = states + self.narrow(torch.relu(self.wide(self.inner_norm(states))))
         return states, (key, value)
 
@@ -196,9 +197,9 @@ def start_pieces(model: Writer, pieces: Pieces, minilm: str) -> None:
     table = AutoModel.from_pretrained(minilm).embeddings.word_embeddings.weight.detach()
     chosen = table[pieces.ids] - table[pieces.ids].mean(0)
     _, _, axes = torch.linalg.svd(chosen, full_matrices=False)
-    found = (chosen @ axes.T)[:, : model.shape.width]
+    vectors = (chosen @ axes.T)[:, : model.shape.width]
     with torch.no_grad():
-        model.pieces.weight.copy_(found / found.std() * 0.04)
+        model.pieces.weight.copy_(vectors / vectors.std() * 0.04)
 
 
 def learn(

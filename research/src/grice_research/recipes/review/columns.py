@@ -45,7 +45,7 @@ def columns_of(
     marked: Sequence[Marked], asked: Sequence[Asked], preset: str
 ) -> NDArray[np.float64]:
     """Return what each witness says of each turn; NaN where it says nothing."""
-    metrics = list(dict.fromkeys(one.metric for one in asked))
+    metrics = list(dict.fromkeys(question.metric for question in asked))
     folder = work_folder("review")
     folder.mkdir(parents=True, exist_ok=True)
     seen: dict[tuple[str, int], dict[str, Observed]] = {}
@@ -53,13 +53,13 @@ def columns_of(
         for metric in metrics:
             for place, what in _observed(grader, metric, marked, folder):
                 seen.setdefault(place, {}).update(what)
-    rows = [seen.get((one.talk.id, one.turn), {}) for one in marked]
-    return np.array([[_figure(row, one) for one in asked] for row in rows], np.float64)
+    rows = [seen.get((turn.talk.id, turn.turn), {}) for turn in marked]
+    return np.array([[_figure(row, question) for question in asked] for row in rows], np.float64)
 
 
 def _figure(seen: dict[str, Observed], asked: Asked) -> float:
-    said = seen.get(asked.metric)
-    value = None if said is None else said.figure(asked.feature)
+    observation = seen.get(asked.metric)
+    value = None if observation is None else observation.figure(asked.feature)
     return np.nan if value is None else value
 
 
@@ -68,14 +68,14 @@ def _observed(
 ) -> Iterator[tuple[tuple[str, int], dict[str, Observed]]]:
     """Yield what a metric says of every turn that is judged in the conversations."""
     turns: dict[str, list[int]] = {}
-    for one in marked:
-        turns.setdefault(one.talk.id, []).append(one.turn)
-    talks = {one.talk.id: one.talk for one in marked}
+    for marked_turn in marked:
+        turns.setdefault(marked_turn.talk.id, []).append(marked_turn.turn)
+    talks = {marked_reply.talk.id: marked_reply.talk for marked_reply in marked}
     groups = _scored(grader, metric, list(talks.values()), folder / f"{metric}.jsonl")
     for name, asked in turns.items():
-        said = observed(groups[name], asked)
+        by_turn = observed(groups[name], asked)
         for turn in asked:
-            yield (name, turn), said[turn]
+            yield (name, turn), by_turn[turn]
 
 
 def _scored(
@@ -90,7 +90,11 @@ def _scored(
     kept = next((group[0].signature for group in groups.values()), None)
     if kept == grader.signatures[metric] and all(talk.id in groups for talk in talks):
         return groups
-    (scorer,) = (one for one in grader.scorer.metrics if one.metric.name == metric)
+    (scorer,) = (
+        loaded_metric
+        for loaded_metric in grader.scorer.metrics
+        if loaded_metric.metric.name == metric
+    )
     groups = {}
     for start in range(0, len(talks), WINDOW):
         window = talks[start : start + WINDOW]

@@ -62,7 +62,7 @@ def read_marked(data: Path) -> list[Marked]:
     """
     evaluated = _evaluated(data)
     every = [*_voted(data), *_rated(data), *_written()]
-    return [one for one in every if _key(one.text) not in evaluated]
+    return [marked for marked in every if _key(marked.text) not in evaluated]
 
 
 def _key(text: str) -> str:

@@ -105,22 +105,22 @@ def _usual(columns: Floats) -> tuple[Floats, Floats]:
 
 def table_of(marked: Sequence[Marked], columns: Floats) -> Table:
     """Return the table of the marked turns."""
-    corpus = np.array([one.corpus for one in marked])
-    system = np.array([one.system for one in marked])
-    words = np.log1p([len(one.text.split()) for one in marked])
-    place = np.log1p([one.turn for one in marked])
-    share = np.array([one.turn / len(one.talk.turns) for one in marked])
+    corpus = np.array([turn.corpus for turn in marked])
+    system = np.array([turn.system for turn in marked])
+    words = np.log1p([len(turn.text.split()) for turn in marked])
+    place = np.log1p([turn.turn for turn in marked])
+    share = np.array([turn.turn / len(turn.talk.turns) for turn in marked])
     speaker = np.where(corpus == PAIRS, PAIRS, system)
     numbers = [words - words.mean(), (words - words.mean()) ** 2, place - place.mean(), share - 0.5]
     controls = np.stack([*numbers, *(speaker == name for name in np.unique(speaker))], axis=1)
     return Table(
         columns,
         controls.astype(np.float64),
-        np.array([one.flawed for one in marked]),
+        np.array([turn.flawed for turn in marked]),
         _weights(corpus, system),
         corpus,
         system,
-        np.array([one.group for one in marked]),
+        np.array([turn.group for turn in marked]),
     )
 
 
@@ -179,15 +179,15 @@ def quality_of(table: Table, command: str) -> Iterator[dict[str, object]]:
             ).areas[""],
             "lift of the first 10 %": review_lifts({"": odds}, labels, groups=groups).lifts[""],
         }
-        for measure, found in areas.items():
-            yield _figure(name, measure, found, command)
+        for measure, estimate in areas.items():
+            yield _figure(name, measure, estimate, command)
 
 
-def _figure(on: str, measure: str, found: Estimate, command: str) -> dict[str, object]:
-    figure = {"on": on, "measure": measure, "value": found.value}
-    figure |= {"low": found.low, "high": found.high}
+def _figure(on: str, measure: str, estimate: Estimate, command: str) -> dict[str, object]:
+    figure = {"on": on, "measure": measure, "value": estimate.value}
+    figure |= {"low": estimate.low, "high": estimate.high}
     rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in figure.items()}
-    return {**rounded, "n": found.n, "command": command}
+    return {**rounded, "n": estimate.n, "command": command}
 
 
 def stack_of(table: Table, asked: Sequence[Asked]) -> Stack:
@@ -206,8 +206,13 @@ def stack_of(table: Table, asked: Sequence[Asked]) -> Stack:
     slope, intercepts = fit(odds[:, None], which, flawed, weight)
     factor, intercept = float(slope[0]), float(intercepts.mean())
     witnesses = tuple(
-        Witness(one.metric, one.flaw, *_rounded(center, scale, factor * weight), one.feature)
-        for one, center, scale, weight in zip(asked, centers, scales, weights, strict=True)
+        Witness(
+            question.metric,
+            question.flaw,
+            *_rounded(center, scale, factor * weight),
+            question.feature,
+        )
+        for question, center, scale, weight in zip(asked, centers, scales, weights, strict=True)
         if weight > 0
     )
     chances = expit(intercept + factor * odds)
@@ -222,13 +227,13 @@ def _thresholds(chances: Floats, flawed: Floats, weight: Floats) -> tuple[Thresh
     """Return the lowest probabilities from which on a share of the turns is marked."""
     order = np.argsort(-chances, kind="stable")
     precision = np.cumsum((flawed * weight)[order]) / np.cumsum(weight[order])
-    found = []
+    thresholds = []
     for wanted in PRECISIONS:
         enough = np.flatnonzero(precision[LEAST - 1 :] >= wanted)
         if len(enough):
             lowest = chances[order][enough[-1] + LEAST - 1]
-            found.append(Threshold(wanted, round(float(lowest), 3)))
-    return tuple(found)
+            thresholds.append(Threshold(wanted, round(float(lowest), 3)))
+    return tuple(thresholds)
 
 
 def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, command: str) -> None:
@@ -267,8 +272,8 @@ def _sense(marked: Sequence[Marked], data: Path) -> Floats:
     # torch is needed for this alone.
     from grice_research.recipes.review.sense import sense_out_of_fold
 
-    people = np.array([one.corpus in PEOPLE for one in marked])
-    turns = [one for one in marked if one.corpus in PEOPLE]
+    people = np.array([turn.corpus in PEOPLE for turn in marked])
+    turns = [turn for turn in marked if turn.corpus in PEOPLE]
     values = np.full(len(marked), np.nan)
     values[people] = sense_out_of_fold(turns, data)
     return values
@@ -281,7 +286,9 @@ def main() -> None:
     given = parser.parse_args()
     asked = WITNESSES[given.models]
     marked = read_marked(given.data)
-    columns = columns_of(marked, [one for one in asked if one.metric != SENSE], given.models)
+    columns = columns_of(
+        marked, [question for question in asked if question.metric != SENSE], given.models
+    )
     if asked is MEDIUM:
         columns = np.column_stack([columns, _sense(marked, given.data)])
     table = table_of(marked, columns)

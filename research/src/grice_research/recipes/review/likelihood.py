@@ -46,11 +46,11 @@ def constants(table: Table, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) ->
 
 def main() -> None:
     given = parser_of(__doc__).parse_args()
-    marked = [one for one in read_marked(given.data) if one.corpus in PEOPLE]
+    marked = [turn for turn in read_marked(given.data) if turn.corpus in PEOPLE]
     for asked in ((AFTER,), (GAIN,), (AFTER, GAIN)):
         table = table_of(marked, columns_of(marked, asked, "medium"))
         for figure in quality_of(table, ""):
-            print(json.dumps({"by": [one.feature for one in asked]} | figure))
+            print(json.dumps({"by": [question.feature for question in asked]} | figure))
     print(json.dumps(constants(table, np.ones(len(marked), np.bool_))))
     for seed in SEEDS:  # how far the weights hang on the conversations that were drawn
         groups, codes = np.unique(table.group, return_inverse=True)

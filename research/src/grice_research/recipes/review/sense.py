@@ -51,12 +51,15 @@ def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float6
     folds = np.array([crc32(turn.group.encode()) % FOLDS for turn in marked])
     held: list[set[tuple[str, str]]] = [set() for _ in range(FOLDS)]
     for turn, fold in zip(marked, folds, strict=True):
-        texts = [shortened(said.text) for said in turn.talk.turns]
+        texts = [shortened(spoken.text) for spoken in turn.talk.turns]
         held[fold] |= set(pairwise(["", *texts]))
     values = np.zeros(len(marked))
     for fold in range(FOLDS):
         kept = [
-            not any((("", *one.history)[-1], one.reply) in held[fold] for one in item.readings)
+            not any(
+                (("", *reading.history)[-1], reading.reply) in held[fold]
+                for reading in item.readings
+            )
             for item in items
         ]
         rows = np.repeat(kept, [len(item.readings) for item in items])
@@ -68,12 +71,12 @@ def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float6
 
 
 def _response(turn: Marked) -> Response:
-    said = turn.talk.turns[turn.turn]
+    spoken = turn.talk.turns[turn.turn]
     return Response(
         turn.talk.id,
         turn.turn,
-        said.text,
-        said.speaker,
+        spoken.text,
+        spoken.speaker,
         turn.talk.turns[: turn.turn],
         tuple(range(turn.turn)),
     )

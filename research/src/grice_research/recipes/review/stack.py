@@ -52,5 +52,5 @@ def fit(witnesses: Floats, controls: Floats, flawed: Floats, weight: Floats) -> 
         return float(value), design.T @ (share * (expit(odds) - flawed)) + ridge * guess
 
     bounds = [(0.0, None)] * count + [(None, None)] * controls.shape[1]
-    found = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
-    return Fit(found[:count], found[count:])
+    fitted = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return Fit(fitted[:count], fitted[count:])

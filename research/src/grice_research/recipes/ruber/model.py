@@ -165,17 +165,17 @@ def _validation(
     with torch.no_grad():
         rows = np.arange(len(valid[0]))
         parts = [rows[i : i + 512] for i in range(0, len(rows), 512)]
-        found = [float(_loss(network, valid, part, configuration, rng)) for part in parts]
-    return float(np.average(found, weights=[len(part) for part in parts]))
+        losses = [float(_loss(network, valid, part, configuration, rng)) for part in parts]
+    return float(np.average(losses, weights=[len(part) for part in parts]))
 
 
 def score(
     network: Unreferenced, pairs: tuple[Tokens, Tokens], configuration: Configuration
 ) -> NDArray[np.float64]:
     """Return the score of each reply for its query, 0 to 1."""
-    found = []
+    values = []
     with torch.no_grad():
         for start in range(0, len(pairs[0]), 512):
             two = [_padded(side[start : start + 512], configuration.longest) for side in pairs]
-            found.append(network(*two).sigmoid().numpy())
-    return np.concatenate(found).astype(np.float64)
+            values.append(network(*two).sigmoid().numpy())
+    return np.concatenate(values).astype(np.float64)

@@ -139,11 +139,16 @@ def _figures(
     train, valid, test = parts
     fitted = fit(train, valid, configuration, seed)
     values = score(fitted.network, test, configuration)
-    found: dict[str, Any] = {"valid_loss": min(fitted.losses), "epochs": len(fitted.losses)}
+    figures: dict[str, Any] = {"valid_loss": min(fitted.losses), "epochs": len(fitted.losses)}
     for measure in ("pearson", "spearman"):
-        one = correlation(values, human, kind=measure)
-        found[measure] = {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
-    return found
+        estimate = correlation(values, human, kind=measure)
+        figures[measure] = {
+            "value": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "n": estimate.n,
+        }
+    return figures
 
 
 def _key(row: dict[str, Any]) -> tuple[str, int, int]:

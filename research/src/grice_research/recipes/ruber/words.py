@@ -39,7 +39,7 @@ def read_vectors(path: Path, wanted: Iterable[str]) -> Vectors:
         ValueError: If lines have different numbers of values.
     """
     keep = set(wanted)
-    found: Vectors = {}
+    vectors: Vectors = {}
     size = 0
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
@@ -50,8 +50,8 @@ def read_vectors(path: Path, wanted: Iterable[str]) -> Vectors:
             if len(values) != size:
                 raise ValueError(f"{path}:{number}: {len(values)} values, the lines above {size}")
             if word in keep:
-                found[word] = np.array(values, np.float32)
-    return found
+                vectors[word] = np.array(values, np.float32)
+    return vectors
 
 
 def learn_vectors(texts: Sequence[str], dimensions: int = 100) -> Vectors:
@@ -60,12 +60,12 @@ def learn_vectors(texts: Sequence[str], dimensions: int = 100) -> Vectors:
     Positive pointwise mutual information within four words, reduced by a truncated singular
     value decomposition (Levy and Goldberg, 2014: what word2vec factorises).
     """
-    said = [words_of(text) for text in texts]
-    counted = Counter(word for words in said for word in words)
+    worded = [words_of(text) for text in texts]
+    counted = Counter(word for words in worded for word in words)
     vocabulary = sorted(word for word, count in counted.items() if count >= RARE)
     place = {word: i for i, word in enumerate(vocabulary)}
     together: Counter[tuple[int, int]] = Counter()
-    for words in said:
+    for words in worded:
         ids = [place[word] for word in words if word in place]
         for gap in range(1, WINDOW + 1):
             for a, b in zip(ids, ids[gap:], strict=False):

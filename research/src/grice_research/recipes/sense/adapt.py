@@ -156,10 +156,10 @@ def told(odds: torch.Tensor, items: Sequence[Item]) -> Iterator[tuple[str, bool]
     first = 0
     for item in items:
         for good, bad in item.comparisons:
-            one, other = item.readings[good], item.readings[bad]
+            reading, other = item.readings[good], item.readings[bad]
             right = bool(odds[first + bad, 0] > odds[first + good, 0])
             # The same reply after two histories: what is told of it is told from these alone.
-            yield (f"{item.kind}{BY_HISTORY}" if one.reply == other.reply else item.kind), right
+            yield (f"{item.kind}{BY_HISTORY}" if reading.reply == other.reply else item.kind), right
         first += len(item.readings)
 
 
@@ -319,7 +319,9 @@ def measure(given: argparse.Namespace) -> None:
 
 
 def _after(item: Item, history: tuple[str, ...]) -> Item:
-    return item._replace(readings=tuple(one._replace(history=history) for one in item.readings))
+    return item._replace(
+        readings=tuple(reading._replace(history=history) for reading in item.readings)
+    )
 
 
 def _item_of(pair: MinimalPair) -> Item:

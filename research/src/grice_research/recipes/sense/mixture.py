@@ -46,7 +46,7 @@ def training_items(data: Path, sources: Sequence[str] = tuple(SOURCES)) -> dict[
             item
             for item in some
             if not item.validation
-            and not any(_is_stated(one.reply, evaluated) for one in item.readings)
+            and not any(_is_stated(reading.reply, evaluated) for reading in item.readings)
         ]
         for name, some in items.items()
     }

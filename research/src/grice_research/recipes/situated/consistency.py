@@ -28,7 +28,7 @@ from grice_research.recipes.situated.corpora import SOURCES, rows
 WORD = re.compile(r"\w+|[^\w\s]")
 
 
-class Said(NamedTuple):
+class Phrases(NamedTuple):
     """The phrases of a statement: those marked as context, and those left out here."""
 
     marked: frozenset[str]
@@ -39,7 +39,7 @@ def bare(name: str) -> str:
     return ARTICLE.sub("", name.lower()).strip()
 
 
-def read(data: Path) -> dict[str, list[Said]]:
+def read(data: Path) -> dict[str, list[Phrases]]:
     """Return what the release says of every phrase in every statement, by source."""
     lines = {
         source: [
@@ -49,55 +49,63 @@ def read(data: Path) -> dict[str, list[Said]]:
         for source in SOURCES
     }
     first: dict[str, set[str]] = {}
-    for text, found in (line for part in lines.values() for line in part):
-        for name, label in found:
+    for text, entities in (line for part in lines.values() for line in part):
+        for name, label in entities:
             if label in CONTEXTS and bare(name) in text:
                 first.setdefault(WORD.findall(bare(name))[0], set()).add(bare(name))
-    return {source: [_said(*line, first) for line in part] for source, part in lines.items()}
+    return {source: [_phrases(*line, first) for line in part] for source, part in lines.items()}
 
 
-def _said(text: str, found: list[tuple[str, str]], first: dict[str, set[str]]) -> Said:
+def _phrases(text: str, entities: list[tuple[str, str]], first: dict[str, set[str]]) -> Phrases:
     covered = [
-        one.span() for name, _ in found for one in re.finditer(re.escape(name.lower()), text)
+        one.span() for name, _ in entities for one in re.finditer(re.escape(name.lower()), text)
     ]
-    marked = {bare(name) for name, label in found if label in CONTEXTS}
+    marked = {bare(name) for name, label in entities if label in CONTEXTS}
     left = set()
     for phrase in {name for word in WORD.findall(text) for name in first.get(word, ())} - marked:
-        for one in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
-            if all(one.end() <= start or end <= one.start() for start, end in covered):
+        for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", text):
+            if all(match.end() <= start or end <= match.start() for start, end in covered):
                 left.add(phrase)
-    return Said(frozenset(marked), frozenset(left))
+    return Phrases(frozenset(marked), frozenset(left))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    said = read(parser.parse_args().data)
-    every = [one for part in said.values() for one in part]
-    marked = Counter(phrase for one in every for phrase in one.marked)
-    left = Counter(phrase for one in every for phrase in one.left)
+    statements = read(parser.parse_args().data)
+    every = [statement for part in statements.values() for statement in part]
+    marked = Counter(phrase for statement in every for phrase in statement.marked)
+    left = Counter(phrase for statement in every for phrase in statement.left)
     often = {phrase for phrase, count in marked.items() if count > left[phrase]}
     rare = marked.keys() - often
     print(f"{len(marked):,} phrases, marked {sum(marked.values()):,} times")
     print(f"those mostly marked are left out {sum(left[phrase] for phrase in often):,} times")
-    print(f"{len(rare):,} are mostly left out, marked {sum(marked[one] for one in rare):,} times")
+    print(
+        f"{len(rare):,} are mostly left out, "
+        f"marked {sum(marked[phrase] for phrase in rare):,} times"
+    )
     print("| source | F1 of the reader by phrase | by other statements | n |\n|---|---|---|---|")
-    for source, part in (*said.items(), ("all", every)):
-        whole = f1([(one.marked, (one.marked | one.left) & often) for one in part])
-        others = f1([elsewhere(one, marked, left) for one in part])
+    for source, part in (*statements.items(), ("all", every)):
+        whole = f1(
+            [(statement.marked, (statement.marked | statement.left) & often) for statement in part]
+        )
+        others = f1([elsewhere(statement, marked, left) for statement in part])
         print(f"| {source} | {shown(whole)} | {shown(others)} | {whole.n:,} |")
 
 
 def elsewhere(
-    one: Said, marked: Counter[str], left: Counter[str]
+    statement: Phrases, marked: Counter[str], left: Counter[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the marked phrases that stand in other statements too, and what those would mark."""
     counts = {
-        phrase: (marked[phrase] - (phrase in one.marked), left[phrase] - (phrase in one.left))
-        for phrase in one.marked | one.left
+        phrase: (
+            marked[phrase] - (phrase in statement.marked),
+            left[phrase] - (phrase in statement.left),
+        )
+        for phrase in statement.marked | statement.left
     }
     known = frozenset(phrase for phrase, both in counts.items() if sum(both))
-    return one.marked & known, frozenset(p for p in known if counts[p][0] > counts[p][1])
+    return statement.marked & known, frozenset(p for p in known if counts[p][0] > counts[p][1])
 
 
 def f1(pairs: Iterable[tuple[frozenset[str], frozenset[str]]]) -> Estimate:
@@ -106,8 +114,8 @@ def f1(pairs: Iterable[tuple[frozenset[str], frozenset[str]]]) -> Estimate:
     return ratio(right, [float(len(a) + len(b)) for a, b in both])
 
 
-def shown(found: Estimate) -> str:
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def shown(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 if __name__ == "__main__":

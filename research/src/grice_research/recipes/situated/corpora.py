@@ -30,7 +30,7 @@ def evaluated(data: Path) -> tuple[set[str], set[str]]:
     for split in ("dev", "test"):
         for row in rows(data / f"situatedgen/{split}.jsonl.gz"):
             ids.update(row["ids"])
-            texts.update(normalise(one) for one in row["statements"])
+            texts.update(normalise(statement) for statement in row["statements"])
     for source in SOURCES:
         for row in rows(data / f"situatedgen/statements_{source}.jsonl.gz"):
             if row["id"] in ids:

@@ -45,10 +45,10 @@ def main() -> None:
     random.Random(0).shuffle(glosses)
     kept = [row for row in rows if not row[0].startswith("wordnet")]
     kept += glosses[: arguments.glosses]
-    texts = list(dict.fromkeys(one for row in kept for one in row[1:3]))
+    texts = list(dict.fromkeys(text for row in kept for text in row[1:3]))
     print(f"{len(kept):,} facts, {len(texts):,} texts", flush=True)
     vectors = dict(zip(texts, encode_all(texts, workers=arguments.workers), strict=True))
-    (WORK / "kept.jsonl").write_text("".join(json.dumps(one) + "\n" for one in kept))
+    (WORK / "kept.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept))
     np.savez(
         WORK / "facts.npz",
         sentence=np.stack([vectors[row[1]] for row in kept]),

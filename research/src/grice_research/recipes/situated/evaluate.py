@@ -45,11 +45,13 @@ def figures() -> Iterator[tuple[str, str, dict[str, object]]]:
             yield measure, on, row
 
 
-def as_quality(on: str, measure: str, found: Estimate, command: str) -> dict[str, object]:
+def as_quality(on: str, measure: str, estimate: Estimate, command: str) -> dict[str, object]:
     """Return a figure as the cards have it."""
-    value, low, high = (round(one, 4) for one in (found.value, found.low, found.high))
+    value, low, high = (
+        round(figure, 4) for figure in (estimate.value, estimate.low, estimate.high)
+    )
     return {"on": on, "measure": measure, "value": value, "low": low, "high": high,
-            "n": found.n, "command": command}  # fmt: skip
+            "n": estimate.n, "command": command}  # fmt: skip
 
 
 def print_steps() -> None:

@@ -55,13 +55,13 @@ def glosses(folder: Path) -> Iterator[tuple[str, str]]:
         parts = head.split()
         if parts[1] in INSTANCES and "@i" in parts:
             name = parts[4].replace("_", " ")
-            said = re.split(r"; (?=[\"'])", gloss)[0].strip()
-            yield f"wordnet::{parts[0]}", f"{name} is {said}"
+            meaning = re.split(r"; (?=[\"'])", gloss)[0].strip()
+            yield f"wordnet::{parts[0]}", f"{name} is {meaning}"
 
 
 def may_have_context(text: str, names: Names) -> bool:
     """Say whether a listed place or event or a spelt date stands in a text: a quick first look."""
-    marks = {mark for found, _ in names.look(text).values() for mark in found}
+    marks = {mark for marks_of_name, _ in names.look(text).values() for mark in marks_of_name}
     return bool(marks & {"P", "E"}) or bool(spelt_spans(text))
 
 
@@ -70,10 +70,12 @@ def collect(data: Path, wordnet: Path, clauses: ClauseFinder) -> tuple[dict[str,
     ids, texts = evaluated(data)
     pool = [(name, text) for name, text, holds in sentences_of(data) if holds]
     asked = [
-        one for one in questions(data) if one.id not in ids and normalise(one.question) not in texts
+        question
+        for question in questions(data)
+        if question.id not in ids and normalise(question.question) not in texts
     ]
     left = sum(1 for _ in questions(data)) - len(asked)
-    pool += [(one.id, one.statement) for one in to_statements(asked, clauses)]
+    pool += [(statement.id, statement.statement) for statement in to_statements(asked, clauses)]
     pool += list(glosses(wordnet))
     kept: dict[str, str] = {}
     seen: set[str] = set()
@@ -95,12 +97,12 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
 
     def hidden(texts: list[str]) -> list[tuple]:
-        return [tuple(found) for found, _ in encoder.hidden(texts)]
+        return [tuple(hidden_states) for hidden_states, _ in encoder.hidden(texts)]
 
     tagger = ContextTagger(WORK, hidden, "")
     kept, left = collect(arguments.data, arguments.wordnet, ClauseFinder(WORK, hidden, ""))
     print(f"{len(kept):,} sentences, {left:,} left out", flush=True)
-    found = []
+    facts = []
     listed = Names.load(WORK / "names.txt.gz")
     kept = {name: text for name, text in kept.items() if may_have_context(text, listed)}
     print(f"{len(kept):,} may have context", flush=True)
@@ -110,10 +112,10 @@ def main() -> None:
         for name, text, marks in zip(names[begin:], block, tagger.find(block), strict=False):
             for span, kind in context_spans(marks):
                 entity = text[span.start : span.end]
-                found.append((name, without(text, entity), entity, kind, text))
-        print(begin, len(found), flush=True)
-    (WORK / "facts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in found))
-    print(f"{len(found):,} facts", flush=True)
+                facts.append((name, without(text, entity), entity, kind, text))
+        print(begin, len(facts), flush=True)
+    (WORK / "facts.jsonl").write_text("".join(json.dumps(fact) + "\n" for fact in facts))
+    print(f"{len(facts):,} facts", flush=True)
 
 
 if __name__ == "__main__":

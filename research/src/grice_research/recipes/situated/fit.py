@@ -94,16 +94,16 @@ def close_pairs(
     sentence: np.ndarray, kind: np.ndarray, ok: Callable[[int, int], bool], most: int
 ) -> list[tuple[int, int]]:
     """Return pairs of facts whose sentences are alike, as mined pairs are."""
-    found = []
+    pairs = []
     rng = random.Random(0)
     for i in rng.sample(range(len(sentence)), min(len(sentence), most)):
         likes = sentence @ sentence[i]
         likes[kind != kind[i]] = -1
         for j in np.argsort(-likes)[1:12]:
             if ok(i, int(j)):
-                found.append((i, int(j)))
+                pairs.append((i, int(j)))
                 break
-    return found
+    return pairs
 
 
 def main() -> None:

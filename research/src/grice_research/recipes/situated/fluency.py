@@ -33,8 +33,8 @@ def salad(text: str, rng: random.Random) -> str:
         words = content
     rng.shuffle(words)
     words = words[: rng.randint(2, max(2, len(words)))]
-    found = rng.choice((" ", " ", ", ")).join(words)
-    return found[:1].upper() + found[1:] + "." if rng.random() < 0.6 else found + "."
+    sentence = rng.choice((" ", " ", ", ")).join(words)
+    return sentence[:1].upper() + sentence[1:] + "." if rng.random() < 0.6 else sentence + "."
 
 
 def main() -> None:

@@ -143,9 +143,9 @@ def fit_fold(facts: Facts, held: frozenset[Words], seed: int, file: Path) -> Bil
 def hits_of(form: Bilinear, encoder: Encoder, samples: list[Sample]) -> list[float]:
     """Return for each sample whether it stands above itself with its contexts exchanged."""
     judge = ContrastHead(form, Mlp([(np.zeros((1, 1)), np.zeros(1))]), encoder, "")
-    contexts = [sample_contexts(one) for one in samples]
-    own = judge.margins([one.statements for one in samples], contexts)
-    turned = [swap_contexts(one.statements, one.entities) for one in samples]
+    contexts = [sample_contexts(sample) for sample in samples]
+    own = judge.margins([sample.statements for sample in samples], contexts)
+    turned = [swap_contexts(sample.statements, sample.entities) for sample in samples]
     other = judge.margins([pair or ("", "") for pair in turned], contexts)
     return [float((a or 0.0) > (b or 0.0)) for a, b in zip(own, other, strict=True)]
 
@@ -164,12 +164,12 @@ def main() -> None:
     encoder = models.open("bundle:situated").encoder
     known = entities_in(folder)
     samples = [
-        with_entities(one, known)
-        for one in chain(
+        with_entities(sample, known)
+        for sample in chain(
             *(read_samples(folder / f"{s}.jsonl.gz") for s in ("train", "dev", "test"))
         )
     ]
-    samples = [one for one in samples if swap_contexts(one.statements, one.entities)]
+    samples = [sample for sample in samples if swap_contexts(sample.statements, sample.entities)]
     forms = {form_of(e.text) for some in known.values() for e in some if e.label in CONTEXTS} - {()}
     facts = read_facts(forms)
     print(f"{len(facts.who):,} facts, {len(samples):,} released pairs to exchange", flush=True)
@@ -177,15 +177,15 @@ def main() -> None:
     zero = np.zeros((facts.sentence.shape[1], 3), np.float32)
     cosine = Bilinear(zero, zero, cosine=ONE, scale=ONE, bias=0 * ONE, shared=1)
     plain = dict(zip(map(id, samples), hits_of(cosine, encoder, samples), strict=True))
-    show("cosine alone, every pair", [(one, plain[id(one)]) for one in samples])
+    show("cosine alone, every pair", [(sample, plain[id(sample)]) for sample in samples])
     every: list[tuple[Sample, float]] = []
     for seed in range(arguments.seeds):
         measured: list[tuple[Sample, float]] = []
         left = samples
         for which in combinations(range(FOLDS), arguments.held):
             held = frozenset(chain(*(folds(forms, seed)[k] for k in which)))
-            own = [one for one in left if contexts_of(one) <= held]
-            left = [one for one in left if not contexts_of(one) <= held]
+            own = [sample for sample in left if contexts_of(sample) <= held]
+            left = [sample for sample in left if not contexts_of(sample) <= held]
             tested = frozenset(chain(*map(contexts_of, own)))
             name = f"seed{seed}_fold{'_'.join(map(str, which))}.npz"
             form = fit_fold(facts, tested, seed, WORK / "folds" / name)
@@ -200,20 +200,23 @@ def main() -> None:
         for on in KINDS
     ]  # fmt: skip
     (WORK / f"quality_folds_{arguments.held}.json").write_text(json.dumps(quality, indent=1))
-    show("cosine alone, pairs of all", [(one, plain[id(one)]) for one, _ in every])
+    show("cosine alone, pairs of all", [(sample, plain[id(sample)]) for sample, _ in every])
 
 
 def measured_on(kind: str, measured: list[tuple[Sample, float]]) -> Estimate:
     """Return the share of pairs of a kind of context, with its interval over statements."""
-    kept = [one for one in measured if not kind or kind in one[0].context]
-    return mean_of_samples([hit for _, hit in kept], [one for one, _ in kept])
+    kept = [pair for pair in measured if not kind or kind in pair[0].context]
+    return mean_of_samples([hit for _, hit in kept], [sample for sample, _ in kept])
 
 
 def show(name: str, measured: list[tuple[Sample, float]]) -> None:
     for kind in KINDS:
-        found = measured_on(kind, measured)
-        print(f"| {name} | {kind or 'all'} | {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] "
-              f"| {found.n:,} |", flush=True)  # fmt: skip
+        estimate = measured_on(kind, measured)
+        print(
+            f"| {name} | {kind or 'all'} | {estimate.value:.3f} "
+            f"[{estimate.low:.3f}, {estimate.high:.3f}] | {estimate.n:,} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def cities() -> set[str]:
 
 def wordnet(folder: Path) -> set[str]:
     """Return the lines of places, events and times of WordNet."""
-    found: set[str] = set()
+    lines: set[str] = set()
     for line in (folder / "data.noun").read_text("utf-8").splitlines():
         if line.startswith(" "):
             continue
@@ -69,8 +69,8 @@ def wordnet(folder: Path) -> set[str]:
             for member in members:
                 name = member.replace("_", " ").lower()
                 if len(name) > 2 or mark == "P":
-                    found.add(f"{mark}\t{name}")
-    return found
+                    lines.add(f"{mark}\t{name}")
+    return lines
 
 
 def main() -> None:

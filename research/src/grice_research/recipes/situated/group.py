@@ -57,8 +57,10 @@ def main() -> None:
     given = [Statement(name, text) for text, name in texts.items()]
     with ProcessPoolExecutor(WORKERS) as pool:
         blocks = pool.map(mark, [given[i : i + 200] for i in range(0, len(given), 200)])
-        marked = [one for block in blocks for one in block]
-    vectors = encode_all([one.masked for one in marked], workers=WORKERS).astype(np.float32)
+        marked = [statement for block in blocks for statement in block]
+    vectors = encode_all([statement.masked for statement in marked], workers=WORKERS).astype(
+        np.float32
+    )
     pairs, refused = mine_pairs(marked, alike(vectors, threshold=0.75), "paper")
     print(f"{len(marked):,} statements, {len(pairs):,} pairs, refused {refused}", flush=True)
     rng = random.Random(0)
@@ -68,16 +70,16 @@ def main() -> None:
     known = dict(zip(words, encode_all(words, workers=WORKERS).astype(np.float32), strict=True))
     sets: dict[bool, list[tuple[np.ndarray, float]]] = {True: [], False: []}
     seen: dict[str, int] = {}
-    for one in samples:
-        out = [held_out(name) for name in one.ids]
-        if any(out) != all(out) or max(seen.get(name, 0) for name in one.ids) > 12:
+    for sample in samples:
+        out = [held_out(name) for name in sample.ids]
+        if any(out) != all(out) or max(seen.get(name, 0) for name in sample.ids) > 12:
             continue  # a statement in a hundred pairs teaches its keywords and nothing else
-        for name in one.ids:
+        for name in sample.ids:
             seen[name] = seen.get(name, 0) + 1
-        for i, j in itertools.combinations(range(len(one.keywords)), 2):
-            a, b = one.keywords[i], one.keywords[j]
+        for i, j in itertools.combinations(range(len(sample.keywords)), 2):
+            a, b = sample.keywords[i], sample.keywords[j]
             if a.lower() != b.lower():
-                same = float(one.keywords_pos[i] == one.keywords_pos[j])
+                same = float(sample.keywords_pos[i] == sample.keywords_pos[j])
                 sets[all(out)].append((pair_features(known[a], known[b]), same))
     x, y = (np.stack([row[0] for row in sets[False]]), np.array([r[1] for r in sets[False]]))
     vx, vy = (np.stack([row[0] for row in sets[True]]), np.array([r[1] for r in sets[True]]))
@@ -108,7 +110,7 @@ def main() -> None:
             Mlp(layers).save(WORK / "together.npz")
     with (WORK / "held_pairs.jsonl").open("wb") as out_file:
         held = [s for s in samples if all(held_out(name) for name in s.ids)]
-        out_file.writelines(msgspec.json.encode(one) + b"\n" for one in held)
+        out_file.writelines(msgspec.json.encode(held_sample) + b"\n" for held_sample in held)
 
 
 if __name__ == "__main__":

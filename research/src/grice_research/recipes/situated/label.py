@@ -29,8 +29,8 @@ def label_again(model: str, name: str) -> None:
     docs = nlp.pipe((row["text"] for row in rows), batch_size=256)
     with (WORK / f"labels_{name}.jsonl").open("w", encoding="utf-8") as out:
         for row, doc in zip(rows, docs, strict=True):
-            found = [(e.start_char, e.end_char, e.label_) for e in doc.ents]
-            out.write(json.dumps({"text": row["text"], "entities": found}) + "\n")
+            entities = [(e.start_char, e.end_char, e.label_) for e in doc.ents]
+            out.write(json.dumps({"text": row["text"], "entities": entities}) + "\n")
     print(f"{len(rows):,} sentences labelled again")
 
 

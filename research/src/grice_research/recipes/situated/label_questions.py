@@ -27,10 +27,10 @@ WORK = work_folder("situated")
 def predicate_start(doc: Any) -> int | None:  # noqa: ANN401 - a parse of spaCy
     """Return where the first word behind the subject starts; None if the parse shows none."""
     root = next(token for token in doc if token.head == token)
-    found = [t for t in root.children if t.dep_ in SUBJECTS and t.i > 0]
-    if not found:
+    subjects = [t for t in root.children if t.dep_ in SUBJECTS and t.i > 0]
+    if not subjects:
         return None
-    last = max(token.i for token in found[0].subtree)
+    last = max(token.i for token in subjects[0].subtree)
     return doc[last + 1].idx if 0 < last + 1 < len(doc) and doc[last + 1].text != "?" else None
 
 

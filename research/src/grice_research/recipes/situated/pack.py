@@ -128,7 +128,7 @@ def main() -> None:
             shutil.copyfile(WORK / file, folder / file)
         (folder / "card.toml").write_text(card(name, folder, quality.get(name, [])), "utf-8")
         record_texts(folder, TEXTS[name]())
-        size = sum(one.stat().st_size for one in folder.iterdir())
+        size = sum(path.stat().st_size for path in folder.iterdir())
         print(f"{name}: {size:,} bytes")
 
 

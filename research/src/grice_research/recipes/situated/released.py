@@ -31,12 +31,12 @@ EPOCHS, RATE, SEEDS = 4, 3e-4, 3
 
 
 def spans_of(text: str, entities: list[tuple[str, str]]) -> list[tuple[int, int, str]]:
-    found = []
+    places = []
     for name, label in entities:
         start = text.find(name)
         if start >= 0:
-            found.append((start, start + len(name), OURS.get(label, "NAME")))
-    return found
+            places.append((start, start + len(name), OURS.get(label, "NAME")))
+    return places
 
 
 def learned(start: Mlp, x: np.ndarray, tags: np.ndarray, seed: int) -> Mlp:
@@ -93,8 +93,8 @@ def main() -> None:
     shipped = Mlp.load(folder / "tagger.npz")
     for source in SOURCES:
         others = [other for other in SOURCES if other != source]
-        x = np.concatenate([words[one] for one in others])
-        tags = np.concatenate([labels[one] for one in others])
+        x = np.concatenate([words[other] for other in others])
+        tags = np.concatenate([labels[other] for other in others])
         networks = [shipped, *(learned(shipped, x, tags, seed) for seed in range(SEEDS))]
         values = [score(folder, network, read[source]) for network in networks]
         print(source, f"shipped {values[0]:.4f}, with released labels of the others",
@@ -107,9 +107,11 @@ def score(folder: Path, network: Mlp, read: list[tuple]) -> float:
     tagger = ContextTagger(folder, lambda _: [state for *_, state in read], "")
     tagger._network = network
     right = both = 0
-    for text, (_, _, gold, _), (found, _) in zip(texts, read, tagger.find(texts), strict=True):
-        mine = {bare(text[e.start : e.end], e.label) for e in found if e.label in CONTEXTS}
-        other = {bare(*one) for one in gold if one[1] in CONTEXTS}
+    for text, (_, _, gold, _), (tagged_spans, _) in zip(
+        texts, read, tagger.find(texts), strict=True
+    ):
+        mine = {bare(text[e.start : e.end], e.label) for e in tagged_spans if e.label in CONTEXTS}
+        other = {bare(*entity) for entity in gold if entity[1] in CONTEXTS}
         right += 2 * len(mine & other)
         both += len(mine) + len(other)
     return right / both

@@ -53,15 +53,18 @@ Line = tuple[str, str, list[tuple[str, str]]]
 
 def statements(data: Path, context: ContextModels) -> dict[str, list[Line]]:
     """Return the released statements of each source; questions are turned by the pipeline."""
-    found: dict[str, list[Line]] = {}
+    by_source: dict[str, list[Line]] = {}
     for source in SOURCES:
         lines = list(rows(data / f"situatedgen/statements_{source}.jsonl.gz"))
         turned = {line["id"]: str(line["statement"]).strip() for line in lines}
         if source == "strategyqa":
             asked = [Question(r["id"], r["question"], r["answer"], "yes_no") for r in lines]
-            turned |= {one.id: one.statement for one in to_statements(asked, context.clauses)}
-        found[source] = [(r["id"], turned[r["id"]], named_entities(r)) for r in lines]
-    return found
+            turned |= {
+                statement.id: statement.statement
+                for statement in to_statements(asked, context.clauses)
+            }
+        by_source[source] = [(r["id"], turned[r["id"]], named_entities(r)) for r in lines]
+    return by_source
 
 
 def of_source(row: Labelled, source: str) -> bool:
@@ -84,7 +87,7 @@ def fit_without(
     numbers = {row["text"]: i for i, row in enumerate(every)}
     places = ([numbers[row["text"]] for row in part] for part in parted(kept))
     masks = (np.isin(words[3], place) for place in places)
-    train, valid = (tuple(one[mask] for one in words) for mask in masks)
+    train, valid = (tuple(word[mask] for word in words) for mask in masks)
     print(f"without {source}: {len(kept):,} sentences, {len(train[1]):,} words", flush=True)
     for seed, folder in enumerate(folders_of(source, seeds)):
         folder.mkdir(parents=True, exist_ok=True)
@@ -117,8 +120,8 @@ def fit_all(seeds: int, encoder: EmbeddedEncoder) -> list[str]:
     return trained
 
 
-def shown(found: Estimate) -> str:
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def shown(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
 def main() -> None:
@@ -147,16 +150,16 @@ def main() -> None:
         texts, gold = [line[1] for line in lines], [line[2] for line in lines]
         for seed, folder in enumerate(folders):
             tagger = ContextTagger(folder, hidden, "")
-            said = tagger.find(texts), tagger.find_without_rules(texts)
-            sides = [found_in(texts, one) for one in said]
+            by_tagger = tagger.find(texts), tagger.find_without_rules(texts)
+            sides = [found_in(texts, entities) for entities in by_tagger]
             for on, part in (
                 ("all", range(len(lines))),
                 ("dev, test", [i for i, line in enumerate(lines) if line[0] in unseen]),
             ):
                 figures = [
-                    found
+                    estimate
                     for side in sides
-                    for found in context_f1([Read(side[i], gold[i]) for i in part])
+                    for estimate in context_f1([Read(side[i], gold[i]) for i in part])
                 ]
                 cells = " | ".join(shown(figures[k]) for k in (1, 0, 3))
                 print(f"| {source} | {on} | {seed} | {cells} | {len(part):,} |", flush=True)

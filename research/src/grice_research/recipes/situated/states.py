@@ -24,20 +24,20 @@ def states_of(texts: Sequence[str], encoder: EmbeddedEncoder) -> dict[str, State
     """
     FOLDER.mkdir(parents=True, exist_ok=True)
     distinct = sorted(set(texts))
-    found: dict[str, State] = {}
+    by_text: dict[str, State] = {}
     for begin in range(0, len(distinct), BLOCK):
         block = distinct[begin : begin + BLOCK]
         key = hashlib.sha256("\n".join((encoder.identity, *block)).encode()).hexdigest()[:16]
         file = FOLDER / f"{key}.npz"
         if not file.is_file():
-            _write(file, [tuple(one) for one, _ in encoder.hidden(block)])
+            _write(file, [tuple(hidden_states) for hidden_states, _ in encoder.hidden(block)])
         with np.load(file) as packed:
             states, offsets, ends = packed["states"], packed["offsets"], packed["ends"]
         starts = [0, *ends[:-1]]
         for text, start, end in zip(block, starts, ends, strict=True):
             places = [(int(a), int(b)) for a, b in offsets[start:end]]
-            found[text] = states[start:end], places
-    return found
+            by_text[text] = states[start:end], places
+    return by_text
 
 
 def _write(file: Path, block: list[State]) -> None:

@@ -21,7 +21,7 @@ PARTS = ("noun", "verb", "adj", "adv")
 
 def groups(folder: Path) -> list[tuple[str, ...]]:
     """Return the words of each set, those of one word, in lower case."""
-    found = []
+    synonym_sets = []
     for part in PARTS:
         for line in (folder / f"data.{part}").read_text("utf-8").splitlines():
             if line.startswith(" "):
@@ -29,19 +29,19 @@ def groups(folder: Path) -> list[tuple[str, ...]]:
             fields = line.split()
             members = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
             bare = {member.partition("(")[0].lower() for member in members}
-            found.append(tuple(sorted(word for word in bare if "_" not in word)))
-    return found
+            synonym_sets.append(tuple(sorted(word for word in bare if "_" not in word)))
+    return synonym_sets
 
 
 def irregular(folder: Path) -> dict[str, set[str]]:
     """Return the lemmas of irregular forms."""
-    found: dict[str, set[str]] = {}
+    by_form: dict[str, set[str]] = {}
     for part in PARTS:
         for line in (folder / f"{part}.exc").read_text("utf-8").splitlines():
             form, *lemmas = line.split()
             if "_" not in form:
-                found.setdefault(form, set()).update(lemmas)
-    return found
+                by_form.setdefault(form, set()).update(lemmas)
+    return by_form
 
 
 def main() -> None:
@@ -49,10 +49,10 @@ def main() -> None:
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     folder = parser.parse_args().wordnet
     sets = groups(folder)
-    shared = {one for one in sets if len(one) > 1}
-    held = {word for one in shared for word in one}
-    alone = {word for one in sets for word in one} - held
-    lines = [" ".join(one) for one in sorted(shared)] + sorted(alone)
+    shared = {words for words in sets if len(words) > 1}
+    held = {word for words in shared for word in words}
+    alone = {word for words in sets for word in words} - held
+    lines = [" ".join(words) for words in sorted(shared)] + sorted(alone)
     lines += [" ".join(("", form, *sorted(lemmas))) for form, lemmas in
               sorted(irregular(folder).items())]  # fmt: skip
     TARGET.write_bytes(gzip.compress("\n".join(lines).encode(), 9, mtime=0))

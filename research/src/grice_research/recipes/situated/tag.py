@@ -52,7 +52,7 @@ def mended(text: str, spans: Spans, others: Spans, names: Names) -> Spans:
     }
     own = [(start, end, "GPE" if (start, end) in places else label) for start, end, label in spans]
     tagged = [TaggedSpan(s, e, OURS.get(label, "NAME"), 1.0) for s, e, label in own]
-    return [(one.start, one.end, one.label) for one in merge_spans(text, tagged)]
+    return [(span.start, span.end, span.label) for span in merge_spans(text, tagged)]
 
 
 def tags_of(spans: Spans, words: list[tuple[int, int]]) -> list[int]:
@@ -79,7 +79,7 @@ def labelled() -> list[dict[str, object]]:
         [json.loads(line) for line in (WORK / file).open(encoding="utf-8")] for file in LABELLED
     )
     for row, *more in zip(rows, *others, strict=True):
-        row["teachers"] = [row["entities"], *(one["entities"] for one in more)]
+        row["teachers"] = [row["entities"], *(other_row["entities"] for other_row in more)]
     return rows
 
 
@@ -121,9 +121,9 @@ def features(
         texts = [str(row["text"]) for row in block]
         for number, (row, states) in enumerate(zip(block, hidden(texts), strict=True), begin):
             text = str(row["text"])
-            said = row["teachers"]
-            every = [one for entities in said for one in entities]
-            sides = [mended(text, entities, every, names) for entities in said]
+            by_teacher = row["teachers"]
+            every = [entity for entities in by_teacher for entity in entities]
+            sides = [mended(text, entities, every, names) for entities in by_teacher]
             versions = [text, text.lower()] if rng.random() < 0.5 else [text]
             for version in versions:
                 if len(version) != len(text):
@@ -150,7 +150,7 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
 
     def hidden(texts: list[str]) -> list[tuple]:
-        return [tuple(found) for found, _ in encoder.hidden(texts)]
+        return [tuple(hidden_states) for hidden_states, _ in encoder.hidden(texts)]
 
     train, valid = (features(part, names, hidden) for part in parted(rows))
     print(f"{len(rows):,} sentences; words: {len(train[1]):,}")

@@ -33,19 +33,21 @@ RISKY = re.compile(
 SOURCES = ("creak", "strategyqa-fact", "csqa2")
 
 
-def template(one: Marked) -> Template:
-    labels = {e.text: CONTEXTS.get(e.label, "") for e in one.entities}
-    return Template(one.statement, one.keywords, tuple(labels.get(k, "") for k in one.keywords))
+def template(marked: Marked) -> Template:
+    labels = {e.text: CONTEXTS.get(e.label, "") for e in marked.entities}
+    return Template(
+        marked.statement, marked.keywords, tuple(labels.get(k, "") for k in marked.keywords)
+    )
 
 
-def fits(one: Template, masked: str) -> bool:
-    plain = [word for word, kind in zip(one.keywords, one.kinds, strict=True) if not kind]
+def fits(pattern: Template, masked: str) -> bool:
+    plain = [word for word, kind in zip(pattern.keywords, pattern.kinds, strict=True) if not kind]
     return (
         2 <= masked.count(MASK) <= 5
-        and len(one.keywords) == masked.count(MASK)
+        and len(pattern.keywords) == masked.count(MASK)
         and any(not named(word) for word in plain)
-        and not RISKY.search(one.statement)
-        and one.statement[:1].isupper()
+        and not RISKY.search(pattern.statement)
+        and pattern.statement[:1].isupper()
     )
 
 
@@ -58,9 +60,13 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
     tagger = ContextTagger(WORK, lambda ts: [tuple(h) for h, _ in encoder.hidden(ts)], "")
     marked = mark_statements([Statement(name, text) for text, name in texts.items()], tagger)[0]
-    made = {one.masked + one.statement: template(one) for one in marked}
-    kept = [one for masked, one in made.items() if fits(one, masked[: -len(one.statement)])]
-    lines = b"\n".join(msgspec.json.encode(one) for one in kept)
+    made = {statement.masked + statement.statement: template(statement) for statement in marked}
+    kept = [
+        pattern
+        for masked, pattern in made.items()
+        if fits(pattern, masked[: -len(pattern.statement)])
+    ]
+    lines = b"\n".join(msgspec.json.encode(pattern) for pattern in kept)
     target = WORK / "templates.jsonl.gz"
     target.write_bytes(gzip.compress(lines, 9, mtime=0))
     print(f"{len(kept):,} of {len(marked):,} statements, {target.stat().st_size:,} bytes")

@@ -23,12 +23,12 @@ WORK = work_folder("situated")
 def drawn(samples: list[Sample], count: int, seed: int) -> list[Sample]:
     """Return samples drawn by chance, no two with a statement in common."""
     seen: set[str] = set()
-    found = []
-    for one in random.Random(seed).sample(samples, len(samples)):
-        if seen.isdisjoint(one.ids) and len(found) < count:
-            seen.update(one.ids)
-            found.append(one)
-    return found
+    fresh_samples = []
+    for sample in random.Random(seed).sample(samples, len(samples)):
+        if seen.isdisjoint(sample.ids) and len(fresh_samples) < count:
+            seen.update(sample.ids)
+            fresh_samples.append(sample)
+    return fresh_samples
 
 
 def main() -> None:
@@ -48,10 +48,10 @@ def main() -> None:
     written = (
         models.open("bundle:situated")
         .recomposer(tagger)
-        .generate([one.keywords for one in samples])
+        .generate([each.keywords for each in samples])
     )
-    for one, text in zip(samples, written, strict=True):
-        print(f"{', '.join(one.keywords)}\n    {text}\n    reference: {one.reference}")
+    for sample, text in zip(samples, written, strict=True):
+        print(f"{', '.join(sample.keywords)}\n    {text}\n    reference: {sample.reference}")
 
 
 if __name__ == "__main__":

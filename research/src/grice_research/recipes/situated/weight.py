@@ -38,10 +38,10 @@ OFTEN = 6
 def thinned(samples: Sequence[Sample], most: int) -> list[Sample]:
     seen: Counter[str] = Counter()
     kept = []
-    for one in samples:
-        if max(seen[name] for name in one.ids) < OFTEN and len(kept) < most:
-            seen.update(one.ids)
-            kept.append(one)
+    for sample in samples:
+        if max(seen[name] for name in sample.ids) < OFTEN and len(kept) < most:
+            seen.update(sample.ids)
+            kept.append(sample)
     return kept
 
 
@@ -66,7 +66,10 @@ def main() -> None:
     recomposer = contrast.recomposer(tagger)
     for name, samples in sets.items():
         for weight in WEIGHTS:
-            values = [right(recomposer.group(one.keywords, weight=weight), one) for one in samples]
+            values = [
+                right(recomposer.group(sample.keywords, weight=weight), sample)
+                for sample in samples
+            ]
             error = float(np.std(values) / np.sqrt(len(values)))
             share = round(float(np.mean(values)), 4)
             print(json.dumps({"on": name, "weight": weight, "right": share,

@@ -62,13 +62,13 @@ class Writer:
     def generate(self, prompts: Sequence[str], *, count: int) -> list[tuple[Generated, ...]]:
         """Return one text per prompt; there is no second."""
         assert count == 1
-        found: list[tuple[Generated, ...]] = []
+        answers: list[tuple[Generated, ...]] = []
         self.network.eval()
         with torch.no_grad():
             for begin in range(0, len(prompts), BATCH):
-                found += self._answer(prompts[begin : begin + BATCH])
+                answers += self._answer(prompts[begin : begin + BATCH])
         self.network.train()
-        return found
+        return answers
 
     def _answer(self, prompts: Sequence[str]) -> list[tuple[Generated, ...]]:
         nothing, start, end = (
@@ -78,19 +78,19 @@ class Writer:
         real = source != nothing
         memory = self.network.memory(self.network.encode(source, real))
         lines = torch.arange(len(prompts))
-        said = torch.full((len(prompts), 1), start)
+        written = torch.full((len(prompts), 1), start)
         total = torch.zeros(len(prompts))
         open_ones = torch.ones(len(prompts), dtype=torch.bool)
-        while said.shape[1] < LONGEST and open_ones.any():
-            asked = torch.zeros(said.shape, dtype=torch.bool)
+        while written.shape[1] < LONGEST and open_ones.any():
+            asked = torch.zeros(written.shape, dtype=torch.bool)
             asked[:, -1] = True
-            logits = self.network.decode(memory, real, lines, said, asked).float()
+            logits = self.network.decode(memory, real, lines, written, asked).float()
             best = logits.log_softmax(-1).max(-1)
             total += torch.where(open_ones, best.values, 0.0)
-            said = torch.cat([said, torch.where(open_ones, best.indices, end)[:, None]], 1)
+            written = torch.cat([written, torch.where(open_ones, best.indices, end)[:, None]], 1)
             open_ones &= best.indices != end
         answers = []
-        for line, value in zip(said[:, 1:].tolist(), total.tolist(), strict=True):
+        for line, value in zip(written[:, 1:].tolist(), total.tolist(), strict=True):
             kept = line[: line.index(end)] if end in line else line
             text = self.tokenizer.decode(kept).strip()
             answers.append((Generated(text, value / (len(kept) + 1)),))
@@ -99,36 +99,38 @@ class Writer:
 
 def coded(tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> list[list[int]]:
     end = tokenizer.token_to_id(END_OF_TEXT)
-    return [[*one.ids[: longest - 1], end] for one in tokenizer.encode_batch(list(texts))]
+    return [[*encoding.ids[: longest - 1], end] for encoding in tokenizer.encode_batch(list(texts))]
 
 
 def thinned(samples: Sequence[Sample], texts: set[str]) -> list[Sample]:
     """Return the samples without evaluated texts, none of whose statements comes too often."""
     seen: Counter[str] = Counter()
     kept = []
-    for one in random.Random(0).sample(list(samples), len(samples)):
-        if any(normalise(text) in texts for text in one.statements):
+    for sample in random.Random(0).sample(list(samples), len(samples)):
+        if any(normalise(text) in texts for text in sample.statements):
             continue
-        if max(seen[text] for text in one.statements) < OFTEN:
-            seen.update(one.statements)
-            kept.append(one)
+        if max(seen[text] for text in sample.statements) < OFTEN:
+            seen.update(sample.statements)
+            kept.append(sample)
     return kept
 
 
 def singles(samples: Sequence[Sample], data: Path) -> list[TextPair]:
     """Return single sentences with their keywords."""
     rng = random.Random(0)
-    found = {}
-    for one in samples:
-        for side, text in enumerate(one.statements):
-            places = zip(one.keywords, one.keywords_pos, strict=True)
-            found[text] = TextPair(prompt([word for word, place in places if place == side]), text)
+    by_text = {}
+    for sample in samples:
+        for side, text in enumerate(sample.statements):
+            places = zip(sample.keywords, sample.keywords_pos, strict=True)
+            by_text[text] = TextPair(
+                prompt([word for word, place in places if place == side]), text
+            )
     common = []
     for line in rows_of_commongen(data):
         words = line[1].split()
         rng.shuffle(words)
         common.append(TextPair(prompt(words), line[2].strip()))
-    return [*found.values(), *rng.sample(common, COMMON)]
+    return [*by_text.values(), *rng.sample(common, COMMON)]
 
 
 def rows_of_commongen(data: Path) -> Iterator[list[str]]:
@@ -173,8 +175,12 @@ def epochs(
             if time.process_time() - begun > 60 * minutes:
                 break
             some = pairs[begin : begin + BATCH]
-            source = padded(coded(tokenizer, [one.source for one in some], LONGEST), nothing)
-            target = padded(coded(tokenizer, [one.target for one in some], LONGEST), nothing)
+            source = padded(
+                coded(tokenizer, [text_pair.source for text_pair in some], LONGEST), nothing
+            )
+            target = padded(
+                coded(tokenizer, [text_pair.target for text_pair in some], LONGEST), nothing
+            )
             given = torch.cat([torch.full((len(some), 1), start), target[:, :-1]], 1)
             with torch.autocast("cpu", torch.bfloat16):
                 real = source != nothing
@@ -214,10 +220,10 @@ def train(arguments: argparse.Namespace) -> None:
         nonlocal best
         for name, now in epochs(writer, [("sentences", first), ("pairs", second)],
                                 arguments.minutes):  # fmt: skip
-            found = choose_checkpoint([(name, now)], held).rouge_2
-            print(f"  ROUGE-2 of {len(held)}: {found:.4f}", flush=True)
-            if found > best:
-                best = found
+            rouge = choose_checkpoint([(name, now)], held).rouge_2
+            print(f"  ROUGE-2 of {len(held)}: {rouge:.4f}", flush=True)
+            if rouge > best:
+                best = rouge
                 torch.save(now.network.state_dict(), WORK / "writer.pt")
             yield name, now
 
@@ -233,21 +239,21 @@ def evaluate(data: Path, every: int) -> None:
     network.load_state_dict(torch.load(WORK / "writer.pt", weights_only=True))
     folder = data / "situatedgen"
     known = entities_in(folder)
-    samples = [with_entities(one, known) for one in read_samples(folder / "test.jsonl.gz")]
+    samples = [with_entities(each, known) for each in read_samples(folder / "test.jsonl.gz")]
     samples = samples[::every]
-    texts = write_pairs([one.keywords for one in samples], Writer(network, tokenizer))
+    texts = write_pairs([each.keywords for each in samples], Writer(network, tokenizer))
     models = Models(mode="exact", workers=1, cache=None)
     judge = cast("ContrastModels", models.open("bundle:situated")).judge
-    said = judge.judge_outputs(samples, texts)
-    outputs = {one.id: text for one, text in zip(samples, texts, strict=True)}
-    extra = {"plausibility": [one.plausibility for one in said]}
+    judgements = judge.judge_outputs(samples, texts)
+    outputs = {each.id: text for each, text in zip(samples, texts, strict=True)}
+    extra = {"plausibility": [judged.plausibility for judged in judgements]}
     for row in score_outputs(samples, outputs, name="keyword-to-text", extra=extra):
-        for measure, found in row.measures.items():
+        for measure, estimate in row.measures.items():
             print(json.dumps({"row": row.name, "on": row.context, "measure": measure,
-                              "value": round(found.value, 4), "low": round(found.low, 4),
-                              "high": round(found.high, 4), "n": found.n}))  # fmt: skip
-    for one in samples[:: len(samples) // 5]:
-        print(", ".join(one.keywords), "->", outputs[one.id])
+                              "value": round(estimate.value, 4), "low": round(estimate.low, 4),
+                              "high": round(estimate.high, 4), "n": estimate.n}))  # fmt: skip
+    for sample in samples[:: len(samples) // 5]:
+        print(", ".join(sample.keywords), "->", outputs[sample.id])
 
 
 def main() -> None:

@@ -33,6 +33,6 @@ def load(data: Path) -> Cider:
         items,
         read_folds(folder / "folds.tsv"),
         readings,
-        {name: layout_of(one.text) for name, one in readings.items()},
+        {name: layout_of(reading.text) for name, reading in readings.items()},
         dict(zip(names, vectors.astype(np.float32), strict=True)),
     )

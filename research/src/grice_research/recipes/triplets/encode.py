@@ -33,20 +33,22 @@ def main() -> None:
     encoder = EmbeddedEncoder(open_bundle("encoder"), mode="exact", threads=1)
 
     def hidden(texts: list[str]) -> list[Hidden]:
-        return [found for found, _ in encoder.hidden(texts)]
+        return [hidden_states for hidden_states, _ in encoder.hidden(texts)]
 
     dialogues = [json.loads(line) for line in _lines(folder / "dialogues.jsonl.gz")]
     texts = {
-        one["id"]: one["context"] + (one["appended"] or "")
-        for one in dialogues
-        if one["context"] is not None
+        dialogue["id"]: dialogue["context"] + (dialogue["appended"] or "")
+        for dialogue in dialogues
+        if dialogue["context"] is not None
     }
     states = {}
     names = list(texts)
     for start in range(0, len(names), BLOCK):
         part = names[start : start + BLOCK]
-        for name, found in zip(part, read_texts([texts[n] for n in part], hidden), strict=True):
-            states[name] = found._replace(states=found.states.astype(np.float16))
+        for name, text_reading in zip(
+            part, read_texts([texts[n] for n in part], hidden), strict=True
+        ):
+            states[name] = text_reading._replace(states=text_reading.states.astype(np.float16))
         print(start, len(names), flush=True)
     (WORK / "states.pkl").write_bytes(pickle.dumps(states))
     rows = [json.loads(line) for line in _lines(folder / "experiment.jsonl.gz")]

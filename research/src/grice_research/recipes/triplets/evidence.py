@@ -29,24 +29,28 @@ def main() -> None:
     for reference in EXTRACTORS:
         models = Models(mode="exact", workers=1, cache=None)
         extractor = models.open(reference)
-        extractor.extract([one.exchange for one in train[:2]])
+        extractor.extract([each_reply.exchange for each_reply in train[:2]])
         began = time.process_time()
-        found = extractor.extract([one.exchange for one in train[2:]])
+        extractions = extractor.extract([each_reply.exchange for each_reply in train[2:]])
         used = (time.process_time() - began) / (len(train) - 2)
         models.close()
         hits, groups = [], []
-        for row, (reply, each) in enumerate(zip(train[2:], found, strict=True), 2):
+        for row, (reply, each) in enumerate(zip(train[2:], extractions, strict=True), 2):
             for triple in each.triples:
                 column = RELATIONS.index(triple.relation)
                 if known.asked[row, column]:
                     hits.append(float(known.positive[row, column]))
                     groups.append(reply.group)
-        some = np.mean([bool(one.triples) for one in found])
+        some = np.mean([bool(extraction.triples) for extraction in extractions])
         right = mean(hits, groups=groups)
-        print(f"{reference}: {some:.3f} of {len(found)} replies have a triple, "
-              f"{np.mean([len(one.triples) for one in found]):.2f} each; relation as people's "
-              f"{right.value:.3f} [{right.low:.3f}, {right.high:.3f}] n {len(hits)}; "
-              f"{1000 * used:.1f} ms of processor time a reply", flush=True)  # fmt: skip
+        print(
+            f"{reference}: {some:.3f} of {len(extractions)} replies have a triple, "
+            f"{np.mean([len(extraction.triples) for extraction in extractions]):.2f} each; "
+            f"relation as people's {right.value:.3f} "
+            f"[{right.low:.3f}, {right.high:.3f}] n {len(hits)}; "
+            f"{1000 * used:.1f} ms of processor time a reply",
+            flush=True,
+        )
     base = known.positive[known.asked].mean()
     print(f"of the cells that were asked {base:.3f} hold a triple of people's")
 

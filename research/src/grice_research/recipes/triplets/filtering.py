@@ -35,10 +35,12 @@ class Logistic:
 
     def _inputs(self, choices: Sequence[Choice]) -> tuple[torch.Tensor, torch.Tensor]:
         rows = [
-            np.stack([self._vectors[one.id.rpartition("-triplet-")[0], o] for o in one.options])
-            for one in choices
+            np.stack(
+                [self._vectors[choice.id.rpartition("-triplet-")[0], o] for o in choice.options]
+            )
+            for choice in choices
         ]
-        names = [self._relations[one.relation] for one in choices]
+        names = [self._relations[choice.relation] for choice in choices]
         return torch.tensor(np.stack(rows)), torch.tensor(names)
 
     def _logits(self, rows: torch.Tensor, names: torch.Tensor) -> torch.Tensor:
@@ -46,7 +48,7 @@ class Logistic:
 
     def fit(self, choices: Sequence[Choice]) -> None:
         rows, names = self._inputs(choices)
-        labels = torch.tensor([one.label for one in choices])
+        labels = torch.tensor([choice.label for choice in choices])
         self._shared = torch.zeros(rows.shape[-1], requires_grad=True)
         self._own = torch.zeros(len(self._relations), rows.shape[-1], requires_grad=True)
         optimiser = torch.optim.Adam([self._shared, self._own], 0.1, weight_decay=1e-4)
@@ -69,9 +71,9 @@ def main() -> None:
     torch.set_num_threads(1)
     cider, kept = load_cider(options.data / "cider"), load(options.data)
     spans: dict[str, dict[str, None]] = {}
-    for one in cider.items:
-        known = spans.setdefault(one.dialogue, {})
-        known |= dict.fromkeys((one.head.strip(), one.tail.strip(), *(one.options or ())))
+    for item in cider.items:
+        known = spans.setdefault(item.dialogue, {})
+        known |= dict.fromkeys((item.head.strip(), item.tail.strip(), *(item.options or ())))
     draw = random.Random(0)
     made, pools, vectors = [], [], {}
     for question in cider.questions():
@@ -94,11 +96,11 @@ def main() -> None:
             vectors[name, span] = (
                 np.zeros(384, np.float32) if place is None else reading.vector(place)
             )
-    found = filter_options(made, pools, Logistic(vectors), rounds=options.rounds)
+    filtered = filter_options(made, pools, Logistic(vectors), rounds=options.rounds)
     print(len(made), "items, pools of", round(float(np.mean([len(p) for p in pools])), 1))
-    for number, one in enumerate(found.curve, 1):
-        print(number, f"{one.accuracy:.4f}", one.replaced, flush=True)
-    (WORK / "filtering.json").write_text(json.dumps([one._asdict() for one in found.curve]))
+    for number, item in enumerate(filtered.curve, 1):
+        print(number, f"{item.accuracy:.4f}", item.replaced, flush=True)
+    (WORK / "filtering.json").write_text(json.dumps([point._asdict() for point in filtered.curve]))
 
 
 if __name__ == "__main__":

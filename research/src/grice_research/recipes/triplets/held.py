@@ -38,46 +38,48 @@ def plain(text: str) -> str:
     words = text.lower().split()
     while words and words[0] in ("a", "an", "the", "my", "your", "to"):
         words = words[1:]
-    said = " ".join(words)
-    return said[:-1] if said.endswith("s") and len(said) > 4 else said
+    phrase = " ".join(words)
+    return phrase[:-1] if phrase.endswith("s") and len(phrase) > 4 else phrase
 
 
 def known_pairs(data: Path) -> dict[tuple[str, str], int]:
     """Return the relation of head and tail of all knowledge that was not learned from."""
     learned = {(plain(head), plain(tail)) for head, _, tail in knowledge(data)}
-    found: dict[tuple[str, str], int] = {}
+    by_sides: dict[tuple[str, str], int] = {}
     for head, relation, tail in all_knowledge(data):
-        found.setdefault((plain(head), plain(tail)), NUMBER[relation])
-    return {sides: relation for sides, relation in found.items() if sides not in learned}
+        by_sides.setdefault((plain(head), plain(tail)), NUMBER[relation])
+    return {sides: relation for sides, relation in by_sides.items() if sides not in learned}
 
 
 def conversations(data: Path) -> list[tuple[Sides, list[Link], list[Link]]]:
     """Return the spans of each held-out conversation, with positives and negatives."""
     pairs, nouns = known_pairs(data), nouns_of(data)
     draw = np.random.default_rng(0)
-    found = []
+    examples = []
     for _, joined, spotted, rows in pickle.loads((WORK / "held.pkl").read_bytes()):
-        places = [one.place for one in spotted]
+        places = [span.place for span in spotted]
         spans = [joined.text[a:b] for a, b in places]
-        said = {(head, tail) for head, _, tail in explicit_links(joined, spotted, nouns)}
+        linked_explicitly = {
+            (head, tail) for head, _, tail in explicit_links(joined, spotted, nouns)
+        }
         nearest: dict[tuple[str, str], tuple[int, Link]] = {}
         words = [plain(span) for span in spans]
         for i, first in enumerate(words):
             for j, second in enumerate(words):
                 apart = places[i][1] <= places[j][0] or places[j][1] <= places[i][0]
-                if (first, second) in pairs and apart and (i, j) not in said:
+                if (first, second) in pairs and apart and (i, j) not in linked_explicitly:
                     link = abs(places[i][0] - places[j][0]), (i, pairs[first, second], j)
                     nearest[first, second] = min(nearest.get((first, second), link), link)
         links = [link for _, link in nearest.values()]
         if not links:
             continue
         linked = {span for head, _, tail in links for span in (head, tail)}
-        more = [one for one in range(len(spans)) if one not in linked]
+        more = [place for place in range(len(spans)) if place not in linked]
         missing = min(len(more), max(0, SPANS - len(linked)))
         usable = [*linked, *draw.choice(more, missing, replace=False).tolist()]
         sides = Sides(layout_of(joined.text), spans, places, rows.astype(np.float32))
-        found.append((sides, links, list(negatives(links, usable, draw))))
-    return found
+        examples.append((sides, links, list(negatives(links, usable, draw))))
+    return examples
 
 
 class Talk(NamedTuple):
@@ -107,14 +109,16 @@ def with_plausibility(talks: list[tuple[Sides, list[Link], list[Link]]]) -> Iter
          for a, r, b in (*links, *wrong)]
         for sides, links, wrong in talks
     ]  # fmt: skip
-    known = [one for each in listed for one in each if one.relation in head.known]
+    known = [triple for each in listed for triple in each if triple.relation in head.known]
     values = np.clip(head.plausibility(known), 1e-4, 1 - 1e-4)
     models.close()
     odds = dict(zip(known, np.log(values / (1 - values)).tolist(), strict=True))
-    usual = {name: np.mean([odds[one] for one in odds if one.relation == name])
-             for name in {one.relation for one in odds}}  # fmt: skip
+    usual = {name: np.mean([odds[odd] for odd in odds if odd.relation == name])
+             for name in {odd.relation for odd in odds}}  # fmt: skip
     for (sides, links, wrong), each in zip(talks, listed, strict=True):
-        sensible = [odds[one] - usual[one.relation] if one in odds else 0.0 for one in each]
+        sensible = [
+            odds[triple] - usual[triple.relation] if triple in odds else 0.0 for triple in each
+        ]
         yield Talk(sides, links, wrong, np.array(sensible))
 
 
@@ -130,11 +134,11 @@ def measured(path: Path, talks: list[Talk]) -> None:
         every = np.arange(len(named))
         odds, other = numbers[every, 0, named], turned[every, 0, named]
         alike = (talk.sides.vectors[ends[:, 0]] * talk.sides.vectors[ends[:, 1]]).sum(axis=1)
-        for name, found in {
+        for name, links in {
             "as it is": odds, "less the other direction, 0.2": odds - 0.2 * other,
             "and similarity, 1": odds + alike, "and plausibility, 0.3": odds + 0.3 * talk.sensible,
         }.items():  # fmt: skip
-            ways.setdefault(name, []).append(found)
+            ways.setdefault(name, []).append(links)
         gold.append(every < len(talk.links))
         right.append(numbers[gold[-1], 2].argmax(axis=1) == np.array(named)[gold[-1]])
 

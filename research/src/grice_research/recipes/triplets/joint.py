@@ -58,10 +58,10 @@ def losses(
     nli, choice, asked = prepare(batch, negatives=False)
     known = set(batch.heads)
     # Of the negatives whose heads are no heads of positives, a share in each epoch.
-    for i, one in enumerate(batch.dialogues):
-        others = {int(rows.pairs[rows.nli[r, 0], 0]) for r in one.nli} - known
+    for i, dialogue in enumerate(batch.dialogues):
+        others = {int(rows.pairs[rows.nli[r, 0], 0]) for r in dialogue.nli} - known
         others = {h for h in sorted(others) if draw.random() < share}
-        more = [r for r in one.nli if rows.pairs[rows.nli[r, 0], 0] in others]
+        more = [r for r in dialogue.nli if rows.pairs[rows.nli[r, 0], 0] in others]
         for row in more:
             batch.head(rows.pairs[rows.nli[row, 0], 0], i)
         nli = np.concatenate([nli, np.array(more, int)])
@@ -69,48 +69,48 @@ def losses(
     out = batch.links(rows.nli[nli, 0])
     relation = torch.tensor(rows.nli[nli, 1])
     gold = torch.tensor(rows.nli[nli, 2]).float()
-    said = out[torch.arange(len(nli)), 0, relation]
+    logits = out[torch.arange(len(nli)), 0, relation]
     weight = torch.where(gold == 1, 1.0, 0.6)
-    found = {"nli": (functional.binary_cross_entropy_with_logits(said, gold, weight=weight))}
+    by_task = {"nli": (functional.binary_cross_entropy_with_logits(logits, gold, weight=weight))}
     right = gold == 1
-    found["relation"] = functional.cross_entropy(out[right, 2], relation[right])
+    by_task["relation"] = functional.cross_entropy(out[right, 2], relation[right])
     if len(choice):
         four = rows.choice[choice]
         listed = np.concatenate([four[:, :4], rows.more[choice, :3]], axis=1)
         absent = torch.tensor(np.arange(3) >= rows.more[choice, 3:]) * -1e4
-        said = batch.links(listed.reshape(-1)).view(len(four), 7, TASKS, -1)
-        said = said[torch.arange(len(four)), :, 1, four[:, 4]]
-        said = torch.cat([said[:, :4], said[:, 4:] + absent], dim=1)
-        found["choice"] = functional.cross_entropy(said, torch.tensor(four[:, 5]))
+        logits = batch.links(listed.reshape(-1)).view(len(four), 7, TASKS, -1)
+        logits = logits[torch.arange(len(four)), :, 1, four[:, 4]]
+        logits = torch.cat([logits[:, :4], logits[:, 4:] + absent], dim=1)
+        by_task["choice"] = functional.cross_entropy(logits, torch.tensor(four[:, 5]))
     if asked:
         scores = batch.answers(asked)
         total = scores.flatten(1).logsumexp(1)
         wanted = torch.zeros_like(scores, dtype=torch.bool)
-        for row, (_, one) in enumerate(asked):
-            for first, end in one.good:
+        for row, (_, dialogue) in enumerate(asked):
+            for first, end in dialogue.good:
                 wanted[row, first, min(end - first, LONGEST) - 1] = True
         target = scores.masked_fill(~wanted, -1e4).flatten(1).logsumexp(1)
-        found["span"] = (total - target).mean()
+        by_task["span"] = (total - target).mean()
         if hard:
-            found["hard"] = _hard(batch, asked, scores.detach())
-    return found
+            by_task["hard"] = _hard(batch, asked, scores.detach())
+    return by_task
 
 
 def _batches(lengths: list[int], draw: np.random.Generator) -> list[list[int]]:
     """Return dialogues in batches of about one length, in an order by chance."""
     noise = draw.normal(0, 12, len(lengths))
     order = np.argsort(np.array(lengths) + noise)
-    found = [order[at : at + BATCH].tolist() for at in range(0, len(order), BATCH)]
-    return [found[i] for i in draw.permutation(len(found))]
+    batches = [order[at : at + BATCH].tolist() for at in range(0, len(order), BATCH)]
+    return [batches[i] for i in draw.permutation(len(batches))]
 
 
 def _hard(batch: Batch, asked: list, scores: torch.Tensor) -> torch.Tensor:
     """Return the loss of telling the right answer from those the reader likes."""
     listed = []
-    for row, (i, one) in enumerate(asked):
-        good = set(one.good)
+    for row, (i, question) in enumerate(asked):
+        good = set(question.good)
         wrong = [(a, b) for _, a, b in best(scores[row], HARD + len(good)) if (a, b) not in good]
-        listed.append((i, one, [one.good[0], *wrong[:HARD]]))
+        listed.append((i, question, [question.good[0], *wrong[:HARD]]))
     numbers = batch.candidates(listed)[:, 1].view(len(asked), 1 + HARD)
     return functional.cross_entropy(numbers, torch.zeros(len(asked), dtype=torch.long))
 
@@ -118,7 +118,7 @@ def _hard(batch: Batch, asked: list, scores: torch.Tensor) -> torch.Tensor:
 def said(net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> dict:
     """Return what the network says of some dialogues, as arrays by row."""
     net.eval()
-    found: dict[str, list] = {"nli": [], "odds": [], "relation": [], "choice": [], "four": [],
+    outputs: dict[str, list] = {"nli": [], "odds": [], "relation": [], "choice": [], "four": [],
                               "answers": []}  # fmt: skip
     with torch.no_grad():
         for start in range(0, len(dialogues), BATCH):
@@ -127,42 +127,42 @@ def said(net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> dict:
             batch.run()
             out = batch.links(rows.nli[nli, 0])
             place = torch.arange(len(nli)), torch.tensor(rows.nli[nli, 1])
-            found["nli"].extend(nli)
-            found["odds"].extend(out[:, 0][place].tolist())
-            found["relation"].extend(out[:, 2].numpy().astype(np.float16))
+            outputs["nli"].extend(nli)
+            outputs["odds"].extend(out[:, 0][place].tolist())
+            outputs["relation"].extend(out[:, 2].numpy().astype(np.float16))
             if len(choice):
                 four = rows.choice[choice]
                 scores = batch.links(four[:, :4].reshape(-1)).view(len(four), 4, TASKS, -1)
-                found["choice"].extend(choice)
-                found["four"].extend(scores[torch.arange(len(four)), :, 1, four[:, 4]].numpy())
+                outputs["choice"].extend(choice)
+                outputs["four"].extend(scores[torch.arange(len(four)), :, 1, four[:, 4]].numpy())
             scores = batch.answers(asked) if asked else ()
-            for (i, one), row in zip(asked, scores, strict=True):
+            for (i, question), row in zip(asked, scores, strict=True):
                 listed = best(row, KEPT)
-                wanted = [(i, one, [x[1:] for x in listed])]
+                wanted = [(i, question, [x[1:] for x in listed])]
                 numbers = batch.candidates(wanted)[:, :2].numpy()
                 dialogue = batch.dialogues[i]
-                found["answers"].append(
+                outputs["answers"].append(
                     [(x, dialogue.text[dialogue.starts[a] : dialogue.ends[b - 1]], *map(float, n))
                      for (x, a, b), n in zip(listed, numbers, strict=True)]
                 )  # fmt: skip
-    return found
+    return outputs
 
 
-def judge(rows: Rows, dialogues: list[Dialogue], found: dict) -> dict[str, float]:
+def judge(rows: Rows, dialogues: list[Dialogue], outputs: dict) -> dict[str, float]:
     """Return the measures by which an epoch is chosen."""
-    nli, odds = rows.nli[found["nli"]], np.array(found["odds"])
+    nli, odds = rows.nli[outputs["nli"]], np.array(outputs["odds"])
     gold = nli[:, 2] == 1
     hits = gold[np.argsort(-odds)]
     levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
-    four = rows.choice[found["choice"]]
-    golds = [[q.tail] for one in dialogues for q in one.questions]
-    answers = [max(c, key=lambda x: x[0] + WEIGHT * x[3])[1] for c in found["answers"]]
+    four = rows.choice[outputs["choice"]]
+    golds = [[q.tail] for dialogue in dialogues for q in dialogue.questions]
+    answers = [max(c, key=lambda x: x[0] + WEIGHT * x[3])[1] for c in outputs["answers"]]
     spans = score_spans(golds, answers)
     return {
         "ap": float((np.cumsum(hits) / np.arange(1, len(hits) + 1))[hits].mean()),
         "macro_f1": max(macro_f1(gold, odds > x) for x in levels),
-        "choice": float((np.argmax(found["four"], 1) == four[:, 5]).mean()),
-        "relation": float((np.array(found["relation"])[gold].argmax(1) == nli[gold, 1]).mean()),
+        "choice": float((np.argmax(outputs["four"], 1) == four[:, 5]).mean()),
+        "relation": float((np.array(outputs["relation"])[gold].argmax(1) == nli[gold, 1]).mean()),
         "em": spans.em,
         "f1": spans.f1,
     }
@@ -173,11 +173,11 @@ def lowest_states(net: Joint, dialogues: list[Dialogue]) -> dict[str, torch.Tens
     path = WORK / f"lowest_{net.settings.frozen}.pt"
     if not path.exists():
         net.eval()
-        found = {}
-        for one in dialogues:
-            ids = torch.tensor([one.ids])
-            found[one.name] = net.lowest(ids, torch.ones(ids.shape))[0].to(torch.bfloat16)
-        torch.save(found, path)
+        states = {}
+        for dialogue in dialogues:
+            ids = torch.tensor([dialogue.ids])
+            states[dialogue.name] = net.lowest(ids, torch.ones(ids.shape))[0].to(torch.bfloat16)
+        torch.save(states, path)
     return torch.load(path)
 
 
@@ -186,11 +186,11 @@ def lower_states(name: str, dialogues: list[Dialogue]) -> dict[str, torch.Tensor
     path = WORK / f"lower_{name}.pt"
     if not path.exists():
         read = open_lower(WORK / f"lower_{name}")
-        found = {}
-        for one in dialogues:
-            (hidden,) = read([one.text])
-            found[one.name] = torch.tensor(hidden.states).to(torch.bfloat16)
-        torch.save(found, path)
+        states = {}
+        for dialogue in dialogues:
+            (hidden,) = read([dialogue.text])
+            states[dialogue.name] = torch.tensor(hidden.states).to(torch.bfloat16)
+        torch.save(states, path)
     return torch.load(path)
 
 
@@ -274,11 +274,11 @@ def train(
         run.net.train()
         began = time.process_time()
         totals: dict[str, float] = {}
-        for numbers in _batches([len(one.ids) for one in train], run.draw):
+        for numbers in _batches([len(dialogue.ids) for dialogue in train], run.draw):
             batch = Batch(run.net, rows, [train[i] for i in numbers], low)
-            found = losses(batch, hard=epoch >= 1, draw=run.draw, share=share)
-            run.step(torch.stack(list(found.values())).sum())
-            for task, value in found.items():
+            losses_of_tasks = losses(batch, hard=epoch >= 1, draw=run.draw, share=share)
+            run.step(torch.stack(list(losses_of_tasks.values())).sum())
+            for task, value in losses_of_tasks.items():
                 totals[task] = totals.get(task, 0.0) + float(value.detach()) * BATCH / len(train)
         used = time.process_time() - began
         print(epoch, f"{used:.0f}s", {k: round(v, 3) for k, v in totals.items()}, flush=True)
@@ -321,10 +321,13 @@ def main() -> None:
     tokens = WORK / f"lower_{options.lower}" if options.lower else options.model
     rows, dialogues, folds = load_material(options.data, tokens)
     chosen = np.random.default_rng(7).random(len(dialogues)) < 1 / 8
-    test = [one for one in dialogues if folds[one.name] == options.fold]
-    rest = [(one, flag) for one, flag in zip(dialogues, chosen, strict=True)
-            if folds[one.name] != options.fold]  # fmt: skip
-    held, fit = [one for one, flag in rest if flag], [one for one, flag in rest if not flag]
+    test = [dialogue for dialogue in dialogues if folds[dialogue.name] == options.fold]
+    rest = [(dialogue, flag) for dialogue, flag in zip(dialogues, chosen, strict=True)
+            if folds[dialogue.name] != options.fold]  # fmt: skip
+    held, fit = (
+        [dialogue for dialogue, flag in rest if flag],
+        [dialogue for dialogue, flag in rest if not flag],
+    )
     settings = Settings(frozen=options.frozen, whole=options.whole, drop=options.drop)
     if options.lower:
         low, name = lower_states(options.lower, dialogues), f"_{options.lower}"
@@ -338,12 +341,12 @@ def main() -> None:
     train(run, rows, fit, held, low, options.epochs, options.share)
     net.load_state_dict(torch.load(best_of(path)))
     wanted = [*held, *test]
-    found = said(net, rows, wanted, low)
+    outputs = said(net, rows, wanted, low)
     np.savez_compressed(
         path.with_suffix(".npz"),
-        **{key: np.array(found[key]) for key in ("nli", "odds", "relation", "choice", "four")},
+        **{key: np.array(outputs[key]) for key in ("nli", "odds", "relation", "choice", "four")},
     )
-    listed = {"dialogues": [one.name for one in wanted], "answers": found["answers"]}
+    listed = {"dialogues": [dialogue.name for dialogue in wanted], "answers": outputs["answers"]}
     path.with_suffix(".json").write_text(json.dumps(listed))
 
 

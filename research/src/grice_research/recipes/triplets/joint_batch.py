@@ -17,12 +17,12 @@ class Batch:
 
     def __init__(self, net: Joint, rows: Rows, dialogues: list[Dialogue], low: dict) -> None:
         self.net, self.rows, self.dialogues = net, rows, dialogues
-        longest = max(len(one.ids) for one in dialogues)
+        longest = max(len(each.ids) for each in dialogues)
         self.mask = torch.zeros(len(dialogues), longest)
         self.low = torch.zeros(len(dialogues), longest, net.size)
-        for i, one in enumerate(dialogues):
-            self.mask[i, : len(one.ids)] = 1
-            self.low[i, : len(one.ids)] = low[one.name]
+        for i, dialogue in enumerate(dialogues):
+            self.mask[i, : len(dialogue.ids)] = 1
+            self.low[i, : len(dialogue.ids)] = low[dialogue.name]
         self.text: dict[int, int] = {}
         self.heads: dict[int, int] = {}
 
@@ -57,30 +57,30 @@ class Batch:
 
     def answers(self, asked: list[tuple[int, Question]]) -> torch.Tensor:
         """Return the log scores of all spans for questions, each with the place of its dialogue."""
-        heads = torch.tensor([self.heads[one.span] for _, one in asked])
+        heads = torch.tensor([self.heads[question.span] for _, question in asked])
         held = self.mask.clone()
         held[:, 0] = 0
-        for i, one in enumerate(self.dialogues):
-            held[i, len(one.ids) - 1] = 0
+        for i, held_dialogue in enumerate(self.dialogues):
+            held[i, len(held_dialogue.ids) - 1] = 0
         texts = torch.tensor([self.text[span] for span in self.heads])
         held = held if self.net.encoder is None else held[texts]
         bins = np.full((len(asked), self.mask.shape[1]), BINS - 1)
-        for row, (i, one) in enumerate(asked):
+        for row, (i, held_dialogue) in enumerate(asked):
             dialogue = self.dialogues[i]
-            bins[row, : len(dialogue.ids)] = _bins(dialogue, self.rows.places[one.span])
-        relation = torch.tensor([one.relation for _, one in asked])
+            bins[row, : len(dialogue.ids)] = _bins(dialogue, self.rows.places[held_dialogue.span])
+        relation = torch.tensor([question.relation for _, question in asked])
         return self.net.answers(self.states, held, self.row_of[heads], self.vectors[heads],
                                 relation, torch.tensor(bins))  # fmt: skip
 
     def candidates(self, listed: list[tuple[int, Question, list[tuple[int, int]]]]) -> torch.Tensor:
         """Return the numbers of token spans as tails of questions, ``(spans, 3)``, all in a row."""
         heads, spans, relations, numbers = [], [], [], []
-        for i, one, wanted in listed:
+        for i, question, wanted in listed:
             dialogue = self.dialogues[i]
-            place = tuple(int(x) for x in self.rows.places[one.span])
+            place = tuple(int(x) for x in self.rows.places[question.span])
             head, layout = dialogue.text[slice(*place)], layout_of(dialogue.text)
-            heads += [self.heads[one.span]] * len(wanted)
-            relations += [one.relation] * len(wanted)
+            heads += [self.heads[question.span]] * len(wanted)
+            relations += [question.relation] * len(wanted)
             spans += wanted
             for first, end in wanted:
                 at = int(dialogue.starts[first]), int(dialogue.ends[end - 1])
@@ -88,42 +88,42 @@ class Batch:
         first, end = torch.tensor(spans).unbind(1)
         row = torch.tensor(heads)
         tails = self.net.spans(self.states, self.sums, Spans(self.row_of[row], first, end))
-        found = self.net.links(self.vectors[row], tails, torch.tensor(np.stack(numbers)))
-        return found[torch.arange(len(row)), :, torch.tensor(relations)]
+        logits = self.net.links(self.vectors[row], tails, torch.tensor(np.stack(numbers)))
+        return logits[torch.arange(len(row)), :, torch.tensor(relations)]
 
 
 def _bins(dialogue: Dialogue, place: np.ndarray) -> np.ndarray:
     """Return the bin of each token's distance to the head, as :func:`distance_bins` has it."""
     after, before = dialogue.starts - place[1], place[0] - dialogue.ends
     gap = np.maximum(np.maximum(after, before), 0)
-    found = np.searchsorted(EDGES, gap, side="right") - 1 + np.where(before >= 0, len(EDGES), 0)
-    return np.where((after < 0) & (before < 0), BINS - 2, found)
+    bins = np.searchsorted(EDGES, gap, side="right") - 1 + np.where(before >= 0, len(EDGES), 0)
+    return np.where((after < 0) & (before < 0), BINS - 2, bins)
 
 
 def best(scores: torch.Tensor, count: int) -> list[tuple[float, int, int]]:
     """Return the best answers as log probability, first token, and the one behind the last."""
     log = scores.flatten() - scores.logsumexp((0, 1))
-    found, at = log.topk(min(count, len(log)))
+    values, at = log.topk(min(count, len(log)))
     return [(float(x), int(i) // LONGEST, int(i) // LONGEST + int(i) % LONGEST + 1)
-            for x, i in zip(found, at, strict=True)]  # fmt: skip
+            for x, i in zip(values, at, strict=True)]  # fmt: skip
 
 
 def prepare(batch: Batch, *, negatives: bool) -> tuple[np.ndarray, np.ndarray, list]:
     """Gather the rows of a batch: NLI, choice, questions."""
     rows = batch.rows
     nli, choice, asked = [], [], []
-    for i, one in enumerate(batch.dialogues):
-        mine = {q.span for q in one.questions}
-        for row in one.nli:
+    for i, dialogue in enumerate(batch.dialogues):
+        mine = {q.span for q in dialogue.questions}
+        for row in dialogue.nli:
             head = rows.pairs[rows.nli[row, 0], 0]
             # A head that nothing else is asked about costs a pass of its own.
             if negatives or rows.nli[row, 2] or head in mine:
                 batch.head(head, i)
                 nli.append(row)
-        for row in one.choice:
+        for row in dialogue.choice:
             batch.head(rows.pairs[rows.choice[row, 0], 0], i)
             choice.append(row)
-        for question in one.questions:
+        for question in dialogue.questions:
             batch.head(question.span, i)
             asked.append((i, question))
     return np.array(nli, int), np.array(choice, int), asked

@@ -78,8 +78,8 @@ class Joint(nn.Module):
         self.right = nn.Linear(states, s.rank)
         self.length = nn.Parameter(torch.zeros(LONGEST))
         self.drop = nn.Dropout(s.drop)
-        for one in (self.relation, self.relationfactor, self.distance):
-            nn.init.normal_(one.weight, std=0.1)
+        for embedding in (self.relation, self.relationfactor, self.distance):
+            nn.init.normal_(embedding.weight, std=0.1)
 
     def lowest(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return what the layers that stay make of each text, ``(texts, tokens, states)``."""
@@ -117,8 +117,8 @@ class Joint(nn.Module):
         wide = absent[:, None, None, :].to(torch.bfloat16)
         with torch.autocast("cpu", torch.bfloat16):
             for layer in layers:
-                found = layer(states, wide)
-                states = found[0] if isinstance(found, tuple) else found
+                outputs = layer(states, wide)
+                states = outputs[0] if isinstance(outputs, tuple) else outputs
         return states.float()
 
     def spans(self, states: torch.Tensor, sums: torch.Tensor, spans: Spans) -> torch.Tensor:
@@ -149,8 +149,8 @@ class Joint(nn.Module):
         """Return the numbers of pairs of spans, ``(pairs, 3, 31)``."""
         head, tail = self.head(self.drop(heads)), self.tail(self.drop(tails))
         joined = torch.cat([head, tail, head * tail, numbers], dim=1)
-        found = self.out(self.drop(torch.relu(self.hidden(self.drop(joined)))))
-        return found.view(len(heads), TASKS, -1)
+        logits = self.out(self.drop(torch.relu(self.hidden(self.drop(joined)))))
+        return logits.view(len(heads), TASKS, -1)
 
     def answers(
         self,

@@ -61,8 +61,8 @@ def load_material(data: Path, model: Path) -> tuple[Rows, list[Dialogue], dict[s
     spans_of = [np.flatnonzero(of_span == i) for i in range(len(names))]
     tokens = np.zeros((len(of_span), 2), int)
     asked: dict[str, list] = {}
-    for one in cider.questions():
-        asked.setdefault(one.item.dialogue, []).append(one)
+    for question in cider.questions():
+        asked.setdefault(question.item.dialogue, []).append(question)
     dialogues = []
     for number, name in enumerate(names):
         text = cider.text(name)
@@ -75,12 +75,12 @@ def load_material(data: Path, model: Path) -> tuple[Rows, list[Dialogue], dict[s
         placed = {text[a:b]: i for i, (a, b) in
                   ((i, kept["places"][i]) for i in spans_of[number])}  # fmt: skip
         questions = []
-        for one in asked.get(name, ()):
-            tail = one.item.tail.strip()
-            good = [taken(starts, ends, one.start, one.start + len(tail))]
-            good += [tuple(tokens[placed[other]]) for other in one.valid if other in placed]
+        for question in asked.get(name, ()):
+            tail = question.item.tail.strip()
+            good = [taken(starts, ends, question.start, question.start + len(tail))]
+            good += [tuple(tokens[placed[other]]) for other in question.valid if other in placed]
             questions.append(
-                Question(placed[one.item.head.strip()], relations[one.item.relation],
+                Question(placed[question.item.head.strip()], relations[question.item.relation],
                          tuple(dict.fromkeys(good)), tail)
             )  # fmt: skip
         dialogues.append(

@@ -22,20 +22,20 @@ OWN = [0, 1, 2, 3, 4, 7, 8]
 """Which numbers of a pair are of the spans alone: lengths, words in common, first letters."""
 
 
-def macro_f1(gold: np.ndarray, said: np.ndarray) -> float:
+def macro_f1(gold: np.ndarray, predicted: np.ndarray) -> float:
     scores = []
-    for one in np.union1d(gold, said):
-        right = np.sum((gold == one) & (said == one))
-        scores.append(2 * right / (np.sum(gold == one) + np.sum(said == one)))
+    for label in np.union1d(gold, predicted):
+        right = np.sum((gold == label) & (predicted == label))
+        scores.append(2 * right / (np.sum(gold == label) + np.sum(predicted == label)))
     return float(np.mean(scores))
 
 
 def apart(numbers: np.ndarray) -> np.ndarray:
     """Return what numbers of pairs are where no text is at hand: those of the spans themselves."""
     empty = structure(layout_of(""), "a", "b", None, None)
-    found = np.tile(empty, (len(numbers), 1))
-    found[:, OWN] = numbers[:, OWN]
-    return found
+    features = np.tile(empty, (len(numbers), 1))
+    features[:, OWN] = numbers[:, OWN]
+    return features
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
     kept = np.load(WORK / options.rows)
     parts = {"both": ("context", "alone"), "context": ("context",), "alone": ("alone",),
              "none": ("context",)}  # fmt: skip
-    vectors = np.concatenate([kept[one] for one in parts[options.inputs]], axis=1)
+    vectors = np.concatenate([kept[input_name] for input_name in parts[options.inputs]], axis=1)
     vectors = torch.tensor(vectors.astype(np.float32)) * (384**0.5 / 4)
     if options.inputs == "none":
         vectors = torch.zeros(len(vectors), 1)
@@ -138,8 +138,8 @@ def main() -> None:
             out = run(rows[:, 0])
             gold = torch.tensor(rows[:, 2], dtype=torch.float32)
             if "nli" in tasks:
-                said = out[torch.arange(len(rows)), 0, rows[:, 1]]
-                loss = loss + functional.binary_cross_entropy_with_logits(said, gold)
+                logits = out[torch.arange(len(rows)), 0, rows[:, 1]]
+                loss = loss + functional.binary_cross_entropy_with_logits(logits, gold)
             if "relation" in tasks:
                 right = gold == 1
                 loss = loss + options.boost * functional.cross_entropy(
@@ -148,34 +148,36 @@ def main() -> None:
             if "choice" in tasks:
                 wide = 7 if more[:, 3].any() else 4
                 listed = np.concatenate([four[:, :4], more[other, :3]], axis=1)[:, :wide]
-                found = run(listed.reshape(-1)).view(len(four), wide, 3, -1)
-                said = found[torch.arange(len(four)), :, 1, four[:, 4]]
-                said = torch.cat([said[:, :4], said[:, 4:] + absent[other][:, : wide - 4]], dim=1)
-                loss = loss + functional.cross_entropy(said, torch.tensor(four[:, 5]))
+                choices = run(listed.reshape(-1)).view(len(four), wide, 3, -1)
+                logits = choices[torch.arange(len(four)), :, 1, four[:, 4]]
+                logits = torch.cat(
+                    [logits[:, :4], logits[:, 4:] + absent[other][:, : wide - 4]], dim=1
+                )
+                loss = loss + functional.cross_entropy(logits, torch.tensor(four[:, 5]))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             plan.step()
-        found = judge(~test_nli & validates[of_nli], ~test_choice & validates[of_choice])
+        held_out = judge(~test_nli & validates[of_nli], ~test_choice & validates[of_choice])
         marks = {"nli": "ap", "choice": "choice", "relation": "relation"}
-        mark = sum(found[marks[task]] for task in tasks)
+        mark = sum(held_out[marks[task]] for task in tasks)
         print(
             epoch,
-            *(f"{found[k]:.4f}" for k in ("ap", "choice", "relation", "relation_f1")),
-            f"{macro_f1(found['gold'], found['entailed'] > found['level']):.4f}",
+            *(f"{held_out[k]:.4f}" for k in ("ap", "choice", "relation", "relation_f1")),
+            f"{macro_f1(held_out['gold'], held_out['entailed'] > held_out['level']):.4f}",
             flush=True,
         )
         if mark > best:
             best, state, level = (
                 mark,
                 {k: v.clone() for k, v in net.state_dict().items()},
-                found["level"],
+                held_out["level"],
             )
     net.load_state_dict(state)
     if options.fold:
-        found = judge(test_nli, test_choice)
-    result = {k: found[k] for k in ("ap", "choice", "relation", "relation_f1")}
-    result["macro_f1"] = macro_f1(found["gold"], found["entailed"] > level)
+        held_out = judge(test_nli, test_choice)
+    result = {k: held_out[k] for k in ("ap", "choice", "relation", "relation_f1")}
+    result["macro_f1"] = macro_f1(held_out["gold"], held_out["entailed"] > level)
     print(
         "test", options.fold, options.name, json.dumps({k: round(v, 4) for k, v in result.items()})
     )

@@ -40,7 +40,7 @@ def encoder_arrays(encoder: PreTrainedModel, reads: int) -> dict[str, torch.Tens
     near = encoder.encoder.compute_position_bias(torch.zeros(1, MOST, 1))[0]
     # By how far behind a token another stands: its last row sees those before, its first those
     # behind.
-    found = {
+    arrays = {
         "words": first.word_embeddings.weight,
         "places": first.position_embeddings.weight[first.padding_idx + 1 :],
         "first_scale": first.LayerNorm.weight, "first_shift": first.LayerNorm.bias,
@@ -53,17 +53,17 @@ def encoder_arrays(encoder: PreTrainedModel, reads: int) -> dict[str, torch.Tens
             "wide": layer.intermediate.dense, "narrow": layer.output.dense,
         }  # fmt: skip
         for name, part in linear.items():
-            found[f"{number}_{name}_weight"] = part.weight.T
-            found[f"{number}_{name}_bias"] = part.bias
+            arrays[f"{number}_{name}_weight"] = part.weight.T
+            arrays[f"{number}_{name}_bias"] = part.bias
         for name, part in (("seen", layer.attention), ("narrow", layer.output)):
-            found[f"{number}_{name}_scale"] = part.LayerNorm.weight
-            found[f"{number}_{name}_shift"] = part.LayerNorm.bias
-    return found
+            arrays[f"{number}_{name}_scale"] = part.LayerNorm.weight
+            arrays[f"{number}_{name}_shift"] = part.LayerNorm.bias
+    return arrays
 
 
 def decoder_arrays(decoder: PreTrainedModel, reads: int) -> dict[str, torch.Tensor]:
     """Return the same of a language model of Llama's shape, for ``triplets.decoder``."""
-    found = {"words": decoder.embed_tokens.weight}
+    arrays = {"words": decoder.embed_tokens.weight}
     for number, layer in enumerate(decoder.layers[:reads]):
         attention, inner = layer.self_attn, layer.mlp
         linear = {
@@ -71,10 +71,10 @@ def decoder_arrays(decoder: PreTrainedModel, reads: int) -> dict[str, torch.Tens
             "seen": attention.o_proj, "gate": inner.gate_proj, "wide": inner.up_proj,
             "narrow": inner.down_proj,
         }  # fmt: skip
-        found |= {f"{number}_{name}": part.weight.T for name, part in linear.items()}
-        found[f"{number}_before"] = layer.input_layernorm.weight
-        found[f"{number}_between"] = layer.post_attention_layernorm.weight
-    return found
+        arrays |= {f"{number}_{name}": part.weight.T for name, part in linear.items()}
+        arrays[f"{number}_before"] = layer.input_layernorm.weight
+        arrays[f"{number}_between"] = layer.post_attention_layernorm.weight
+    return arrays
 
 
 def standardised(folder: Path, arrays: dict[str, np.ndarray], data: Path) -> dict[str, np.ndarray]:
@@ -84,7 +84,7 @@ def standardised(folder: Path, arrays: dict[str, np.ndarray], data: Path) -> dic
     np.savez(folder / "lower.npz", **arrays, **raw)
     read = Decoder(folder)
     texts = [join_turns(talk)[0] for talk in conversations(data, held=True)[::EVERY]]
-    states = np.concatenate([one.states[1:-1] for one in read(texts)]) * 1e6
+    states = np.concatenate([hidden_states.states[1:-1] for hidden_states in read(texts)]) * 1e6
     return {"centre": states.mean(axis=0), "spread": states.std(axis=0) + 1e-6}
 
 
@@ -102,17 +102,17 @@ def main() -> None:
     shutil.copy((options.tokens or options.model) / "tokenizer.json", out)
     with torch.no_grad():
         kind = decoder_arrays if options.tokens else encoder_arrays
-        found = {name: one.numpy().astype(np.float16)
-                 for name, one in kind(model, options.reads).items()}  # fmt: skip
+        arrays = {name: tensor.numpy().astype(np.float16)
+                 for name, tensor in kind(model, options.reads).items()}  # fmt: skip
     if options.tokens:
         shutil.copy(options.model / "tokenizer.json", out / "pieces.json")
-        found["turns"] = model.rotary_emb.inv_freq.numpy()
-        found["tiny"] = np.float32(model.config.rms_norm_eps)
-        found |= standardised(out, found, options.data)
+        arrays["turns"] = model.rotary_emb.inv_freq.numpy()
+        arrays["tiny"] = np.float32(model.config.rms_norm_eps)
+        arrays |= standardised(out, arrays, options.data)
     else:
-        found["reads"] = np.array([options.reads])
-        found["tiny"] = np.float32(model.config.layer_norm_eps)
-    np.savez(out / "lower.npz", **found)
+        arrays["reads"] = np.array([options.reads])
+        arrays["tiny"] = np.float32(model.config.layer_norm_eps)
+    np.savez(out / "lower.npz", **arrays)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ class Links(nn.Module):
     def forward(self, a: torch.Tensor, b: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
         head, tail = self.head(self.drop(a)), self.tail(self.drop(b))
         joined = torch.cat([head, tail, head * tail, numbers], dim=1)
-        found = self.out(self.drop(torch.relu(self.hidden(self.drop(joined)))))
-        return found.view(len(a), TASKS, -1)
+        logits = self.out(self.drop(torch.relu(self.hidden(self.drop(joined)))))
+        return logits.view(len(a), TASKS, -1)
 
     def save(self, path: Path) -> None:
         arrays = {}

@@ -71,7 +71,7 @@ def relation_levels(path: Path) -> list[float]:
     odds = []
     for part in sorted(WORK.glob("weak_[0-9].pkl")):
         for _, joined, spotted, vectors in pickle.loads(part.read_bytes())[:CONVERSATIONS]:
-            kept = [i for i, one in enumerate(spotted) if informative(joined.text, one)]
+            kept = [i for i, span in enumerate(spotted) if informative(joined.text, span)]
             places = [spotted[i].place for i in kept]
             pairs = near_pairs(joined, places)
             spans = [joined.text[a:b] for a, b in places]
@@ -79,10 +79,10 @@ def relation_levels(path: Path) -> list[float]:
             numbers = links(Sides(layout_of(joined.text), spans, places, rows), pairs)[:, 0]
             fits = fitting(pairs, [spotted[i].event for i in kept], links.relations)
             odds.append(np.where(fits, numbers, -NEVER))
-    found = np.quantile(np.concatenate(odds), 1 - SHARE, axis=0)
+    levels = np.quantile(np.concatenate(odds), 1 - SHARE, axis=0)
     return [
         round(float(level), 3) if name in SHOWN else NEVER
-        for name, level in zip(links.relations, found, strict=True)
+        for name, level in zip(links.relations, levels, strict=True)
     ]
 
 
@@ -94,21 +94,21 @@ QUALITY = {
 
 def quality() -> str:
     """Return the figures of the card, those that were measured."""
-    found = []
+    figures = []
     bench = WORK / "bench.jsonl"
     for line in bench.read_text().splitlines() if bench.exists() else ():
         row = json.loads(line)
         if (row["row"], row["measure"]) in QUALITY:
             on = f"cider, transfer: {row['row']}, mean of the released folds"
-            found.append((on, row["measure"], row["value"], row["low"], row["high"], row["n"],
+            figures.append((on, row["measure"], row["value"], row["low"], row["high"], row["n"],
                           "grice bench cider"))  # fmt: skip
     with (WORK.parent / "judged.tsv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     verdicts, talks = [row["verdict"] for row in rows], [row["conversation"] for row in rows]
     on = "links of ten conversations of topical_chat test_freq, read by one person (judged.tsv)"
     for measure, right in (("right or trivial", {"right", "trivial"}), ("right", {"right"})):
-        share = mean([float(one in right) for one in verdicts], groups=talks)
-        found.append((on, f"share {measure}", share.value, share.low, share.high, len(verdicts),
+        share = mean([float(verdict in right) for verdict in verdicts], groups=talks)
+        figures.append((on, f"share {measure}", share.value, share.low, share.high, len(verdicts),
                       "python -m grice_research.recipes.triplets.pack"))  # fmt: skip
     names = ("on", "measure", "value", "low", "high", "n", "command")
     return "".join(
@@ -116,7 +116,7 @@ def quality() -> str:
             f"{name} = {json.dumps(round(value, 4) if isinstance(value, float) else value)}\n"
             for name, value in zip(names, row, strict=True)
         )
-        for row in found
+        for row in figures
     )  # fmt: skip
 
 

@@ -51,14 +51,19 @@ All of these were chosen on the validating part of fold 1."""
 
 def best_level(cider: Cider, held: set[str], models: TaskModels) -> float:
     """Return the log odds from which on triplets of some dialogues are best called entailed."""
-    said = answer_tasks(cider, held, models).entailed
-    told = [(one, True) for one in cider.items] + [(one, False) for one in cider.negatives]
-    rows = [(one.dialogue, Triple(one.head.strip(), one.relation, one.tail.strip()), gold)
-            for one, gold in told if one.dialogue in held]  # fmt: skip
-    odds = np.array([said[name, triple] for name, triple, _ in rows])
+    entailed = answer_tasks(cider, held, models).entailed
+    told = [(item, True) for item in cider.items] + [
+        (negative, False) for negative in cider.negatives
+    ]
+    rows = [
+        (triple.dialogue, Triple(triple.head.strip(), triple.relation, triple.tail.strip()), gold)
+        for triple, gold in told
+        if triple.dialogue in held
+    ]
+    odds = np.array([entailed[name, triple] for name, triple, _ in rows])
     gold = np.array([right for *_, right in rows])
     levels = np.quantile(odds, np.linspace(0.6, 0.95, 36))
-    return float(max(levels, key=lambda one: macro_f1(gold, odds > one)))
+    return float(max(levels, key=lambda level: macro_f1(gold, odds > level)))
 
 
 def export(weights: Path, model: Path, out: Path) -> None:
@@ -127,33 +132,36 @@ def export_upper(weights: Path, out: Path, lower: str) -> None:
 
 def layer_arrays(layer: nn.Module) -> dict[str, torch.Tensor]:
     """Return a layer of BERT as :class:`~grice_research.triplets.layers.Layer` names its arrays."""
-    attention, found = layer.attention, {}
+    attention, named_arrays = layer.attention, {}
     linear = {
         "query": attention.self.query, "key": attention.self.key, "value": attention.self.value,
         "seen": attention.output.dense, "wide": layer.intermediate.dense,
         "narrow": layer.output.dense,
     }  # fmt: skip
     for name, part in linear.items():
-        found[f"{name}_weight"], found[f"{name}_bias"] = part.weight.T, part.bias
+        named_arrays[f"{name}_weight"], named_arrays[f"{name}_bias"] = part.weight.T, part.bias
     for name, part in (("seen", attention.output), ("narrow", layer.output)):
-        found[f"{name}_scale"], found[f"{name}_shift"] = part.LayerNorm.weight, part.LayerNorm.bias
-    return found
+        named_arrays[f"{name}_scale"], named_arrays[f"{name}_shift"] = (
+            part.LayerNorm.weight,
+            part.LayerNorm.bias,
+        )
+    return named_arrays
 
 
 def arrays(net: Joint, layer: nn.Module | None) -> dict[str, np.ndarray]:
     """Return last layer and networks as a ``HeadConditionedLayer`` reads them."""
-    found = {} if layer is None else layer_arrays(layer)
+    named_arrays = {} if layer is None else layer_arrays(layer)
     linear = {
         "head": net.head, "tail": net.tail, "hidden": net.hidden,
         "out": net.out, "token": net.token, "factor": net.factor, "asked": net.query,
         "askedfactor": net.queryfactor, "ends": net.ends, "left": net.left, "right": net.right,
     }  # fmt: skip
     for name, part in linear.items():
-        found[f"{name}_weight"], found[f"{name}_bias"] = part.weight.T, part.bias
+        named_arrays[f"{name}_weight"], named_arrays[f"{name}_bias"] = part.weight.T, part.bias
     for name in ("relation", "relationfactor", "distance"):
-        found[f"{name}_weight"] = getattr(net, name).weight
-    found |= {"marker": net.marker, "length": net.length}
-    return {name: value.detach().numpy().astype(np.float16) for name, value in found.items()}
+        named_arrays[f"{name}_weight"] = getattr(net, name).weight
+    named_arrays |= {"marker": net.marker, "length": net.length}
+    return {name: value.detach().numpy().astype(np.float16) for name, value in named_arrays.items()}
 
 
 def main() -> None:
@@ -165,14 +173,16 @@ def main() -> None:
     cider = load_cider(options.data / "cider")
     names = [str(name) for name in np.load(WORK / "rows.npz")["names"]]
     chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
-    validates = {name for name, one in zip(names, chosen, strict=True) if one}
+    validates = {name for name, used in zip(names, chosen, strict=True) if used}
     encoder = Models(mode="exact", workers=1, cache=None).open("bundle:encoder")
     for fold in options.fold:
         out = WORK / f"fold_{fold}"
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir()
-        found = sorted([*WORK.glob(f"links_{fold}_*.npz"), *WORK.glob(f"links_both_{fold}_*.npz")])
-        for place, path in enumerate(found):
+        heads_of_fold = sorted(
+            [*WORK.glob(f"links_{fold}_*.npz"), *WORK.glob(f"links_both_{fold}_*.npz")]
+        )
+        for place, path in enumerate(heads_of_fold):
             shutil.copy(path, out / f"links_{place}.npz")
         shutil.copy(WORK / f"links_alone_{fold}_0.npz", out / "alone.npz")
         weights = {}
@@ -193,7 +203,9 @@ def main() -> None:
         held = {name for name in validates if cider.folds[name] != fold}
         settings["level"] = best_level(cider, held, open_folder(out, encoder))
         (out / "settings.json").write_text(json.dumps(settings))
-        print(fold, len(found), "frozen heads, level", round(settings["level"], 3), flush=True)
+        print(
+            fold, len(heads_of_fold), "frozen heads, level", round(settings["level"], 3), flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def main() -> None:
     features: list[np.ndarray] = []
 
     def pair(dialogue: str, head: str, tail: str) -> int:
-        sides = [one.strip() for one in (head, tail)]
+        sides = [side.strip() for side in (head, tail)]
         key = tuple(spans.setdefault((dialogue, side), len(spans)) for side in sides)
         if key not in pairs:
             pairs[key] = len(pairs)
@@ -34,27 +34,27 @@ def main() -> None:
         return pairs[key]
 
     nli, choice, more = [], [], []
-    for one in cider.items:
-        fold, relation = cider.folds[one.dialogue], relations[one.relation]
-        nli.append((pair(one.dialogue, one.head, one.tail), relation, 1, fold, 1))
-        if one.options is not None:
-            four = [pair(one.dialogue, one.head, option) for option in one.options]
-            choice.append((*four, relation, one.label, fold))
+    for item in cider.items:
+        fold, relation = cider.folds[item.dialogue], relations[item.relation]
+        nli.append((pair(item.dialogue, item.head, item.tail), relation, 1, fold, 1))
+        if item.options is not None:
+            four = [pair(item.dialogue, item.head, option) for option in item.options]
+            choice.append((*four, relation, item.label, fold))
             # The options before filtering are wrong too: more to learn from, never tested on.
             others = [
                 option
-                for option in one.first_options
-                if option not in one.options and option.strip() in cider.alone
+                for option in item.first_options
+                if option not in item.options and option.strip() in cider.alone
             ]
-            extra = [pair(one.dialogue, one.head, option) for option in others]
+            extra = [pair(item.dialogue, item.head, option) for option in others]
             more.append((*extra, *[four[0]] * (3 - len(extra)), len(extra)))
-    for one in read_negatives(data / "cider" / "nli_frozen_negatives.tsv.gz"):
-        fold, relation = cider.folds[one.dialogue], relations[one.relation]
-        nli.append((pair(one.dialogue, one.head, one.tail), relation, 0, fold, int(one.train)))
-    context, found = [], []
+    for item in read_negatives(data / "cider" / "nli_frozen_negatives.tsv.gz"):
+        fold, relation = cider.folds[item.dialogue], relations[item.relation]
+        nli.append((pair(item.dialogue, item.head, item.tail), relation, 0, fold, int(item.train)))
+    context, side_places = [], []
     for dialogue, span in spans:
         place = locate(cider.layouts[dialogue].text, span)
-        found.append(place or (-1, -1))
+        side_places.append(place or (-1, -1))
         context.append(
             cider.alone[span] if place is None else cider.readings[dialogue].vector(place)
         )
@@ -64,7 +64,7 @@ def main() -> None:
         WORK / "rows.npz",
         context=np.stack(context).astype(np.float16),
         alone=np.stack([cider.alone[span] for _, span in spans]).astype(np.float16),
-        places=np.array(found),
+        places=np.array(side_places),
         names=np.array(names),
         dialogue=np.array([number[dialogue] for dialogue, _ in spans]),
         pairs=np.array(list(pairs)),

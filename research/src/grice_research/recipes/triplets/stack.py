@@ -68,13 +68,13 @@ def crossed(
     names = np.unique(groups)
     part = np.random.default_rng(0).permutation(len(names)) % FOLDS
     of = dict(zip(names.tolist(), part.tolist(), strict=True))
-    parts = np.array([of[one] for one in groups.tolist()])
-    found = np.zeros(features.shape[:2])
-    for one in range(FOLDS):
-        rows = (parts != one) & learned
+    parts = np.array([of[group] for group in groups.tolist()])
+    out_of_fold = np.zeros(features.shape[:2])
+    for fold in range(FOLDS):
+        rows = (parts != fold) & learned
         weights = fitted(scaled[rows], gold[rows], decay)
-        found[parts == one] = scaled[parts == one] @ weights
-    return found
+        out_of_fold[parts == fold] = scaled[parts == fold] @ weights
+    return out_of_fold
 
 
 def compare(
@@ -86,10 +86,10 @@ def compare(
 ) -> None:
     """Print a value, and how far it lies from the mix that ships."""
     names = np.unique(groups)
-    rows = {one: np.flatnonzero(groups == one) for one in names}
+    rows = {dialogue: np.flatnonzero(groups == dialogue) for dialogue in names}
     draw = np.random.default_rng(0)
     drawn = [
-        difference(np.concatenate([rows[one] for one in draw.choice(names, len(names))]))
+        difference(np.concatenate([rows[dialogue] for dialogue in draw.choice(names, len(names))]))
         for _ in range(DRAWS)
     ]
     low, high = np.quantile(drawn, [0.025, 0.975])
@@ -123,10 +123,10 @@ def entailment(held: Held, models: TaskModels) -> None:
     numbers = list(held.structure[rows].T)
 
     def stacked(columns: list[np.ndarray], decay: float) -> np.ndarray:
-        one = np.stack([*columns, np.ones(len(rows))], axis=1)
-        features = np.stack([np.zeros_like(one), one], axis=1)
-        found = crossed(features, gold.astype(int), held.of_nli, decay)
-        return found[:, 1] - found[:, 0]
+        rows_with_bias = np.stack([*columns, np.ones(len(rows))], axis=1)
+        features = np.stack([np.zeros_like(rows_with_bias), rows_with_bias], axis=1)
+        class_odds = crossed(features, gold.astype(int), held.of_nli, decay)
+        return class_odds[:, 1] - class_odds[:, 0]
 
     def ap(which: np.ndarray, odds: np.ndarray) -> float:
         return average_precision(gold[which].tolist(), odds[which].tolist())
@@ -231,40 +231,47 @@ def named_relations(held: Held, models: TaskModels) -> None:
 
 def answers(asked: list[Asked], models: TaskModels) -> None:
     """Print F1 by the released rule of ways to choose among candidates."""
-    groups = np.array([one.dialogue for one in asked])
+    groups = np.array([question.dialogue for question in asked])
     shared = [
-        np.array([[score_span(a, b).f1 for b in one.answers] for a in one.answers]) for one in asked
+        np.array([[score_span(a, b).f1 for b in question.answers] for a in question.answers])
+        for question in asked
     ]
     sure, good = models.counted[1], models.counted[0]
     joined = [
-        one.numbers[:, 0]
-        + sure * one.numbers[:, 1]
-        + good * one.numbers[:, 2]
-        + models.rerank * (one.numbers[:, 4] + one.numbers[:, 5])
-        for one in asked
+        question.numbers[:, 0]
+        + sure * question.numbers[:, 1]
+        + good * question.numbers[:, 2]
+        + models.rerank * (question.numbers[:, 4] + question.numbers[:, 5])
+        for question in asked
     ]
 
     def measured(chosen: list[int]) -> np.ndarray:
-        said = [score_span(one.gold, one.answers[i]) for one, i in zip(asked, chosen, strict=True)]
-        return np.array([[one.f1, one.bucket == "EM"] for one in said])
+        scored = [
+            score_span(question.gold, question.answers[i])
+            for question, i in zip(asked, chosen, strict=True)
+        ]
+        return np.array([[span_score.f1, span_score.bucket == "EM"] for span_score in scored])
 
     def expected(scores: list[np.ndarray], sharp: float, likely: float) -> list[int]:
         chosen = []
-        for one, alike in zip(scores, shared, strict=True):
-            chances = np.exp(log_softmax(sharp * one))
+        for odds, alike in zip(scores, shared, strict=True):
+            chances = np.exp(log_softmax(sharp * odds))
             chosen.append(int(np.argmax(chances @ alike + likely * chances)))
         return chosen
 
-    has = np.array([one.gold in one.answers for one in asked])
+    has = np.array([question.gold in question.answers for question in asked])
     features = np.stack(
-        [np.resize(one.numbers, (CANDIDATES, one.numbers.shape[1])) for one in asked]
+        [np.resize(question.numbers, (CANDIDATES, question.numbers.shape[1])) for question in asked]
     )
     gold = np.array(
-        [one.answers.index(one.gold) if one.gold in one.answers else 0 for one in asked]
+        [
+            question.answers.index(question.gold) if question.gold in question.answers else 0
+            for question in asked
+        ]
     )
     scores = crossed(features, gold, groups, 10.0, has)
-    stacked = [one[: len(each.answers)] for one, each in zip(scores, asked, strict=True)]
-    first = measured([int(one.argmax()) for one in joined])
+    stacked = [odds[: len(each.answers)] for odds, each in zip(scores, asked, strict=True)]
+    first = measured([int(odds.argmax()) for odds in joined])
     print(
         f"spans, F1: {first[:, 0].mean():.4f}, EM {first[:, 1].mean():.4f} n {len(asked)}; the "
         f"answer is among {CANDIDATES} candidates in {has.mean():.3f}"
@@ -278,8 +285,8 @@ def answers(asked: list[Asked], models: TaskModels) -> None:
     }
     for name, chosen in {
         **ways,
-        "reader alone": [int(one.numbers[:, 0].argmax()) for one in asked],
-        "stacked: numbers of both networks, length": [int(one.argmax()) for one in stacked],
+        "reader alone": [int(question.numbers[:, 0].argmax()) for question in asked],
+        "stacked: numbers of both networks, length": [int(odds.argmax()) for odds in stacked],
         "... most expected F1": expected(stacked, 1.0, 0.0),
     }.items():
         other = measured(chosen)
@@ -305,8 +312,8 @@ def main() -> None:
     chosen = np.random.default_rng(7).random(len(names)) < 1 / 8
     held = {
         name
-        for name, one in zip(names, chosen, strict=True)
-        if one and cider.folds[name] != options_.fold
+        for name, used in zip(names, chosen, strict=True)
+        if used and cider.folds[name] != options_.fold
     }
     encoder = Models(mode="exact", workers=1, cache=None).open("bundle:encoder")
     models = open_folder(WORK / f"fold_{options_.fold}", encoder)

@@ -68,9 +68,9 @@ def restricted(kept: dict[str, np.ndarray], pairs: np.ndarray) -> dict[str, np.n
 def only(folder: Path, pattern: str, encoder: TripletEncoder) -> HeadConditionedEnsemble | None:
     """Return the joint networks of a fold whose folders have some names, all counted alike."""
     with tempfile.TemporaryDirectory() as place:
-        for one in folder.iterdir():
-            if not one.name.startswith("rereader") or one.match(pattern):
-                (Path(place) / one.name).symlink_to(one.resolve())
+        for path in folder.iterdir():
+            if not path.name.startswith("rereader") or path.match(pattern):
+                (Path(place) / path.name).symlink_to(path.resolve())
         (Path(place) / "settings.json").unlink()
         (Path(place) / "settings.json").write_text('{"level": 0}')
         return open_folder(Path(place), encoder).head_conditioned
@@ -93,17 +93,17 @@ def read_held(
     nli = kept["nli"][wanted[of[kept["nli"][:, 0]]]]
     choice = kept["choice"][wanted[of[kept["choice"][:, 0]]]]
     pairs = np.unique(np.concatenate([nli[:, 0], choice[:, :4].ravel()]))
-    place = {int(one): i for i, one in enumerate(pairs)}
+    place = {int(pair_number): i for i, pair_number in enumerate(pairs)}
     few = restricted(kept, pairs)
-    found = {
+    outputs_of_way = {
         name: np.mean([outputs(path, few) for path in sorted(WORK.glob(pattern))], axis=0)
         for name, pattern in (
             ("context", f"links_{fold}_[0-9].npz"),
             ("both", f"links_both_{fold}_[0-9].npz"),
         )
     }
-    found["alone"] = outputs(WORK / f"links_alone_{fold}_0.npz", few, alone=True)
-    found |= {name: np.zeros_like(found["both"]) for name in several}
+    outputs_of_way["alone"] = outputs(WORK / f"links_alone_{fold}_0.npz", few, alone=True)
+    outputs_of_way |= {name: np.zeros_like(outputs_of_way["both"]) for name in several}
     relations = models.heads.links.relations
     heard: dict[tuple[int, int], float] = {}
     asked = {(int(pair), int(r)) for pair, r in nli[:, :2]}
@@ -112,16 +112,19 @@ def read_held(
         text = cider.text(names[number])
         spans = np.flatnonzero(kept["dialogue"] == number)
         local = {int(span): i for i, span in enumerate(spans)}
-        at = [None if one[0] < 0 else (int(one[0]), int(one[1])) for one in kept["places"][spans]]
-        said = ["" if one is None else text[slice(*one)] for one in at]
-        beside = Sides(layout_of(text), said, at, np.zeros((len(at), 1)))
-        again = {name: one.read(text, beside) for name, one in several.items()}
-        mine = [one for one in place if of[one] == number]
-        sides = {one: tuple(local[int(span)] for span in kept["pairs"][one]) for one in mine}
-        rows = [place[one] for one in mine]
-        for name, one in again.items():
-            found[name][rows] = one.links([sides[pair] for pair in mine])
-        here = sorted(one for one in asked if one[0] in sides)
+        at = [
+            None if place_of_span[0] < 0 else (int(place_of_span[0]), int(place_of_span[1]))
+            for place_of_span in kept["places"][spans]
+        ]
+        spoken = ["" if bounds is None else text[slice(*bounds)] for bounds in at]
+        beside = Sides(layout_of(text), spoken, at, np.zeros((len(at), 1)))
+        again = {name: ensemble.read(text, beside) for name, ensemble in several.items()}
+        mine = [pair for pair in place if of[pair] == number]
+        sides = {pair: tuple(local[int(span)] for span in kept["pairs"][pair]) for pair in mine}
+        rows = [place[pair] for pair in mine]
+        for name, reading in again.items():
+            outputs_of_way[name][rows] = reading.links([sides[pair] for pair in mine])
+        here = sorted(pair for pair in asked if pair[0] in sides)
         shares = again["joint"].tail_overlaps(
             [(sides[p][0], relations[r], sides[p][1]) for p, r in here]
         )
@@ -132,7 +135,7 @@ def read_held(
         np.column_stack([index(choice[:, :4]), choice[:, 4:6]]),
         of[nli[:, 0]],
         of[choice[:, 0]],
-        found,
+        outputs_of_way,
         np.array([heard[int(pair), int(r)] for pair, r in nli[:, :2]]),
         np.array([[heard[int(pair), int(row[4])] for pair in row[:4]] for row in choice]),
         few["structure"].astype(np.float32),
@@ -151,19 +154,19 @@ class Asked(NamedTuple):
 def questions(held: set[str], cider: Cider, models: TaskModels) -> list[Asked]:
     """Return the questions of some dialogues with their candidates."""
     by_dialogue: dict[str, list] = {}
-    for one in cider.questions():
-        if one.item.dialogue in held:
-            by_dialogue.setdefault(one.item.dialogue, []).append(one)
+    for question in cider.questions():
+        if question.item.dialogue in held:
+            by_dialogue.setdefault(question.item.dialogue, []).append(question)
     links = models.heads.links.in_context()
-    found = []
+    asked_questions = []
     for number, (name, asked) in enumerate(by_dialogue.items()):
         (reading,) = read_texts([cider.text(name)], models.heads.encoder.hidden)
         layout = layout_of(reading.text)
-        heads = list(dict.fromkeys(one.item.head.strip() for one in asked))
+        heads = list(dict.fromkeys(asked_question.item.head.strip() for asked_question in asked))
         sides = span_vectors(reading, layout, heads, alone=models.heads.encoder.encode, both=False)
         again = models.head_conditioned.read(reading.text, sides)
-        for one in asked:
-            head, relation = heads.index(one.item.head.strip()), one.item.relation
+        for question in asked:
+            head, relation = heads.index(question.item.head.strip()), question.item.relation
             listed = again.answers(head, relation, count=CANDIDATES)
             spans = [heads[head], *(reading.text[slice(*x.place)] for x in listed)]
             both = span_vectors(
@@ -180,5 +183,5 @@ def questions(held: set[str], cider: Cider, models: TaskModels) -> list[Asked]:
             numbers = np.column_stack(
                 [[x.score for x in listed], [x.numbers for x in listed], frozen, words, words**2]
             )
-            found.append(Asked(number, one.valid[0], spans[1:], numbers))
-    return found
+            asked_questions.append(Asked(number, question.valid[0], spans[1:], numbers))
+    return asked_questions

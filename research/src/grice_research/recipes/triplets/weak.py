@@ -44,7 +44,7 @@ HELD = 80
 
 
 def conversations(data: Path, *, held: bool) -> list[Conversation]:
-    found = []
+    talks = []
     for name, most in SOURCES:
         with gzip.open(data / f"{name}.jsonl.gz", "rt") as lines:
             rows = [json.loads(line) for line in lines]
@@ -53,8 +53,8 @@ def conversations(data: Path, *, held: bool) -> list[Conversation]:
             turns = tuple(
                 Turn(str(t.get("speaker", "")), t["text"]) for t in rows[i]["turns"] if t["text"]
             )
-            found.append(Conversation(f"{name}:{i}", turns[:16]))
-    return found
+            talks.append(Conversation(f"{name}:{i}", turns[:16]))
+    return talks
 
 
 def read(talks: list[Conversation], out: Path) -> None:
@@ -65,15 +65,15 @@ def read(talks: list[Conversation], out: Path) -> None:
     settings = read_settings(bundle, SpanSettings)
     tagger = SpanHead(settings, bundle.folder, lambda ts: [held[t] for t in ts], "")
     rows = []
-    for one in talks:
-        joined = join_turns(one)
+    for talk in talks:
+        joined = join_turns(talk)
         reading = read_texts([joined.text], lambda ts: [h for h, _ in encoder.hidden(ts)])[0]
         held = dict(slices(reading, joined))
-        found = find_candidates(
+        span_candidates = find_candidates(
             joined, lambda ts, held=held: [tagger.tag([t])[0] if t in held else () for t in ts]
         )
-        vectors = np.array([reading.vector(each.place) for each in found], np.float16)
-        rows.append((one.id, joined, found, vectors))
+        vectors = np.array([reading.vector(each.place) for each in span_candidates], np.float16)
+        rows.append((talk.id, joined, span_candidates, vectors))
     out.write_bytes(pickle.dumps(rows))
 
 
@@ -126,12 +126,12 @@ def knowledge(data: Path) -> list[tuple[str, str, str]]:
     How often people mark a relation, and how far apart head and tail are (``weak_rows``), is what
     is taken from CIDER: printed counts, no text of it.
     """
-    found: dict[str, dict[tuple[str, str], None]] = {}
+    by_relation: dict[str, dict[tuple[str, str], None]] = {}
     for head, relation, tail in all_knowledge(data):
-        found.setdefault(relation, {})[head, tail] = None
+        by_relation.setdefault(relation, {})[head, tail] = None
     return [
         (head, relation, tail)
-        for relation, pairs in found.items()
+        for relation, pairs in by_relation.items()
         for head, tail in list(pairs)[: EACH * max(20, published().relations[relation])]
     ]
 

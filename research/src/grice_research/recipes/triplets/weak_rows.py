@@ -86,7 +86,7 @@ def negatives(links: list[Link], usable: list[int], draw: np.random.Generator) -
     """
     true = set(links)
     for head, relation, tail in links:
-        others = [one for one in usable if one not in (head, tail)]
+        others = [span for span in usable if span not in (head, tail)]
 
         def other(others: list[int] = others) -> int:
             return others[draw.integers(len(others))]
@@ -94,16 +94,18 @@ def negatives(links: list[Link], usable: list[int], draw: np.random.Generator) -
         def renamed(relation: int = relation) -> int:
             return (relation + int(draw.integers(1, len(RELATIONS)))) % len(RELATIONS)
 
-        found = [] if SCHEMA[RELATIONS[relation]].symmetric else [(tail, relation, head)]
-        found += [(head, renamed(), tail) for _ in range(2)]
-        found += [(other(), relation, tail) if draw.random() < 0.5 else (head, relation, other())
-                  for _ in range(2)]  # fmt: skip
-        while len(found) < WRONG:
+        wrong_links = [] if SCHEMA[RELATIONS[relation]].symmetric else [(tail, relation, head)]
+        wrong_links += [(head, renamed(), tail) for _ in range(2)]
+        wrong_links += [
+            (other(), relation, tail) if draw.random() < 0.5 else (head, relation, other())
+            for _ in range(2)
+        ]
+        while len(wrong_links) < WRONG:
             ways = ((tail, renamed(), head), (other(), renamed(), tail), (head, renamed(), other()),
                     (tail, relation, other()), (other(), relation, head),
                     (other(), renamed(), head), (tail, renamed(), other()))  # fmt: skip
-            found.append(ways[draw.integers(len(ways))])
-        yield from (one for one in dict.fromkeys(found) if one not in true)
+            wrong_links.append(ways[draw.integers(len(ways))])
+        yield from (triple for triple in dict.fromkeys(wrong_links) if triple not in true)
 
 
 def staged(group: Group, stage: Stage, draw: np.random.Generator) -> list[Place]:
@@ -183,15 +185,19 @@ class Rows:
             self.nli.extend((pair(h, t), r, gold, 0, 1) for h, r, t in links)
         true = set(group.links)
         for head, relation, tail in group.links:
-            wrong = [one for one in usable if one != head and (head, relation, one) not in true]
+            wrong = [
+                head_span
+                for head_span in usable
+                if head_span != head and (head, relation, head_span) not in true
+            ]
             if len(wrong) >= 3:
                 tails = [tail, *self.draw.choice(wrong, 3, replace=False).tolist()]
-                self.choice.append((*(pair(head, one) for one in tails), relation, 0, 0))
+                self.choice.append((*(pair(head, other) for other in tails), relation, 0, 0))
 
     def _usable(self, group: Group) -> list[int]:
         """Return the spans that negatives are made from: those of links, and some more if few."""
         linked = {span for head, _, tail in group.links for span in (head, tail)}
-        more = [one for one in range(len(group.spans)) if one not in linked]
+        more = [place for place in range(len(group.spans)) if place not in linked]
         missing = min(len(more), max(0, SPANS - len(linked)))
         return [*linked, *self.draw.choice(more, missing, replace=False).tolist()]
 
@@ -207,12 +213,12 @@ class Rows:
 
 def evaluated_turns(data: Path) -> set[str]:
     """Return the turns of CIDER's dialogues, normalised."""
-    found = set()
+    texts = set()
     with gzip.open(data / "cider" / "dialogues.jsonl.gz", "rt") as lines:
         for line in lines:
             for turn in re.split(r"\s{4}", json.loads(line)["utterances"]):
-                found.add(normalise(re.sub(r"^[A-Z]: ", "", turn)))
-    return found
+                texts.add(normalise(re.sub(r"^[A-Z]: ", "", turn)))
+    return texts
 
 
 def talks(
@@ -226,7 +232,7 @@ def talks(
             if any(len(turn) > 20 and turn in evaluated for turn in turns):
                 yield None
                 continue
-            places = [one.place for one in spotted]
+            places = [span.place for span in spotted]
             spans = [joined.text[a:b] for a, b in places]
             yield Group(spans, rows.astype(np.float32), links(joined, spotted), joined, places)
 
@@ -241,7 +247,7 @@ def known_groups(known: list[tuple[str, str, str]], draw: np.random.Generator) -
         group = [known[i] for i in order[start : start + GROUP]]
         spans = list(dict.fromkeys(side for head, _, tail in group for side in (head, tail)))
         links = [(spans.index(h), NUMBER[r], spans.index(t)) for h, r, t in group if h != t]
-        rows = np.array([kept.array[kept.index[one]] for one in spans], np.float32)
+        rows = np.array([kept.array[kept.index[span]] for span in spans], np.float32)
         yield Group(spans, rows, list(dict.fromkeys(links)))
 
 
@@ -254,18 +260,20 @@ def main() -> None:
     pairs = {(head.lower(), tail.lower()): NUMBER[r] for head, r, tail in known}
 
     def links(joined: Joined, spotted: list) -> list[Link]:
-        found = [(h, NUMBER[r], t) for h, r, t in explicit_links(joined, spotted, nouns)]
-        lower = [joined.text[slice(*one.place)].lower() for one in spotted]
-        found += [(i, pairs[a, b], j) for i, a in enumerate(lower) for j, b in enumerate(lower)
+        explicit = [(h, NUMBER[r], t) for h, r, t in explicit_links(joined, spotted, nouns)]
+        lower = [joined.text[slice(*span.place)].lower() for span in spotted]
+        explicit += [(i, pairs[a, b], j) for i, a in enumerate(lower) for j, b in enumerate(lower)
                   if i != j and (a, b) in pairs]  # fmt: skip
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(explicit))
 
     draw = np.random.default_rng(0)
     read = list(talks(options.parts, evaluated_turns(options.data), links))
-    groups = [one for one in read if one is not None]
+    groups = [each for each in read if each is not None]
     stages = [
-        Stage(one.joined, one.places, np.array([one.joined.turn(place) for place in one.places]))
-        for one in groups
+        Stage(
+            each.joined, each.places, np.array([each.joined.turn(place) for place in each.places])
+        )
+        for each in groups
     ]
     rows = Rows(stages, draw)
     for group in groups:

@@ -40,6 +40,6 @@ def notes(summary: Summary) -> Iterator[str]:
         yield plural(
             tools, "tool call or result is not judged", "tool calls and results are not judged"
         )
-    for flag, (one, several) in FLAGGED.items():
+    for flag, (singular, several) in FLAGGED.items():
         if count := summary.flags.get(flag, 0):
-            yield plural(count, f"reply {one}", f"replies {several}")
+            yield plural(count, f"reply {singular}", f"replies {several}")

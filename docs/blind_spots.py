@@ -1,0 +1,236 @@
+"""Writes ``docs/what-it-cannot-see.md``: what metrics miss, in plain words, from recorded figures.
+
+The figures are those of :mod:`grice.metrics.limits`, from which ``grice list`` and the report make
+their sentences, too. The words for flaws and baselines stand here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.metrics.limits import NOT_MEASURED, RIGHT, summed_up
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from grice.metrics.declaration import Metric
+    from grice.metrics.limits import Comparison, Recorded
+
+FLAWS = {
+    "self contradiction": "contradicts what its speaker said before",
+    "partner contradiction": "contradicts, or forgets, what the other said",
+    "commonsense contradiction": "goes against what everybody knows",
+    "redundant": "says again what was said",
+    "ignore": "ignores what the other said",
+    "irrelevant": "is off topic",
+    "incorrect fact": "states something false",
+    "lack of empathy": "lacks empathy",
+    "any of six flaws": "has any of the first six of these flaws",
+    "breakdown": "breaks the conversation: one does not know how to go on",
+}
+RULES = {
+    "cosine_last_turn": "the more alike the turn before, the better",
+    "cosine_own_turns": "the less alike what its speaker said before, the better",
+    "log_length": "the longer, the better",
+    "position": "the earlier, the better",
+    "mean_adjacent_cosine": "the more alike neighbouring turns are, the better",
+    "mean_cosine_to_user": "the more alike the bot's turns are to the user's, the better",
+    "mean_system_words": "the more the bot says, the better",
+    "mean_user_words": "the more the user says, the better",
+    "turn_count": "the more turns, the better",
+}
+HEAD = """\
+# What it cannot see
+
+A score is what a small model makes of a text. This page says what the metrics miss, in plain words.
+Every figure on it is a recorded measurement (`make docs` writes the page from `docs/results`);
+`grice list METRIC` and the [pages of the metrics](metrics) have the same with all intervals.
+
+**How to read it.** People marked replies of chatbots that have a flaw. Take one marked reply and
+one that is not: a metric that sees the flaw scores the marked one lower. *69 of 100* means that it
+does so in 69 of 100 such pairs; who guesses has 50. Beside it stands the best *simple rule*, such
+as "the more alike the turn before, the better": a metric that is no better shows nothing that the
+rule would not.
+
+## The flaws of a reply
+
+"""
+COLUMNS = (
+    "the reply …",
+    "seen, better than by a simple rule",
+    "seen, no better than by the best simple rule",
+    "not seen",
+    "misled",
+)
+UNSEEN = 2
+"""Which of these columns, the flaw left out, has what is not seen."""
+FOOT = """\
+## What no figure says
+
+- The models read English. Other languages are recognised and not judged.
+- A metric sees the words of a conversation, not the world: not whether an order was placed, a price
+  is right, or the user got what was wanted.
+- The figures are those of other chatbots than yours. [`grice sanity`](commands/sanity.md) breaks
+  replies of your own file and shows what a metric does not notice,
+  [`grice health`](commands/health.md) says when not to trust it there, and fifty ratings say what
+  it is worth: [from 50 ratings to a trusted mean](tutorials/ratings-to-mean.md).
+"""
+
+
+def blind_spots(known: Recorded, metrics: Mapping[str, Metric]) -> str:
+    """Return the page.
+
+    Args:
+        known: Measured limits of metrics.
+        metrics: The metrics that there are, by name.
+    """
+    defaults = [name for name, metric in metrics.items() if metric.default]
+    parts = [HEAD, *_flaws(known, defaults), *_ratings(known), *_conversations(known)]
+    return "".join([*parts, *_unmeasured(known, metrics), FOOT])
+
+
+def _flaws(known: Recorded, defaults: Sequence[str]) -> Iterator[str]:
+    by_flaw: dict[str, dict[str, Comparison]] = {}
+    for metric, limits in known.metrics.items():
+        for comparison in limits.marked():
+            if comparison.measure != RIGHT:
+                by_flaw.setdefault(comparison.on, {})[metric] = comparison
+    yield from _in_short(by_flaw, defaults)
+    yield "\n" + _row(COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|\n"
+    for flaw, by_metric in by_flaw.items():
+        yield _flaw_row(flaw, by_metric) + "\n"
+    yield "\n"
+    compared = [each for by_metric in by_flaw.values() for each in by_metric.values()]
+    for note in dict.fromkeys(each.note for each in compared if each.note):
+        metrics = [
+            f"`{metric}`"
+            for metric, limits in known.metrics.items()
+            if any(each.note == note for each in limits.comparisons)
+        ]
+        yield f"Compared by {note}: {', '.join(metrics)}.\n"
+    yield f"Measured by {_commands(compared)}.\n\n"
+
+
+def _in_short(
+    by_flaw: Mapping[str, Mapping[str, Comparison]], defaults: Sequence[str]
+) -> Iterator[str]:
+    beaten = [
+        flaw
+        for flaw, by_metric in by_flaw.items()
+        if any(_column(each) == 0 for each in by_metric.values())
+    ]
+    count = f"{len(beaten)} of {len(by_flaw)} kinds"
+    yield f"- A metric is better than every simple rule for {count}: {_in_words(beaten)}.\n"
+    missed = [
+        flaw
+        for flaw, by_metric in by_flaw.items()
+        if all(name in by_metric and _column(by_metric[name]) >= UNSEEN for name in defaults)
+    ]
+    listed = ", ".join(f"`{name}`" for name in defaults)
+    yield f"- What runs by default ({listed}) does not see at all: {_in_words(missed)}.\n"
+    turned: dict[str, list[str]] = {}
+    for flaw, by_metric in by_flaw.items():
+        for metric, comparison in by_metric.items():
+            if _column(comparison) > UNSEEN:
+                turned.setdefault(metric, []).append(_bounded(FLAWS.get(flaw, flaw), comparison))
+    for metric, flaws in turned.items():
+        listed = "; ".join(flaws)
+        yield f"- `{metric}` is misled: it tends to score *higher* a reply that {listed}.\n"
+
+
+def _flaw_row(flaw: str, by_metric: Mapping[str, Comparison]) -> str:
+    cells: list[list[str]] = [[], [], [], []]
+    ordered = sorted(by_metric.items(), key=lambda pair: -pair[1].value)
+    for metric, comparison in ordered:
+        cells[_column(comparison)].append(f"`{metric}`&nbsp;{100 * comparison.value:.0f}")
+    best = next(iter(by_metric.values()))
+    rule = f"*{RULES.get(best.baseline, best.baseline)}*: {_hundredths(best.of_baseline)}"
+    cells[1].append(rule)
+    return _row([FLAWS.get(flaw, flaw), *("<br>".join(cell) or "–" for cell in cells)])
+
+
+def _column(comparison: Comparison) -> int:
+    """Return in which of the four columns a metric stands: 0 is seen best, 3 misled."""
+    if comparison.high < comparison.chance:
+        return UNSEEN + 1
+    if comparison.low <= comparison.chance:
+        return UNSEEN
+    return 0 if comparison.is_above else 1
+
+
+def _in_words(flaws: Iterable[str]) -> str:
+    return ", ".join(f"*{FLAWS.get(flaw, flaw)}*" for flaw in flaws) or "none"
+
+
+def _bounded(flaw: str, comparison: Comparison) -> str:
+    low, high = _hundredths(comparison.low), _hundredths(comparison.high)
+    return f"{flaw} ({_hundredths(comparison.value)} of 100, between {low} and {high})"
+
+
+def _ratings(known: Recorded) -> Iterator[str]:
+    rows = []
+    for metric, limits in known.metrics.items():
+        for baseline, each in limits.rated().items():
+            above = sum(comparison.is_above for comparison in each)
+            rows.append(_row((f"`{metric}`", RULES.get(baseline, baseline), above, len(each))))
+    if rows:
+        columns = ("metric", "simple rule", "sets on which it is surely better", "of")
+        yield (
+            "## How good people found it\n\nWhere people gave marks instead, a metric should rank "
+            "replies, or\nconversations, more as they do than a simple rule does.\n\n"
+        )
+        yield "\n".join([_row(columns), "|---|---|---|---|", *rows]) + "\n\n"
+        rated = (
+            comparison
+            for limits in known.metrics.values()
+            for each in limits.rated().values()
+            for comparison in each
+        )
+        yield f"Measured by {_commands(rated)}.\n\n"
+
+
+def _conversations(known: Recorded) -> Iterator[str]:
+    damaged = {
+        metric: comparison
+        for metric, limits in known.metrics.items()
+        for comparison in limits.marked()
+        if comparison.measure == RIGHT
+    }
+    if not damaged:
+        return
+    yield "## Conversations that were damaged on purpose\n\n"
+    for metric, comparison in damaged.items():
+        low, high = _hundredths(comparison.low), _hundredths(comparison.high)
+        verdict = "surely better" if comparison.is_above else "not surely better"
+        yield (
+            f"`{metric}` scores the original above its damaged version in "
+            f"{_hundredths(comparison.value)} of 100\npairs (between {low} and {high}), {verdict} "
+            f"than the simple rule *{RULES.get(comparison.baseline, comparison.baseline)}*\nwith "
+            f"{_hundredths(comparison.of_baseline)}. "
+        )
+    yield f"Measured by {_commands(damaged.values())}.\n\n"
+
+
+def _unmeasured(known: Recorded, metrics: Mapping[str, Metric]) -> Iterator[str]:
+    names = [f"`{name}`" for name in metrics if summed_up(name, known) == NOT_MEASURED]
+    if names:
+        yield (
+            "## What nobody has held against a simple rule\n\n"
+            f"{', '.join(names)}: no recorded figure says what they miss.\n\n"
+        )
+
+
+def _row(cells: Iterable[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _hundredths(value: float) -> str:
+    rounded = f"{100 * value:.0f}"
+    return f"{100 * value:.1f}" if rounded == "50" else rounded  # on which side of a guess?
+
+
+def _commands(comparisons: Iterable[Comparison]) -> str:
+    commands: Sequence[str] = list(
+        dict.fromkeys(each.command for each in comparisons if each.command)
+    )
+    return " and ".join(f"`{command}`" for command in commands)
