@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import csv
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -85,7 +87,9 @@ def order(options: Sequence[str]) -> tuple[FlaggedTurn, ...]:
     with TemporaryDirectory() as folder:
         scores = f"{folder}/scores.jsonl"
         words = ["score", str(LOG), "-q", "--no-cache", "--json", "-o", scores, *options]
-        if grice(words):
+        with redirect_stdout(StringIO()):
+            status = grice(words)
+        if status:
             raise SystemExit(f"{' '.join(words)}: failed")
         return review(scores, [str(LOG)], top=10_000).items
 
@@ -138,9 +142,9 @@ def alarms(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) ->
         for flaw in flaws
         if all(ranked(items).get(flaw[:2], first + 1) > first for items in orders.values())
     ]
-    lines = ["\n## What is not found\n\n"]
+    lines = [f"\n## What no run has among the first {first}\n\n"]
     lines += [f"- {flaw.kind}, {flaw.conversation} #{flaw.turn}: {flaw.note}\n" for flaw in missed]
-    lines += ["" if missed else "Each is among the first of one run at least.\n"]
+    lines += [] if missed else ["Each is among them in one run at least.\n"]
     lines += [f"\n## What is marked and was written to be sound, among the first {first}\n"]
     for name, items in orders.items():
         lines.append(f"\n**{name}**\n\n")

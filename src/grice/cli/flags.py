@@ -166,7 +166,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def add_scale(parser: argparse.ArgumentParser, default: tuple[float, float] | None = None) -> None:
     """Add the ends of the scale of ratings."""
-    ends = "the least and greatest there is" if default is None else " ".join(f"{end:g}" for end in default)
+    ends = "those that are given" if default is None else " ".join(f"{e:g}" for e in default)
     parser.add_argument(
         "--scale",
         nargs=2,
