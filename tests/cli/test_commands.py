@@ -263,7 +263,7 @@ def test_every_exit_status_is_in_the_help_and_the_docs(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    page = (ROOT / "docs" / "gate.md").read_text("utf-8")
+    page = (ROOT / "docs" / "commands" / "gate.md").read_text("utf-8")
     for status, meaning in MEANINGS.items():
         assert f"{status} {meaning}" in shown
         assert f"| {status} | {meaning.partition(':')[0]}" in page

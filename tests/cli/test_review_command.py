@@ -54,4 +54,4 @@ def test_the_first_replies_are_written_a_line_each(files, tmp_path, capsys):
 
 def test_no_such_reply_ends_with_a_message(files, capsys):
     assert main(["review", files[1]]) == 2
-    assert "a score as grice score writes it is expected" in capsys.readouterr().err
+    assert "where scores are expected" in capsys.readouterr().err

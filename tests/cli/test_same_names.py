@@ -7,6 +7,7 @@ import ast
 import inspect
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from importlib import import_module
@@ -150,13 +151,13 @@ def test_the_extras_of_help_and_messages_are_those_of_the_package():
     assert extras["all"] == [f"grice[{','.join(sorted(there - {'all'}))}]"]
 
 
-@pytest.fixture
-def bare(monkeypatch):
-    """A machine on which nothing is installed but what grice always needs."""
-    for package in ("networkx", "nltk", "penman", "scipy"):
-        for module in [name for name in sys.modules if name.partition(".")[0] == package]:
-            monkeypatch.delitem(sys.modules, module)
-        monkeypatch.setitem(sys.modules, package, None)
+BARE = """
+import sys
+sys.modules.update(dict.fromkeys(("networkx", "nltk", "penman", "scipy")))
+from grice.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""A machine on which nothing is installed but what grice always needs."""
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def bare(monkeypatch):
      "graph score GRAPHS GRAPHS", "situated score SITUATED OUTPUTS",
      "perturb RATED --kind amr-contradiction --graphs AMR"],
 )  # fmt: skip
-def test_a_message_that_names_an_extra_names_one_of_its_own_help(bare, tmp_path, capsys, command):
+def test_a_message_that_names_an_extra_names_one_of_its_own_help(tmp_path, command):
     files = {name: tmp_path / name.lower() for name in
              ("RATED", "SCORES", "GRAPHS", "SITUATED", "OUTPUTS", "AMR")}  # fmt: skip
     rows = [{"id": f"c{i}", "turns": ["Do you like tea?", "Yes, " * (1 + i % 9)], "rating": i % 5}
@@ -181,11 +182,11 @@ def test_a_message_that_names_an_extra_names_one_of_its_own_help(bare, tmp_path,
         "statements": ["Tea is hot.", "July is hot."]}))  # fmt: skip
     files["OUTPUTS"].write_text(json.dumps({"id": "a", "output": "Tea is hot. July is hot."}))
     files["AMR"].write_text("# ::snt Do you like tea?\n(l / like-01)\n")
-    capsys.readouterr()
     words = [str(files.get(word, word)) for word in command.split()]
-    assert main(words) == 2
-    message = capsys.readouterr().err
-    extras = EXTRA.findall(message)
-    assert extras, message
+    done = subprocess.run(
+        [sys.executable, "-c", BARE, *words], capture_output=True, text=True, check=False
+    )
+    extras = EXTRA.findall(done.stderr)
+    assert (done.returncode, bool(extras)) == (2, True), done.stderr
     documented = named_extras(next(name for name in LEAVES if command.startswith(name)))
     assert {*extras, "all"} <= documented
