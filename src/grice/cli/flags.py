@@ -25,6 +25,7 @@ __all__ = [
     "add_scale",
     "add_seed",
     "add_speaker",
+    "add_trust_pickle",
     "positive",
     "tells_by_status",
 ]
@@ -200,6 +201,15 @@ def add_across_signatures(parser: argparse.ArgumentParser) -> None:
 def add_model(parser: argparse.ArgumentParser, default: str) -> None:
     """Add the model of a command that runs one."""
     parser.add_argument("--model", metavar="MODEL", help=f"model reference; default {default}")
+
+
+def add_trust_pickle(parser: argparse.ArgumentParser) -> None:
+    """Add the consent to weights that are a pickle."""
+    parser.add_argument(
+        "--trust-pickle",
+        action="store_true",
+        help="read weights that are a pickle, which may run code: you know where it is from",
+    )
 
 
 def add_rules(parser: argparse.ArgumentParser, default: str) -> None:
