@@ -95,17 +95,19 @@ def _relation(path: Path, number: int, relation: object) -> str:
 
 
 def _comet(path: Path) -> Iterator[TrainingExample]:
-    """Yield tails of heads: lines of head, relation, tail, and perhaps a label."""
+    """Yield tails of heads: lines of head, relation and tail; further columns may follow."""
     for number, line in _lines(path):
         parts = line.split("\t")
-        if len(parts) not in (3, 4):
+        if len(parts) < 3:
             raise RecordError(
-                "head, relation and tail are needed, with tabs between, and perhaps 1 or 0",
+                "head, relation and tail are needed, with tabs between",
                 file=str(path),
                 line=number,
             )
-        head, relation, tail, *label = parts
-        if label != ["0"] and tail.strip():
+        head, relation, tail, *more = parts
+        if (head, relation) == ("head", "relation") or more[:1] == ["0"]:
+            continue  # the names of the columns; a triple that people call implausible
+        if tail.strip():
             yield TrainingExample(query(head, relation), tail, head, relation)
 
 
