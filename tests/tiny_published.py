@@ -1,4 +1,4 @@
-"""Tiny randomly initialised checkpoints of the kinds that papers publish, made with transformers."""
+"""Tiny random checkpoints of the kinds that papers publish, made with transformers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def write_bart(folder, texts, size=300, added=()):
         vocab_size=count, d_model=32, encoder_layers=2, decoder_layers=2,
         encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
         decoder_ffn_dim=64, max_position_embeddings=128, pad_token_id=0, eos_token_id=1,
-        bos_token_id=3, decoder_start_token_id=1, forced_eos_token_id=None, dropout=0.0, init_std=0.1,
+        bos_token_id=3, decoder_start_token_id=1, forced_eos_token_id=None, dropout=0.0,
+        init_std=0.1,
     )  # fmt: skip
     transformers.BartForConditionalGeneration(config).save_pretrained(folder)
     return folder

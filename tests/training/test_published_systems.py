@@ -1,4 +1,4 @@
-"""``grice train`` of published systems, on tiny networks drawn at random: curve, card, run-time use."""
+"""``grice train`` of published systems, on tiny random networks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import tomllib
 
 import pytest
-import tiny_published as tiny
 
+import tiny_published as tiny
 from grice.cli import main
 from grice.metrics.accent import PROMPTS
 
@@ -29,7 +29,7 @@ def _report(capsys):
 def _learned(report):
     curve = report["curve"]
     assert curve[-1]["loss"] < 0.7 * curve[0]["loss"]
-    assert report["after"]["value"] > 0.75
+    assert report["after"]["value"] > max(0.75, report["before"]["value"])
     return report
 
 
@@ -50,7 +50,9 @@ def deco(tmp_path_factory):
     ]
     path = folder / "train.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    targets = [f"event1: PersonX {deed}; event2: {tail}" for deed in DEEDS for tail in TAILS.values()]
+    targets = [
+        f"event1: PersonX {deed}; event2: {tail}" for deed in DEEDS for tail in TAILS.values()
+    ]
     base = tiny.write_t5(folder / "t5", [*PROMPTS.values(), *targets * 9, *DEEDS], 500)
     return path, base
 
@@ -145,7 +147,9 @@ def test_a_training_that_was_ended_goes_on_to_the_same_weights(deco, tmp_path, c
     assert not (tmp_path / "ended").exists()
     assert main([*words, *few, "-o", str(tmp_path / "ended")]) == 0
     assert _report(capsys)["curve"] == whole["curve"]
-    assert (tmp_path / "ended/model.bin").read_bytes() == (tmp_path / "whole/model.bin").read_bytes()
+    assert (tmp_path / "ended/model.bin").read_bytes() == (
+        tmp_path / "whole/model.bin"
+    ).read_bytes()
     assert main([*words, *_faster(epochs=3), "-o", str(tmp_path / "ended2")]) == 0
     (tmp_path / "ended2.training").rename(tmp_path / "other.training")
     assert main([*words, *few, "-o", str(tmp_path / "other")]) == 2
@@ -157,7 +161,9 @@ def test_another_family_is_refused_before_anything_is_written(deco, tmp_path, ca
     base = tiny.write_bart(tmp_path / "bart", ["a b c"])
     out = tmp_path / "m"
     assert main(["train", "accent", str(path), "--from", str(base), "-o", str(out)]) == 2
-    assert "accent starts from t5 (t5-base in the paper), not from 'bart'" in capsys.readouterr().err
+    assert (
+        "accent starts from t5 (t5-base in the paper), not from 'bart'" in capsys.readouterr().err
+    )
     assert not out.exists()
 
 
@@ -176,15 +182,20 @@ def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys):
     assert main([*words, "--trust-pickle"]) == 0
 
 
-def test_a_language_model_without_gen_is_no_comet(tmp_path, capsys):
-    base = tiny.write_bart(tmp_path / "bart", ["a b c"])
-    words = ["models", "add", str(base), "--kind", "comet", "--licence", "MIT", "--name", "no-comet"]
-    main(words)
+def test_a_language_model_without_gen_is_no_comet(deco, tmp_path, capsys):
+    bart = tiny.write_bart(tmp_path / "bart", ["a b c"])
+    bert = tiny.write_encoder(tmp_path / "bert", ["a b c"])
+    kinds = {"seq2seq": deco[1], "comet": bart, "encoder": bert}
+    for kind, base in kinds.items():
+        words = ["models", "add", str(base), "--kind", kind, "--licence", "MIT"]
+        assert main([*words, "--name", f"gen-{kind}"]) == 0
     capsys.readouterr()
     chat = tmp_path / "chat.txt"
     chat.write_text("A: hi\nB: i eats bread\n", "utf-8")
-    parts = ["--accent-comet", "model:no-comet", "-o", str(tmp_path / "o.jsonl")]
+    parts = ["--accent-extractor", "model:gen-seq2seq", "--accent-comet", "model:gen-comet"]
+    parts += ["--accent-embedder", "model:gen-encoder", "-o", str(tmp_path / "o.jsonl")]
     assert main(["score", str(chat), "-m", "accent", *parts]) == 2
+    assert "its vocabulary has neither [GEN] nor xWant" in capsys.readouterr().err
 
 
 def test_a_head_of_three_labels_is_no_deam(tmp_path, capsys):
@@ -197,7 +208,10 @@ def test_a_head_of_three_labels_is_no_deam(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('{"history": "a</UTT>", "response": "b", "tuples_single": [["x", "xNope", "y"]]}', "xNope"),
+        (
+            '{"history": "a</UTT>", "response": "b", "tuples_single": [["x", "xNope", "y"]]}',
+            "xNope",
+        ),
         ('{"response": "b"}', "history"),
         ("not json", "no JSON"),
     ],

@@ -40,9 +40,7 @@ def comet(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> Embedded
         BundleError: If its vocabulary has neither ``[GEN]`` nor the names of relations: it may be
             the language model that COMET is made of.
     """
-    model = EmbeddedSeq2Seq(
-        bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers
-    )
+    model = EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)
     if not model.knows(GENERATE) and not model.knows(RELATION):
         raise BundleError(
             f"{bundle.folder}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "

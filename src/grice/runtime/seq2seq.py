@@ -41,13 +41,13 @@ class Search(NamedTuple):
 
     Attributes:
         beams: Width of the search.
-        count: Texts that are returned, at most ``beams``.
+        returned: Texts that are returned, at most ``beams``.
         max_pieces: Longest text in pieces, the piece that ends it included.
         no_repeat: Length of n-grams of pieces that may not come twice; 0 allows all.
     """
 
     beams: int
-    count: int
+    returned: int
     max_pieces: int
     no_repeat: int = 0
 
@@ -121,8 +121,8 @@ class EmbeddedSeq2Seq:
 
     def write(self, prompts: Sequence[str], search: Search) -> list[tuple[Generated, ...]]:
         """Return texts per prompt, the best first; see :class:`Seq2Seq`."""
-        if not 1 <= search.count <= search.beams:
-            raise InputError(f"{search.count} texts of a search of {search.beams}: 1 to as many")
+        if not 1 <= search.returned <= search.beams:
+            raise InputError(f"{search.returned} texts of a search of {search.beams}: 1 to as many")
         return remember(
             self._memo,
             f"{self.identity}/{'-'.join(map(str, search))}",
@@ -142,7 +142,7 @@ class EmbeddedSeq2Seq:
                 [sources[i] for i in batch],
                 target_prefix=[first for _ in batch],
                 beam_size=search.beams,
-                num_hypotheses=search.beams if search.no_repeat else search.count,
+                num_hypotheses=search.beams if search.no_repeat else search.returned,
                 # Transformers counts the piece that starts the output, too.
                 max_decoding_length=search.max_pieces - 1,
                 max_input_length=0,
@@ -155,7 +155,8 @@ class EmbeddedSeq2Seq:
                 if search.no_repeat:
                     found = self._ranked(sources[i], result.hypotheses)
                 written[i] = tuple(
-                    Generated(self._text(pieces), score) for pieces, score in found[: search.count]
+                    Generated(self._text(pieces), score)
+                    for pieces, score in found[: search.returned]
                 )
 
         most = 1 if self._alone else max(1, ROWS // search.beams)
@@ -212,6 +213,4 @@ def cleaned(text: str) -> str:
 @model_kind("seq2seq", answers="texts", protocol=Seq2Seq, settings=Seq2SeqSettings)
 def seq2seq(bundle: Bundle, settings: Seq2SeqSettings, opener: Opener) -> EmbeddedSeq2Seq:
     """Open an encoder-decoder."""
-    return EmbeddedSeq2Seq(
-        bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers
-    )
+    return EmbeddedSeq2Seq(bundle, settings, opener.memo, mode=opener.mode, threads=opener.workers)

@@ -49,9 +49,7 @@ class DeamClassifier:
         threads: How many conversations are read at the same time.
     """
 
-    def __init__(
-        self, bundle: Bundle, settings: DeamSettings, memo: Memo, *, threads: int
-    ) -> None:
+    def __init__(self, bundle: Bundle, settings: DeamSettings, memo: Memo, *, threads: int) -> None:
         self.identity = f"{bundle.identity}/float32/ct2-{ctranslate2.__version__}"
         self._tokenizer = open_tokenizer(bundle)
         self._most = min(LONGEST, settings.max_tokens)

@@ -126,7 +126,11 @@ def _specification(
     )
     encoder.scale_embeddings = False
     # The weights of a model with a head stand under the name of the family.
-    root = f"{family}." if published.tensor(f"{family}.embeddings.LayerNorm.weight") is not None else ""
+    root = (
+        f"{family}."
+        if published.tensor(f"{family}.embeddings.LayerNorm.weight") is not None
+        else ""
+    )
     names = f"{root}embeddings"
     words = needed(published, f"{names}.word_embeddings.weight")
     encoder.embeddings[0].weight = words

@@ -266,7 +266,9 @@ def _register(
     spec.config.eos_token = end
     spec.config.unk_token = str(published.tokenizer.get("model", {}).get("unk_token") or "<unk>")
     start = config.get("decoder_start_token_id")
-    spec.config.decoder_start_token = tokens[int(config["pad_token_id"] if start is None else start)]
+    spec.config.decoder_start_token = tokens[
+        int(config["pad_token_id"] if start is None else start)
+    ]
     epsilon = config.get("layer_norm_epsilon")
     if epsilon is not None:
         spec.config.layer_norm_epsilon = float(epsilon)

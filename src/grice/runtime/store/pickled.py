@@ -57,7 +57,9 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
     try:
         import torch
     except ImportError:
-        raise ModelError(f'{path}: a pickle is read with torch: pip install "grice[train]"') from None
+        raise ModelError(
+            f'{path}: a pickle is read with torch: pip install "grice[train]"'
+        ) from None
     try:
         # Even so: tensors and plain containers only.
         stated = torch.load(path, map_location="cpu", weights_only=True)

@@ -57,7 +57,9 @@ def torch_module() -> Any:  # noqa: ANN401 - the module
         import torch
         import transformers  # noqa: F401 - told of together
     except ImportError:
-        raise ModelError('training needs torch and transformers: pip install "grice[train]"') from None
+        raise ModelError(
+            'training needs torch and transformers: pip install "grice[train]"'
+        ) from None
     return torch
 
 
@@ -160,9 +162,7 @@ class _TextToText(_Checkpoint):
         others = [_other(examples, i) for i in range(len(examples))]
         own = self._likelihoods(examples, [example.target for example in examples])
         foreign = self._likelihoods(examples, others)
-        return [
-            float(a > b) if a != b else 0.5 for a, b in zip(own, foreign, strict=True)
-        ]
+        return [float(a > b) if a != b else 0.5 for a, b in zip(own, foreign, strict=True)]
 
     def _likelihoods(
         self, examples: Sequence[TrainingExample], targets: Sequence[str]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from hashlib import sha256
 from itertools import groupby
-from tempfile import TemporaryDirectory
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
