@@ -100,7 +100,8 @@ def convert_classifier(source: Path, target: Path) -> Reader:
         raise BundleError(f"{source}: no classifier of texts: {error}") from None
     if len(layers[3]) != LABELS:
         raise BundleError(
-            f"{source}: a head of {len(layers[3])} labels; {LABELS} are needed: incoherent, coherent"
+            f"{source}: a head of {len(layers[3])} labels; {LABELS} are needed: "
+            "incoherent, coherent"
         )
     reader = convert_encoder(source, target)
     names = ("dense", "dense_bias", "out", "out_bias")

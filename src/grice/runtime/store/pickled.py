@@ -1,4 +1,4 @@
-"""Weights that are published as a pickle, which can run whatever its author likes when it is read."""
+"""Weights that are published as a pickle, which can run code of its author when it is read."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
     """
     if not trusted:
         raise ModelError(
-            f"{path}: a pickle, which can run code of its author when it is read; if you know where "
-            "it is from, say --trust-pickle, or ask its author for *.safetensors"
+            f"{path}: a pickle, which can run code of its author when it is read; if you know "
+            "where it is from, say --trust-pickle, or ask its author for *.safetensors"
         )
     try:
         import torch

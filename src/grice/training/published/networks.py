@@ -1,4 +1,4 @@
-"""Networks of transformers as they learn: the loss of a batch, and how sure they are of an answer."""
+"""Networks of transformers as they learn: the loss of a batch, and what they answer right."""
 
 from __future__ import annotations
 
