@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import InputError
-from grice.evaluation.proportions import proportion
 from grice.files import make_folder, write_text
 from grice.runtime.store.make import Description, make_bundle
 from grice.runtime.store.pickled import as_safetensors
+from grice.stats.proportions import proportion
 from grice.training.bundle import check_folder
 from grice.training.published.course import run_course
 from grice.training.published.curve import drawn_curve
