@@ -96,7 +96,7 @@ class Stack(msgspec.Struct, frozen=True):
 
     def effects(self, seen: Mapping[str, Observed]) -> dict[str, float]:
         """Return what each witness that is there adds to the log odds, by its name."""
-        known = self.known({metric: one.score.signature for metric, one in seen.items()})
+        known = self.known({metric: what.score.signature for metric, what in seen.items()})
         return {
             witness.name: witness.effect(value)
             for witness in self.witnesses
