@@ -107,4 +107,5 @@ def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
 
 def test_without_a_command_the_commands_are_listed(capsys):
     assert main([]) == 2
-    assert "score every reply of files of conversations" in " ".join(capsys.readouterr().err.split())
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "score every reply of files of conversations" in shown
