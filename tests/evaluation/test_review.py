@@ -22,9 +22,7 @@ TALK = Conversation(
 STACK = open_stack(STACKS[-1])
 
 
-def scored(
-    turn, metric, value, *evidence, status="ok", conversation="talk", reason=None, model=""
-):
+def scored(turn, metric, value, *evidence, status="ok", conversation="talk", reason=None, model=""):
     signature = f"{metric}:1|model:{model}@1a2b"
     return Score(conversation, turn, metric, value, status, reason, (), evidence, signature)
 
@@ -125,9 +123,7 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
 
 @pytest.mark.parametrize("size", ["medium", "large"])
 def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
-    nonsense = scored(
-        3, "sense", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}"
-    )
+    nonsense = scored(3, "sense", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}")
     result = reviewed(scored(3, "relevance", 0.4), nonsense)
     assert result.stack.startswith(f"review-{size}@")
     assert result.items[0].flaw == "senseless"

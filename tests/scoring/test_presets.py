@@ -134,9 +134,7 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
         ("large", "grice models get medium large-states\n"),
     ],
 )
-def test_a_preset_whose_models_are_missing_names_the_command(
-    config, chat, capsys, preset, command
-):
+def test_a_preset_whose_models_are_missing_names_the_command(config, chat, capsys, preset, command):
     assert score(chat, "--models", preset) == 2
     assert command in capsys.readouterr().err
     assert main(["models", "use", preset]) == 2
