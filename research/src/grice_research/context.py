@@ -36,7 +36,7 @@ class Skipped(InputError):  # noqa: N818 - no fault, only a figure that is not m
 
 
 def metric_and_preset(column: str) -> tuple[str, str]:
-    """Return the metric and the preset of a column that is called ``METRIC`` or ``METRIC (PRESET)``.
+    """Return the metric and the preset of a column called ``METRIC`` or ``METRIC (PRESET)``.
 
     The preset is empty where none is named.
     """
