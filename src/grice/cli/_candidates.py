@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.cli.flags import add_format, add_json, add_output
+from grice.cli.flags import add_format, add_json, add_output, positive
 from grice.cli.options import add_metric_options, check_options, chosen_preset, loader, names
 from grice.errors import InputError, RecordError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from grice.records import Conversation
     from grice.steer import Blend, Ranked
+
+GENERATOR = "model:medium"
 
 __all__ = ["Ranking", "add_candidates", "ranked_candidates"]
 
@@ -45,6 +49,18 @@ def add_candidates(parser: argparse.ArgumentParser, words: Sequence[str], output
     )
     parser.add_argument(
         "--candidates", default=FIELD, metavar="FIELD", help=f"the field (default {FIELD})"
+    )
+    parser.add_argument(
+        "--generate",
+        type=positive,
+        metavar="N",
+        help="write N candidates for each context, behind those that it has",
+    )
+    parser.add_argument(
+        "--generator",
+        default=GENERATOR,
+        metavar="MODEL",
+        help=f"the model that writes them (default {GENERATOR})",
     )
     parser.add_argument(
         "--blend",
@@ -94,7 +110,10 @@ def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
     records = conversations(arguments.files, arguments.format)
     ranked: list[Ranked] = []
     broken = 0
-    with loader(arguments)(metrics) as grader:
+    with ExitStack() as stack:
+        if arguments.generate is not None:
+            records = _generated(arguments, records, stack)
+        grader = stack.enter_context(loader(arguments)(metrics))
         for item in rerank(records, grader.scorer, blend, field=arguments.candidates):
             if isinstance(item, RecordError):
                 warn(str(item))
@@ -104,6 +123,27 @@ def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
     if not ranked:
         raise InputError("no record could be used: each needs turns and candidates")
     return Ranking(ranked, blend, broken)
+
+
+def _generated(
+    arguments: argparse.Namespace,
+    records: Iterator[Conversation | RecordError],
+    stack: ExitStack,
+) -> Iterator[Conversation | RecordError]:
+    """Return the contexts with candidates that a model writes, which is closed by the stack."""
+    from grice.folders import cache_folder
+    from grice.runtime.models import Models, default_workers
+    from grice.runtime.protocols import CausalGenerator
+    from grice.steer.generate import with_candidates
+
+    models = Models(
+        mode=arguments.mode,
+        workers=arguments.workers or default_workers(),
+        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+    )
+    stack.callback(models.close)
+    generator = models.open(arguments.generator, CausalGenerator)
+    return with_candidates(records, generator, count=arguments.generate, field=arguments.candidates)
 
 
 def _asked(arguments: argparse.Namespace) -> tuple[list[str], Blend]:
