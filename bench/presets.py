@@ -125,8 +125,10 @@ def _section(preset: Preset, folder: Path) -> str:
 
 
 def _agreement(metrics: tuple[str, ...]) -> list[str]:
-    columns = {name: _figures(name, *what) for name, what in SETS.items()}
-    title = " | ".join(f"{name}: {what[0]}, {what[1]}" for name, what in SETS.items())
+    columns = {name: _figures(name, *selection) for name, selection in SETS.items()}
+    title = " | ".join(
+        f"{name}: {selection[0]}, {selection[1]}" for name, selection in SETS.items()
+    )
     lines = [f"| metric | {title} |", "|---" * (len(SETS) + 1) + "|"]
     for metric in metrics:
         cells = [_cell(figures.get(metric)) for figures in columns.values()]
