@@ -6,6 +6,7 @@ one only answers where several words say so and English ones do not: what cannot
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import lru_cache
 from operator import itemgetter
@@ -19,6 +20,8 @@ READ = 400
 FEWEST = 3
 PROPORTION = 0.2
 """So many of the different words of a text, at least, are among the commonest of its language."""
+MARKED = re.compile("[\u00df-\u024f]")
+"""A Latin letter that English words do not have, in a text without capitals."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -38,16 +41,18 @@ COMMONEST = {
     ),
     "Dutch": _words(
         "het een ik niet van dat je met voor zijn op aan maar ook wat heeft naar hebben kunt "
-        "wij deze uw"
+        "wij deze uw wordt worden kan ik u wel nog bij"
     ),
     "Finnish": _words("ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin"),
     "French": _words(
         "le la les un une des est et je tu il elle nous vous ne pas que qui dans pour avec sur "
-        "ce cette mais votre mon suis sont avez peux du au"
+        "ce cette mais votre mon suis sont avez peux du au été sera vos notre bonjour comment puis "
+        "merci"
     ),
     "German": _words(
         "der das und ist nicht ich sie mit auch auf ein eine einen dem den wir ihr aber wie "
-        "haben kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen"
+        "haben kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen ihren wird "
+        "wurde wurden sind noch nur im zum zur diese bitte unser uns"
     ),
     "Hungarian": _words("az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet"),
     "Indonesian or Malay": _words(
@@ -55,18 +60,20 @@ COMMONEST = {
     ),
     "Italian": _words(
         "il lo gli una di che è e non mi ti si per con sono ho ha della del nel questo anche "
-        "più ma come posso puoi"
+        "più ma come posso puoi stato sarà grazie buongiorno"
     ),
-    "Polish": _words("nie się jest w na z że jak co to jestem do ale czy mam dla może proszę"),
+    "Polish": _words(
+        "nie się jest w na z że jak co to jestem do i ale czy mam dla może proszę będzie"
+    ),
     "Portuguese": _words(
         "o os um uma de que não é e eu você com para por mais mas como do da em seu sua está posso"
     ),
     "Spanish": _words(
         "el la los las un una de que no es y yo tú en con para por su lo se mi pero como más "
-        "está puedo usted qué del al"
+        "está puedo usted qué del al sido será ser su sus ha hola gracias cómo"
     ),
     "Swedish": _words(
-        "och det är jag inte en ett på som har av till den vi kan vad var mig dig men för"
+        "och det är jag inte en ett på som har av till den vi kan vad var mig dig men för din"
     ),
     "Turkish": _words("ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi"),
 }
@@ -91,4 +98,7 @@ def other_language(text: str) -> str | None:
     hits = Counter(language for word in words for language in LANGUAGES.get(word, ()))
     language, most = max(hits.items(), key=itemgetter(1), default=("", 0))
     english = len(words & ENGLISH)
-    return language if most >= max(FEWEST, PROPORTION * len(words), 2 * english + 1) else None
+    # Letters that English has not speak against it, as a common word of the language does.
+    signs = most + sum(MARKED.search(word) is not None for word in words - LANGUAGES.keys())
+    fewest = max(FEWEST, PROPORTION * len(words), 2 * english + 1)
+    return language if most and signs >= fewest else None
