@@ -127,8 +127,8 @@ def _section(preset: Preset, folder: Path) -> str:
 def _agreement(preset: Preset) -> list[str]:
     names = (*find_metrics().defaults(), *preset.metrics)
     own = [f"{name} ({preset.name})" if name in preset.options else name for name in names]
-    columns = {name: _figures(name, *what) for name, what in SETS.items()}
-    title = " | ".join(f"{name}: {what[0]}, {what[1]}" for name, what in SETS.items())
+    columns = {name: _figures(name, *chosen) for name, chosen in SETS.items()}
+    title = " | ".join(f"{name}: {chosen[0]}, {chosen[1]}" for name, chosen in SETS.items())
     lines = [f"| metric | {title} |", "|---" * (len(SETS) + 1) + "|"]
     rows = {f"`{name}`": row for name, row in zip(names, own, strict=True)}
     for label, row in {**rows, "*order of review*": f"review-{preset.name}"}.items():

@@ -106,9 +106,11 @@ def test_a_passage_without_tokens_has_no_scores(model):
 
 
 def test_a_probability_is_that_of_the_text_alone_after_its_prompt(model):
-    one, other = model.log_probabilities(["A: i eat", "A: i sleep"], ["bread", "bread"])
-    assert one < 0
-    assert one != other
+    after_eating, after_sleeping = model.log_probabilities(
+        ["A: i eat", "A: i sleep"], ["bread", "bread"]
+    )
+    assert after_eating < 0
+    assert after_eating != after_sleeping
 
 
 def test_what_is_known_of_one_token_after_another_adds_up(model):
