@@ -242,9 +242,9 @@ not matter. **A response per row**: `context` (or `history`, `query`, `prompt`; 
 the format `response`) and `response` (or `reply`, `completion`), with `references` (or
 `reference`, `reference_1`, `reference_2`, …) and `id` if wanted; only the response is to be judged.
 **A turn per row**: `text` (or `utterance`, `message`, `content`) with `speaker` (or `name`,
-`author`, `agent`, `sender`, `from`) or `conversation_id` (or `dialogue_id`, …, `id`) or both; rows of one conversation
-stand together, and without an id the table is one conversation. `role` and `time` are kept; other
-columns become meta.
+`author`, `agent`, `sender`, `from`) or `conversation_id` (or `dialogue_id`, …, `id`) or both; rows
+of one conversation stand together, and without an id the table is one conversation. `role` and
+`time` are kept; other columns become meta.
 A broken row between two rows of one conversation leaves that conversation out. In a table parted
 by tabs, quotes that do not match are text. A cell holds at most 131,072 characters, the limit of
 Python's `csv` module.""",
