@@ -103,3 +103,10 @@ def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
         assert main([*command.split(), "-q", "-o", "-"]) == 0
         assert capfdbinary.readouterr().out == printed
     assert not (talks / "-").exists()
+
+
+def test_the_bare_command_lists_the_commands(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    assert "compare two files of scores" in capsys.readouterr().out
