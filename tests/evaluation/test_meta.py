@@ -248,6 +248,19 @@ def test_the_command_judges_a_metric_beside_the_floors(tmp_path, capsys, monkeyp
     assert "<svg" in html.read_text()
 
 
+def test_without_names_the_default_metrics_are_judged(tmp_path, capsys):
+    made_sets.fed_turn(tmp_path)
+    assert main(["meta-eval", "--on", "fed_turn", "--data", str(tmp_path), "--json"]) == 0
+    (block,) = json.loads(capsys.readouterr().out)
+    assert {"relevance", "repetition"} <= {row["metric"] for row in block["rows"]}
+
+
+def test_a_file_without_on_is_named_with_it(tmp_path, capsys):
+    path = made_sets.fed_turn(tmp_path)
+    assert main(["meta-eval", str(path)]) == 2
+    assert f"--on {path}" in " ".join(capsys.readouterr().err.split())
+
+
 def test_the_table_fits_eighty_columns(tmp_path, capsys, monkeypatch):
     made_sets.fed_dialogue(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

@@ -22,8 +22,9 @@ TALK = Conversation(
 STACK = open_stack(STACKS[-1])
 
 
-def scored(turn, metric, value, *evidence, status="ok", conversation="talk", reason=None):
-    return Score(conversation, turn, metric, value, status, reason, (), evidence, f"{metric}:1")
+def scored(turn, metric, value, *evidence, status="ok", conversation="talk", reason=None, model=""):
+    signature = f"{metric}:1|model:{model}@1a2b"
+    return Score(conversation, turn, metric, value, status, reason, (), evidence, signature)
 
 
 def reviewed(*scores, talk=TALK, top=20):
@@ -133,11 +134,19 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert found.stack.startswith("review-small@")
 
 
-def test_the_weights_that_know_most_of_what_was_run_count():
-    nonsense = FeatureEvidence("nonsense", 0.9)
-    found = reviewed(scored(3, "relevance", 0.4), scored(3, "sense", 0.05, nonsense))
-    assert found.stack.startswith("review-medium@")
-    assert found.items[0].flaw == "senseless"
+@pytest.mark.parametrize("size", ["medium", "large"])
+def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
+    nonsense = scored(3, "sense", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}")
+    result = reviewed(scored(3, "relevance", 0.4), nonsense)
+    assert result.stack.startswith(f"review-{size}@")
+    assert result.items[0].flaw == "senseless"
+
+
+def test_a_metric_with_a_model_that_no_weights_were_fitted_to_says_nothing():
+    alone = reviewed(scored(3, "relevance", 0.4))
+    beside = reviewed(scored(3, "relevance", 0.4), scored(3, "sense", 0.05, model="my-own"))
+    assert beside.stack == alone.stack
+    assert beside.items[0].probability == alone.items[0].probability
 
 
 def test_only_the_first_are_kept_and_of_equals_the_earlier():

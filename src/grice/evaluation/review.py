@@ -166,7 +166,7 @@ class Reviewer:
             raise InputError(f"top {top}: at least 1 reply is needed")
         self._top = top
         self._stack: Stack | None = None
-        self._run: set[str] = set()
+        self._run: dict[str, str] = {}
         self._first: list[_Candidate] = []
         self._empty: list[_Candidate] = []
         self._empties = 0
@@ -185,7 +185,7 @@ class Reviewer:
         Raises:
             InputError: If a score is of a turn that the conversation does not have.
         """
-        self._run |= {score.metric for score in scores}
+        self._run |= {score.metric: score.signature for score in scores}
         stack = self._stack = self._stack or _chosen(self._run)
         levels = [threshold.probability for threshold in stack.thresholds]
         for turn, seen in observed(scores).items():
@@ -219,7 +219,7 @@ class Reviewer:
 
     def review(self) -> Review:
         """Return what has come together so far."""
-        stack = self._stack or _chosen(set())
+        stack = self._stack or _chosen({})
         best = self._best()
         wanted = open_stack(STACKS[0]).metrics
         return Review(
@@ -290,10 +290,10 @@ def _talk(
     )
 
 
-def _chosen(metrics: set[str]) -> Stack:
+def _chosen(signatures: Mapping[str, str]) -> Stack:
     """Return the weights that know most of the metrics that were run; of equals the fewest."""
     stacks = [open_stack(name) for name in STACKS]
-    return max(stacks, key=lambda one: (len(metrics.intersection(one.metrics)), -len(one.metrics)))
+    return max(stacks, key=lambda stack: (len(stack.known(signatures)), -len(stack.metrics)))
 
 
 def _flagged(rank: int, one: _Candidate, stack: Stack) -> FlaggedTurn:

@@ -80,13 +80,12 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Check that the models it needs are here.
 
         Raises:
-            ModelError: If one is not; the message names the command that fetches it.
+            ModelError: If some are not; the message names the command that fetches them.
         """
         if self.models:
-            from grice.runtime.store.places import stored
+            from grice.runtime.store.places import check_stored
 
-            for name in self.models:
-                stored(name)
+            check_stored(self.models)
 
     def with_options(
         self, given: Mapping[str, Mapping[str, object]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_output
+from grice.cli.flags import add_json, add_output, add_top
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="FILE",
         help="the conversations that were scored, to show what was said",
     )
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="replies (default 20)")
+    add_top(parser, 20)
     add_output(parser, "FILE.jsonl", "a reply a line")
     add_json(parser)
 
