@@ -52,6 +52,19 @@ def test_the_worst_reply_comes_first_with_its_words():
     assert 0 < second.probability < first.probability < 1
 
 
+def test_one_empty_reply_stands_for_all():
+    def empty(turn):
+        return Score("talk", turn, "repetition", 0.0, "ok", "empty", ("empty",), (), "repetition:1")
+
+    bad = scored(4, "repetition", 0.3, reason="repeats turn 1")
+    scores = [empty(turn) for turn in range(4)]
+    found = reviewed(*scores, bad, top=3)
+    assert [item.turn for item in found.items] == [0, 4, 1]
+    assert [item.flaw for item in found.items] == ["empty reply", "repeats", "empty reply"]
+    assert found.empty == 4
+    assert [item.flaw for item in reviewed(*scores, bad, top=1).items] == ["empty reply"]
+
+
 def test_an_empty_reply_is_called_that_whatever_speaks_against_it():
     talk = msgspec.structs.replace(TALK, turns=(*TALK.turns[:3], Turn("b", "")))
     empty = [

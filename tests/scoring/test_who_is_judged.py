@@ -168,6 +168,29 @@ def test_a_reply_that_is_a_json_object_says_so():
         assert score.flags == flags
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Ihre Bestellung wurde geändert und wird morgen geliefert.",
+        "Claro, puede pagar con tarjeta.",
+        "Votre commande sera livrée demain.",
+    ],
+)
+def test_a_short_reply_that_is_plainly_not_english_is_not_judged(reply):
+    [score] = grice.score(["Where is my order?", reply], "relevance")
+    assert score.status == "abstained"
+    assert "not in English" in score.reason
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Hotel Casa de la Playa.", "lol ok thx", "hahaha hahahaha hahahahaha ha", "Gracias!"],
+)
+def test_names_laughs_and_slang_are_english(reply):
+    [score] = grice.score(["Where did you stay?", reply], "relevance")
+    assert score.status == "ok"
+
+
 @pytest.mark.parametrize("metric", ["relevance", "engagement", "commonsense", "repetition"])
 def test_a_reply_in_another_language_is_not_judged(metric):
     reply = "Die Hauptstadt von Frankreich ist Paris, und man kann dort sehr gut essen."

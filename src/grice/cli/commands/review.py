@@ -54,6 +54,8 @@ def _view(found: Review) -> View:
     yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {names}"], style="bold")
     if found.missing:
         yield Lines([f"not run: {', '.join(found.missing)}"], style="dim")
+    if found.empty > 1:
+        yield Lines([f"{found.empty:,} replies are empty; one stands for them"], style="dim")
     levels = list(zip(found.thresholds, found.above, strict=True))
     reached = [level for level in levels if level[1]] or levels
     for threshold, above in reached[-1:]:
