@@ -132,17 +132,16 @@ def _generated(
 ) -> Iterator[Conversation | RecordError]:
     """Return the contexts with candidates that a model writes, which is closed by the stack."""
     from grice.folders import cache_folder
-    from grice.runtime.models import Models, default_workers
-    from grice.runtime.protocols import CausalGenerator
-    from grice.steer.generate import with_candidates
+    from grice.steer.generate import opened_generator, with_candidates
 
-    models = Models(
-        mode=arguments.mode,
-        workers=arguments.workers or default_workers(),
-        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+    generator = stack.enter_context(
+        opened_generator(
+            arguments.generator,
+            mode=arguments.mode,
+            workers=arguments.workers,
+            cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+        )
     )
-    stack.callback(models.close)
-    generator = models.open(arguments.generator, CausalGenerator)
     return with_candidates(records, generator, count=arguments.generate, field=arguments.candidates)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,13 @@ from grice.steer.rerank import FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from grice.records import Conversation
+    from grice.runtime.embedded import Mode
     from grice.runtime.protocols import CausalGenerator
 
-__all__ = ["chat_prompt", "with_candidates"]
+__all__ = ["chat_prompt", "opened_generator", "with_candidates"]
 
 SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."
 BEGIN, END = "<|im_start|>", "<|im_end|>"
@@ -26,6 +29,31 @@ BEGIN, END = "<|im_start|>", "<|im_end|>"
 MAX_TOKENS = 48
 WINDOW = 16
 """Contexts whose candidates are written before they are passed on."""
+
+
+@contextmanager
+def opened_generator(
+    reference: str, *, mode: Mode = "fast", workers: int | None = None, cache: Path | None = None
+) -> Iterator[CausalGenerator]:
+    """Open a causal language model that writes, and close it in the end.
+
+    Args:
+        reference: Names the model, as ``model:medium``.
+        mode: Arithmetic of the engine.
+        workers: Threads; as many as there are processors if None.
+        cache: Folder of what was computed before; nothing is kept if None.
+
+    Raises:
+        ModelError: If there is no such model here, or it is of another kind.
+    """
+    from grice.runtime.models import Models, default_workers
+    from grice.runtime.protocols import CausalGenerator
+
+    models = Models(mode=mode, workers=workers or default_workers(), cache=cache)
+    try:
+        yield models.open(reference, CausalGenerator)
+    finally:
+        models.close()
 
 
 def with_candidates(
