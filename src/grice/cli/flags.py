@@ -25,6 +25,7 @@ __all__ = [
     "add_scale",
     "add_seed",
     "add_speaker",
+    "add_top",
     "add_trust_pickle",
     "positive",
     "tells_by_status",
@@ -155,6 +156,17 @@ def add_output(
         metavar=metavar,
         help=f"write the result here: {what}",
         required=required,
+    )
+
+
+def add_top(parser: argparse.ArgumentParser, default: int) -> None:
+    """Add how many of what comes first are shown."""
+    parser.add_argument(
+        "--top",
+        type=positive,
+        default=default,
+        metavar="N",
+        help=f"how many are shown (default {default})",
     )
 
 

@@ -85,10 +85,10 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Check that the models it needs are here.
 
         Raises:
-            ModelError: If one is not; the message names the command that fetches it.
+            ModelError: If some are not; the message names the command that fetches them.
         """
         if self.models:
-            from grice.runtime.store.places import find_stored, stored
+            from grice.runtime.store.places import check_stored, find_stored
 
             for name in self.models:
                 if name in self.add and find_stored(name) is None:
@@ -96,7 +96,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                         f"the preset {self.name} needs the model {name!r}, which is not here: "
                         f"{self.add[name]}"
                     )
-                stored(name)
+            check_stored(self.models)
 
     def with_options(
         self, given: Mapping[str, Mapping[str, object]]
