@@ -24,11 +24,20 @@ from grice.runtime.models import Models
 from grice.scoring.loaded import load_metric
 
 METRICS = find_metrics().metrics
-OPTIONS = [(name, option) for name, registered in METRICS.items() for option in registered.models]
+UNSHIPPED = {("accent", "embedder")}
+"""Options whose metric needs other models that do not ship, so that it cannot be loaded here."""
+OPTIONS = [
+    (name, option)
+    for name, registered in METRICS.items()
+    for option in registered.models
+    if (name, option) not in UNSHIPPED
+]
 
 RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
 KNOWLEDGE = {"knowledge", "knowledge-file", "knowledge-union", "generative-knowledge"}
 ACCEPTED = {
+    "accent extractor": set(),
+    "accent comet": set(),
     "likelihood model": {"causal-lm"},
     "sense model": {"flaw-heads"},
     "extractor": {"extractor", "pattern-extractor", "search-extractor", "link-extractor"},
@@ -49,7 +58,8 @@ ACCEPTED = {
 
 
 def accepted(name, option):
-    return ACCEPTED[f"{name} model" if option == "model" else option]
+    own = f"{name} {option}"
+    return ACCEPTED[own if own in ACCEPTED else option]
 
 
 def remade(folder, new, change=lambda card: card, **files):

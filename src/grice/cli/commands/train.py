@@ -67,8 +67,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
 def _configure_published(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "published systems",
-        "With the hyper-parameters of the paper, each of which is printed with its source. A "
-        "training that was ended goes on with the same command.",
+        "with the hyper-parameters of the paper, each printed with its source; "
+        "a training that was interrupted goes on with the same command",
     )
     group.add_argument(
         "--from",
@@ -78,7 +78,7 @@ def _configure_published(parser: argparse.ArgumentParser) -> None:
         help="the checkpoint to start from: config.json, *.safetensors, tokenizer.json",
     )
     group.add_argument(
-        "--held-out",
+        "--test",
         type=Path,
         action="append",
         default=[],
@@ -108,8 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.unlabelled and arguments.model != "relevance":
         raise InputError("--unlabelled: only relevance can be learned without labels")
-    if arguments.base or arguments.held_out or arguments.changes:
-        raise InputError(f"--from, --held-out and --set are for {', '.join(PUBLISHED)}")
+    if arguments.base or arguments.test or arguments.changes:
+        raise InputError(f"--from, --test and --set are for {', '.join(PUBLISHED)}")
     records = conversations(arguments.files, arguments.format)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
@@ -168,7 +168,7 @@ def _run_published(arguments: argparse.Namespace) -> int:
         [Path(file) for file in arguments.files],
         arguments.base,
         arguments.output,
-        arguments.held_out,
+        arguments.test,
         arguments.changes,
         arguments.trust_pickle,
     )

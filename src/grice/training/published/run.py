@@ -146,9 +146,7 @@ def _split(order: Order) -> tuple[list[TrainingExample], list[TrainingExample]]:
     held = [example for example in examples if _is_held_out(example.group)]
     learned = [example for example in examples if not _is_held_out(example.group)]
     if len(held) < 2 or not learned:
-        raise InputError(
-            f"{len(examples)} examples: too few to hold a tenth out; give --held-out FILE"
-        )
+        raise InputError(f"{len(examples)} examples: too few to hold a tenth out; give --test FILE")
     return learned, held
 
 
