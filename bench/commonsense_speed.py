@@ -96,13 +96,13 @@ def replies(count: int) -> list[tuple[str, str]]:
     """Return made-up exchanges of everyday clauses; nearly every clause is a new one."""
     draw = random.Random(0)
     words = sorted({word.strip(".,?!") for word in TEXT.read_text("utf-8").split()})
-    things = [word for word in words if word.isalpha() and word.islower() and len(word) > 3]
+    nouns = [word for word in words if word.isalpha() and word.islower() and len(word) > 3]
     who = ["my sister", "my boss", "our neighbour", "a friend of mine", "my dad", "the teacher"]
     did = ["lost", "bought", "found", "broke", "forgot", "hid", "sold", "needed", "wanted", "liked"]
     felt = ["I was really happy", "I got angry", "I felt sorry", "I was so surprised"]
 
     def clause(person: str) -> str:
-        return f"{person} {draw.choice(did)} the {draw.choice(things)} of the {draw.choice(things)}"
+        return f"{person} {draw.choice(did)} the {draw.choice(nouns)} of the {draw.choice(nouns)}"
 
     return [
         (
@@ -133,7 +133,7 @@ def reference(count: int) -> Measured:
                    decoder_attention_heads=16, encoder_ffn_dim=4096, decoder_ffn_dim=4096)
     ).eval()  # fmt: skip
 
-    def one() -> None:
+    def generate_once() -> None:
         with torch.no_grad():
             for model, rows, length, tokens in (
                 (extractor, PROMPTS, PROMPT_TOKENS, T5_TOKENS),
@@ -148,7 +148,7 @@ def reference(count: int) -> Measured:
 
     began, spent = time.perf_counter(), time.process_time()
     for _ in range(count):
-        one()
+        generate_once()
     seconds, processor = time.perf_counter() - began, time.process_time() - spent
     return Measured(count, seconds, processor, peak(), TRIPLES)
 

@@ -9,8 +9,8 @@ import numpy as np
 from coverage_draws import RESAMPLES, Generator, Row, clustered_pair, drawn_seed, normal_pair
 
 from grice import stats
-from grice.evaluation.proportions import proportion
 from grice.stats import Estimate
+from grice.stats.proportions import proportion
 
 CUT = "cut off at 0 and 1"
 

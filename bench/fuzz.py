@@ -90,7 +90,7 @@ def main() -> int:
                 faults += 1
                 print(f"seed {arguments.seed}, file {number} ({name}): over {MOST_SECONDS:g} s")
             path.unlink()
-    counts = ", ".join(f"{count:,} {what}" for what, count in sorted(outcomes.items()))
+    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     print(f"{arguments.count:,} damaged files of {len(known)} examples and {len(FORMATS)} formats: "
           f"{counts}; {faults} faults")  # fmt: skip
     return 1 if faults else 0

@@ -95,7 +95,7 @@ def main() -> None:
         for talk in talks
         for i in places
     ]
-    singly, batched = read([[one] for one in alone]), read([alone])
+    singly, batched = read([[request] for request in alone]), read([alone])
     count = len(each.means)
     saved = each.processor / once.processor
     both = read([whole, alone], given.workers)

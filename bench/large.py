@@ -99,9 +99,9 @@ def main() -> None:
         run(f"the same with its report, {arguments.conversations:,} conversations",
             ["score", str(talk), "--metrics", "log_length,turn_count,overlap_last_turn",
              "-o", str(folder / "r.jsonl"), "--no-cache", "--report", str(page)])  # fmt: skip
-        for targets, what in ((False, "no targets"), (True, "each turn a target")):
+        for targets, note in ((False, "no targets"), (True, "each turn a target")):
             long_chat(talk, arguments.turns, targets=targets)
-            run(f"score, two metrics, one conversation of {arguments.turns:,} turns, {what}",
+            run(f"score, two metrics, one conversation of {arguments.turns:,} turns, {note}",
                 ["score", str(talk), "--metrics", "log_length,overlap_last_turn",
                  "-o", str(folder / "l.jsonl"), "--no-cache"])  # fmt: skip
         print(f"\nThe report has {page.stat().st_size / 2**20:.1f} MiB.")

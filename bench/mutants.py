@@ -82,7 +82,7 @@ def main() -> None:
     }
     for mutant in sorted(verdicts["survived"]):
         print(f"\ngrice/{mutant.module}:{mutant.line}\n  - {mutant.before}\n  + {mutant.after}")
-    print("\n" + ", ".join(f"{len(ones)} {name}" for name, ones in verdicts.items()))
+    print("\n" + ", ".join(f"{len(mutants)} {name}" for name, mutants in verdicts.items()))
 
 
 def known_modules() -> list[str]:

@@ -124,13 +124,13 @@ def tried(environment: Environment) -> Outcome:
 def judged(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
     """Return what the doctor says of the promise, and the kernels."""
     try:
-        told = json.loads(done.stdout)
+        report = json.loads(done.stdout)
     except json.JSONDecodeError:
         return f"ended with {done.returncode}: {last_line(done.stderr)}", ""
-    kernels = "; ".join(f"{name}: {value}" for name, value in told["machine"]["kernels"].items())
-    metrics = {row["metric"] for row in told["arrangements"] if row["differing"]}
+    kernels = "; ".join(f"{name}: {value}" for name, value in report["machine"]["kernels"].items())
+    metrics = {row["metric"] for row in report["arrangements"] if row["differing"]}
     wrong = [f"broken: {', '.join(sorted(metrics))}"] if metrics else []
-    return "; ".join([*wrong, *told["problems"]]) or "kept", kernels
+    return "; ".join([*wrong, *report["problems"]]) or "kept", kernels
 
 
 def scored(environment: Environment, mode: str) -> list[dict[str, object]]:

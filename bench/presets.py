@@ -1,6 +1,6 @@
 """What each preset costs, and how far it agrees with people: the page of presets, in one run.
 
-    grice models get medium medium-states
+    grice models get medium medium-states large-states
     python bench/presets.py [--write docs/presets.md]
 
 Each preset scores the examples in a process of its own, with one worker and without a cache: a few
@@ -117,20 +117,23 @@ def _section(preset: Preset, folder: Path) -> str:
         "**Agreement**, with 95 % intervals; the last row is the best trivial baseline of each "
         "column.",
         "",
-        *_agreement((*find_metrics().defaults(), *preset.metrics)),
+        *_agreement(preset),
         "",
         "**What it cannot do.** " + _limits(preset),
     ]
     return "\n".join(lines)
 
 
-def _agreement(metrics: tuple[str, ...]) -> list[str]:
-    columns = {name: _figures(name, *what) for name, what in SETS.items()}
-    title = " | ".join(f"{name}: {what[0]}, {what[1]}" for name, what in SETS.items())
+def _agreement(preset: Preset) -> list[str]:
+    names = (*find_metrics().defaults(), *preset.metrics)
+    own = [f"{name} ({preset.name})" if name in preset.options else name for name in names]
+    columns = {name: _figures(name, *chosen) for name, chosen in SETS.items()}
+    title = " | ".join(f"{name}: {chosen[0]}, {chosen[1]}" for name, chosen in SETS.items())
     lines = [f"| metric | {title} |", "|---" * (len(SETS) + 1) + "|"]
-    for metric in metrics:
-        cells = [_cell(figures.get(metric)) for figures in columns.values()]
-        lines.append(f"| `{metric}` | {' | '.join(cells)} |")
+    rows = {f"`{name}`": row for name, row in zip(names, own, strict=True)}
+    for label, row in {**rows, "*order of review*": f"review-{preset.name}"}.items():
+        cells = [_cell(figures.get(row)) for figures in columns.values()]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
     best = [
         max((figure for figure in figures.values() if figure["kind"] == "baseline"),
             key=lambda row: float(row["value"]), default=None)

@@ -44,7 +44,9 @@ HEAD = """\
 
 A score is what a small model makes of a text. This page says what the metrics miss, in plain words.
 Every figure on it is a recorded measurement (`make docs` writes the page from `docs/results`);
-`grice list METRIC` and the [pages of the metrics](metrics) have the same with all intervals.
+`grice list METRIC` and the [pages of the metrics](metrics) have the same with all intervals. It is
+about the models that a metric has by itself; what larger ones see stands on
+[a page of their own](presets.md).
 
 **How to read it.** People marked replies of chatbots that have a flaw. Take one marked reply and
 one that is not: a metric that sees the flaw scores the marked one lower. *69 of 100* means that it

@@ -174,9 +174,9 @@ def indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def alike(one: str, other: str) -> bool:
+def alike(value: str, other: str) -> bool:
     """Return whether two numbers as printed are the same within the tolerance."""
-    first, second = (float(number.strip("%").replace(",", "")) for number in (one, other))
-    if "." in one + other:
-        return abs(first - second) <= TOLERANCE * (100 if one.endswith("%") else 1)
+    first, second = (float(number.strip("%").replace(",", "")) for number in (value, other))
+    if "." in value + other:
+        return abs(first - second) <= TOLERANCE * (100 if value.endswith("%") else 1)
     return first == second or (first >= MANY and abs(first - second) <= FEW_OF_MANY * first)

@@ -87,7 +87,7 @@ def main() -> None:
 
 def page(data: Path) -> str:
     """Return the page."""
-    whole = [one for one in read(data / CORPUS) if isinstance(one, Conversation)]
+    whole = [item for item in read(data / CORPUS) if isinstance(item, Conversation)]
     sample = Random(5).sample(whole, 200)
     graphs = graphs_of_file(HERE / "conversations.amr")
     table = json.loads(ABLATION.read_text("utf-8"))
@@ -116,21 +116,21 @@ def _column(name: str, table: dict[str, dict[str, dict[str, Any]]]) -> str:
     return f"{of.removesuffix('_dialogue').upper()} {aspect} (n {count})"
 
 
-def _cell(found: dict[str, Any]) -> str:
-    low, high, seeds = found["low"], found["high"], found["seeds"]
+def _cell(figure: dict[str, Any]) -> str:
+    low, high, seeds = figure["low"], figure["high"], figure["seeds"]
     interval = f"[{low:.2f}, {high:.2f}]; {min(seeds):.2f} to {max(seeds):.2f}"
-    return f"{found['spearman']:.3f} {interval}"
+    return f"{figure['spearman']:.3f} {interval}"
 
 
 def _sections(sample: list[Conversation], graphs: dict[str, str]) -> Iterator[str]:
     verdicts = _verdicts()
     for kind in find_perturbations().values():
         yield f"## {kind.name}\n\n{kind.summary} *{kind.level}*; {kind.source}.\n"
-        found = _on_graphs(kind, graphs) if kind.level == "amr" else _broken(kind, sample)
-        yield from _samples(list(islice(found, SAMPLES)), verdicts, kind.level)
+        samples = _on_graphs(kind, graphs) if kind.level == "amr" else _broken(kind, sample)
+        yield from _samples(list(islice(samples, SAMPLES)), verdicts, kind.level)
     yield "## Mixtures\n"
-    for one in MIXTURES.values():
-        yield f"- `{one.name}`: {mixture(one).summary}"
+    for named in MIXTURES.values():
+        yield f"- `{named.name}`: {mixture(named).summary}"
 
 
 class Sample(NamedTuple):
@@ -144,11 +144,11 @@ def _broken(kind: Perturbation, sample: list[Conversation]) -> Iterator[Sample]:
     """Yield the first change of each conversation that can be broken."""
     material = Material(sample)
     for conversation in sample:
-        found = perturb(conversation, kind, seed=1, material=material)
-        if found is not None:
-            change = found.changes[0]
+        perturbed = perturb(conversation, kind, seed=1, material=material)
+        if perturbed is not None:
+            change = perturbed.changes[0]
             if kind.level == "text":
-                seams = list(islice(_seams(conversation, found), SEAMS))
+                seams = list(islice(_seams(conversation, perturbed), SEAMS))
                 yield Sample(key(change, *seams), "<br>".join(seams))
             else:
                 yield Sample(key(change), _reworded(change))
@@ -161,30 +161,30 @@ def _on_graphs(kind: Perturbation, graphs: dict[str, str]) -> Iterator[Sample]:
     talks = [Conversation(f"c{i}", tuple(turns[i:][:TURNS])) for i in range(0, len(turns), TURNS)]
     seen = set()
     for seed, talk in product(range(SAMPLES * 2), talks):
-        found = perturb(talk, kind, seed=seed, material=material)
-        if found is not None and key(found.changes[0]) not in seen:
-            seen.add(key(found.changes[0]))
-            yield Sample(key(found.changes[0]), _reworded(found.changes[0]))
+        perturbed = perturb(talk, kind, seed=seed, material=material)
+        if perturbed is not None and key(perturbed.changes[0]) not in seen:
+            seen.add(key(perturbed.changes[0]))
+            yield Sample(key(perturbed.changes[0]), _reworded(perturbed.changes[0]))
 
 
 def _samples(
     samples: list[Sample], verdicts: dict[str, tuple[str, str, str]], level: Level
 ) -> Iterator[str]:
-    judged = [verdicts[one.key] for one in samples if one.key in verdicts]
+    judged = [verdicts[example.key] for example in samples if example.key in verdicts]
     if judged:
-        fluent = sum(one[0] == "yes" for one in judged)
-        wrong = sum(one[1] == "yes" for one in judged)
-        said = JUDGED[level].format(fluent=fluent, wrong=wrong, count=len(judged))
-        yield f"Read and judged: {said}.\n"
+        fluent = sum(verdict[0] == "yes" for verdict in judged)
+        wrong = sum(verdict[1] == "yes" for verdict in judged)
+        sentence = JUDGED[level].format(fluent=fluent, wrong=wrong, count=len(judged))
+        yield f"Read and judged: {sentence}.\n"
     for number, sample in enumerate(samples, 1):
-        yield f"{number}. {sample.shown}{_said(verdicts.get(sample.key), level)}"
+        yield f"{number}. {sample.shown}{_remark(verdicts.get(sample.key), level)}"
     yield ""
 
 
-def _seams(whole: Conversation, found: Perturbed) -> Iterator[str]:
+def _seams(whole: Conversation, perturbed: Perturbed) -> Iterator[str]:
     """Yield neighbouring turns that did not stand together before."""
     before = set(pairwise((turn.speaker, turn.text) for turn in whole.turns))
-    for place, (left, right) in enumerate(pairwise(found.conversation.turns)):
+    for place, (left, right) in enumerate(pairwise(perturbed.conversation.turns)):
         if ((left.speaker, left.text), (right.speaker, right.text)) not in before:
             yield f"{place} {_end(left)} ‖ {place + 1} {_start(right)}"
 
@@ -219,7 +219,7 @@ def _marked(text: str) -> str:
     return text.replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
 
 
-def _said(verdict: tuple[str, str, str] | None, level: Level) -> str:
+def _remark(verdict: tuple[str, str, str] | None, level: Level) -> str:
     if verdict is None:
         return ""
     fluent, wrong, note = verdict
@@ -227,8 +227,8 @@ def _said(verdict: tuple[str, str, str] | None, level: Level) -> str:
         *(["not fluent"] if fluent == "no" else []),
         *([MISSED[level]] if wrong == "no" else []),
     ]
-    said = ", ".join(parts) + (f": {note}" if note else "")
-    return f" – *{said}*" if said else ""
+    remark = ", ".join(parts) + (f": {note}" if note else "")
+    return f" – *{remark}*" if remark else ""
 
 
 def _verdicts() -> dict[str, tuple[str, str, str]]:

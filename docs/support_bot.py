@@ -113,11 +113,11 @@ def table(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) -> 
         place = f"{flaw.conversation} #{flaw.turn}"
         lines.append(f"| {flaw.kind}: {flaw.note} | {place} | {' | '.join(cells)} |\n")
     for first in (len(flaws), 20):
-        found = (
+        counts = (
             sum(by_place.get(flaw[:2], first + 1) <= first for flaw in flaws)
             for by_place in ranks.values()
         )
-        cells = (f"{count} of {len(flaws)}" for count in found)
+        cells = (f"{count} of {len(flaws)}" for count in counts)
         lines.append(f"| **among the first {first}** | | {' | '.join(cells)} |\n")
     return lines
 

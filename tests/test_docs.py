@@ -129,7 +129,7 @@ def test_entries_of_nearly_equal_figures_may_change_places():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("0.582", "0.612", "0.582 is now 0.612"),
         ("76", "75", "76 is now 75"),
@@ -141,9 +141,9 @@ def test_entries_of_nearly_equal_figures_may_change_places():
         ("(-0.16)", "(+0.16)", "-0.16 is now +0.16"),
     ],
 )
-def test_output_may_not_differ_otherwise(old, new, said):
-    found = console.drift(SHOWN, SHOWN.replace(old, new))
-    assert any(said in line for line in found), found
+def test_output_may_not_differ_otherwise(old, new, message):
+    differences = console.drift(SHOWN, SHOWN.replace(old, new))
+    assert any(message in line for line in differences), differences
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,11 @@ RECORDED = {
 def test_the_figures_about_language_models_are_those_recorded(bench):
     page = " ".join((DOCS / "language-models.md").read_text("utf-8").split())
     record = json.loads((DOCS / "results" / f"{bench}.json").read_text("utf-8"))
-    figures = {one["row"]: one for one in record["figures"] if one["measure"].strip() == "spearman"}
-    for row, said in RECORDED[bench]:
+    figures = {
+        figure["row"]: figure
+        for figure in record["figures"]
+        if figure["measure"].strip() == "spearman"
+    }
+    for row, sentence in RECORDED[bench]:
         numbers = {key: f"{figures[row][key]:.3f}" for key in ("value", "low", "high")}
-        assert said.format(**numbers) in page, row
+        assert sentence.format(**numbers) in page, row

@@ -81,17 +81,17 @@ def test_a_file_system_without_locks_keeps_nobody_from_writing(tmp_path, monkeyp
 
 def test_a_model_is_written_by_one_at_a_time(tmp_path, monkeypatch, system):
     monkeypatch.setenv("GRICE_MODELS", str(tmp_path))
-    told, done = [], []
+    messages, done = [], []
 
     def second():
-        with writing_model("medium", told.append):
+        with writing_model("medium", messages.append):
             done.append("second")
 
-    with writing_model("medium", told.append):
+    with writing_model("medium", messages.append):
         waiting = threading.Thread(target=second)
         waiting.start()
         waiting.join(0.3)
         done.append("first")
     waiting.join(5)
     assert done == ["first", "second"]
-    assert told == ["medium: waiting for another process that writes it"]
+    assert messages == ["medium: waiting for another process that writes it"]

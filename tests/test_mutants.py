@@ -34,8 +34,8 @@ def script():
 
 
 def test_each_change_is_one_that_a_test_can_notice(script):
-    found = [script.changed("a/b.py", SOURCE, *one) for one in script.places(SOURCE)]
-    assert {(one.before, one.after) for one in found} == {
+    mutants = [script.changed("a/b.py", SOURCE, *place) for place in script.places(SOURCE)]
+    assert {(mutant.before, mutant.after) for mutant in mutants} == {
         ("total = low - high", "total = low + high"),
         ("if not low <= total < 7:", "if not low < total < 7:"),
         ("if not low <= total < 7:", "if not low <= total <= 7:"),
@@ -48,10 +48,10 @@ def test_each_change_is_one_that_a_test_can_notice(script):
         ("return total == 4 and True", "return total == 4 or True"),
         ("return total == 4 and True", "return total == 4 and False"),
     }
-    assert len(found) == 11
-    for one in found:
-        compile(one.source, "b.py", "exec")
-        assert one.source != script.ast.unparse(script.ast.parse(SOURCE))
+    assert len(mutants) == 11
+    for changed in mutants:
+        compile(changed.source, "b.py", "exec")
+        assert changed.source != script.ast.unparse(script.ast.parse(SOURCE))
 
 
 def test_a_sample_is_the_same_for_a_seed_and_every_module_has_tests(script):
@@ -82,21 +82,21 @@ def test_a_change_that_no_test_notices_is_told_from_one_that_is(script, monkeypa
     copies = script.SimpleQueue()
     copies.put(script.copied(tmp_path / "copy"))
     script.check_unchanged({"stats/adult.py"}, copies)
-    said = {
-        one.after: script.judged(one, copies, float("inf"))
-        for one in script.sample("stats/adult.py", 9, 0)
+    verdicts = {
+        mutant.after: script.judged(mutant, copies, float("inf"))
+        for mutant in script.sample("stats/adult.py", 9, 0)
     }
-    assert said == {"return age > 18": "survived", "return age >= 19": "survived"}
+    assert verdicts == {"return age > 18": "survived", "return age >= 19": "survived"}
     (tests / "test_adult.py").write_text(
         "from grice.stats.adult import adult\n"
         "def test_adult():\n    assert adult(18) and not adult(17)\n"
     )
-    assert script.judged(one_of(script), copies, float("inf")) == "killed"
-    assert script.judged(one_of(script), copies, 0) == "not run"
+    assert script.judged(first_mutant(script), copies, float("inf")) == "killed"
+    assert script.judged(first_mutant(script), copies, 0) == "not run"
     (tests / "test_adult.py").write_text("def test_adult():\n    assert False\n")
     with pytest.raises(SystemExit, match="without any change, tests fail"):
         script.check_unchanged({"stats/adult.py"}, copies)
 
 
-def one_of(script):
+def first_mutant(script):
     return script.sample("stats/adult.py", 1, 0)[0]

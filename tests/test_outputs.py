@@ -206,7 +206,7 @@ def writes(tree: ast.AST) -> list[int]:
     """Return the lines on which files are written without the helper."""
     inside: set[ast.AST] = set()
     for block in ast.walk(tree):
-        if isinstance(block, ast.With) and any(through_helper(one) for one in block.items):
+        if isinstance(block, ast.With) and any(through_helper(item) for item in block.items):
             inside.update(ast.walk(block))
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node not in inside)
     return [call.lineno for call in calls if writes_itself(call)]
@@ -235,12 +235,12 @@ def owner(call: ast.Call) -> str:
 
 
 def test_every_file_is_written_through_the_helper():
-    found = []
+    places = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE.parent).as_posix()
         if name not in ELSEWHERE:
-            found += [f"{name}:{line}" for line in writes(ast.parse(path.read_text("utf-8")))]
-    assert found == []
+            places += [f"{name}:{line}" for line in writes(ast.parse(path.read_text("utf-8")))]
+    assert places == []
 
 
 @pytest.mark.parametrize(

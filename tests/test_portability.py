@@ -41,8 +41,8 @@ def bench(monkeypatch, tmp_path):
 
 def doctor(differing=0, problems=()):
     tried = {"metric": "relevance", "differing": differing}
-    told = {"arrangements": [tried], "problems": problems, "machine": {"kernels": KERNELS}}
-    return CompletedProcess([], 0, json.dumps(told), "")
+    report = {"arrangements": [tried], "problems": problems, "machine": {"kernels": KERNELS}}
+    return CompletedProcess([], 0, json.dumps(report), "")
 
 
 def write_scores(path, shift=0.0):
@@ -99,7 +99,7 @@ def test_scores_that_move_between_environments_break_nothing(bench, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("kind", "where", "answer", "told"),
+    ("kind", "where", "answer", "message"),
     [
         ("doctor", THREADS, lambda _: doctor(differing=3), "| broken: relevance |"),
         ("doctor", THREADS, lambda _: doctor(problems=["no model"]), "| no model |"),
@@ -110,11 +110,11 @@ def test_scores_that_move_between_environments_break_nothing(bench, monkeypatch)
         ("score", THREADS, lambda _: CompletedProcess([], 3, "", ""), "not scored"),
     ],
 )  # fmt: skip
-def test_a_broken_promise_changes_the_status(bench, monkeypatch, kind, where, answer, told):
+def test_a_broken_promise_changes_the_status(bench, monkeypatch, kind, where, answer, message):
     status, page = outcome(bench, monkeypatch, {(kind, where): answer})
     assert status == 1
     assert "is kept in 2 of 3 environments" in page
-    assert told in page
+    assert message in page
 
 
 def test_an_instruction_set_is_forced_only_where_it_is(bench):

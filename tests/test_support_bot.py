@@ -56,9 +56,9 @@ def test_the_page_says_how_many_are_found_now(tool, key, column):
     for first in (len(key), 20):
         (row,) = re.findall(rf"\| \*\*among the first {first}\*\* \| \|(.*)\|", page)
         stated = int(row.split("|")[place].split()[0])
-        found = sum((item.conversation, item.turn) in flaws for item in items[:first])
+        hits = sum((item.conversation, item.turn) in flaws for item in items[:first])
         # On another processor two replies of nearly one probability may change places.
-        assert abs(found - stated) <= 1
+        assert abs(hits - stated) <= 1
 
 
 def test_an_empty_reply_and_a_repeated_one_come_first(tool):

@@ -135,26 +135,26 @@ def situatedgen(folder: Path) -> None:
     """
     statements: dict[str, list[dict]] = {name: [] for name in SOURCES}
     pairs: dict[str, list[dict]] = {"train": [], "dev": [], "test": []}
-    for i, (thing, *sides) in enumerate(PAIRED):
+    for i, (subject, *sides) in enumerate(PAIRED):
         label, asked = ("GPE", "Where") if i < 6 else ("DATE", "When")
         written, ids = [], []
         for j, (quality, entity) in enumerate((sides[:2], sides[2:])):
             source = SOURCES[(2 * i + j) % 5]
             rows = statements[source]
-            text = f"{thing} is {quality} in {entity}"
+            text = f"{subject} is {quality} in {entity}"
             row = {"id": f"{source}::dev::{len(rows)}", "statement": f"{text}.",
                    "NERs": f"{entity}:{label}"}  # fmt: skip
             if source == "strategyqa":
                 released = text if len(rows) < 3 else f"{text} as people say"
-                row |= {"question": f"Is {thing.lower()} {quality} in {entity}?", "answer": True,
+                row |= {"question": f"Is {subject.lower()} {quality} in {entity}?", "answer": True,
                         "statement": released}  # fmt: skip
             elif source in ("commonsenseqa", "arc"):
-                row |= {"question": f"{asked} is {thing.lower()} {quality}?", "answer": entity}
+                row |= {"question": f"{asked} is {subject.lower()} {quality}?", "answer": entity}
             rows.append(row)
             written.append(f"{text}.")
             ids.append(row["id"])
         pairs[("train", "dev", "test")[i % 3]].append({
-            "keywords": [sides[1], thing, sides[3], thing], "keywords_pos": [0, 0, 1, 1],
+            "keywords": [sides[1], subject, sides[3], subject], "keywords_pos": [0, 0, 1, 1],
             "ids": ids, "statement": " ".join(written), "statements": written,
         })  # fmt: skip
     for name, rows in statements.items():

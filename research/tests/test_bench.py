@@ -51,7 +51,7 @@ def released(folder, values):
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
 
 
-def one(rows, row):
+def figure_of(rows, row):
     return next(figure for figure in rows if figure.row == row)
 
 
@@ -112,7 +112,7 @@ def test_ours_stands_beside_the_row_it_follows_and_baselines_have_no_verdict(tmp
     made_sets.fed_turn(tmp_path)
     bench = small(ours={"log_length": "Theirs"}, baselines=("log_length",))
     rows = list(figures(bench, bench_context(tmp_path)))
-    ours, baseline = one(rows, "log_length (ours)"), one(rows, "log_length")
+    ours, baseline = figure_of(rows, "log_length (ours)"), figure_of(rows, "log_length")
     assert (ours.published, ours.verdict) == (0.5, "beside: above")
     assert ours.value > 0.9
     assert (baseline.published, baseline.verdict) == (None, None)
@@ -135,9 +135,9 @@ def test_another_method_stands_beside_a_printed_figure_with_its_sign(
 ):
     made_sets.fed_turn(tmp_path)
     fields = {"ours": {"log_length": "Theirs"}, "computed": computed}
-    true = one(figures(small(**fields), bench_context(tmp_path)), "log_length (ours)").value
+    true = figure_of(figures(small(**fields), bench_context(tmp_path)), "log_length (ours)").value
     bench = small(row_lines=f"Theirs | {printed.format(true)}\n", **fields)
-    ours = one(figures(bench, bench_context(tmp_path)), "log_length (ours)")
+    ours = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
     assert ours.verdict == verdict
 
 
@@ -151,7 +151,7 @@ def test_released_scores_of_the_row_beside_are_compared_item_by_item(tmp_path):
         ours={"log_length": "Theirs"},
         recomputed={"Theirs": "scores:theirs"},
     )
-    ours = one(figures(bench, bench_context(tmp_path)), "log_length (ours)")
+    ours = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
     assert ours.difference[0] == pytest.approx(2 * ours.value, abs=0.05)
     assert ours.difference[1] > 0
     assert ours.verdict == "beside: above"
@@ -159,22 +159,24 @@ def test_released_scores_of_the_row_beside_are_compared_item_by_item(tmp_path):
 
 def test_a_metric_or_a_task_that_is_not_built_is_not_measured(tmp_path):
     made_sets.fed_turn(tmp_path)
-    later = one(figures(small(ours={"coherence": ""}), bench_context(tmp_path)), "coherence (ours)")
+    later = figure_of(
+        figures(small(ours={"coherence": ""}), bench_context(tmp_path)), "coherence (ours)"
+    )
     assert (later.verdict, later.why) == (None, "there is no metric coherence yet")
     bench = small(column_lines=("cider_nli:fold 1 | macro F1 | 9",), ours={"log_length": "Theirs"})
-    task = one(figures(bench, bench_context(tmp_path)), "log_length (ours)")
+    task = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
     assert (task.verdict, task.why) == (None, "this task is not built yet")
 
 
 def test_a_set_that_is_away_or_left_out_is_said_and_stops_nothing(tmp_path):
     bench = small(ours={"log_length": ""})
     away = bench_context(tmp_path)
-    figure = one(figures(bench, away), "log_length (ours)")
+    figure = figure_of(figures(bench, away), "log_length (ours)")
     assert (figure.verdict, figure.why) == (None, "fed_turn is not in the data folder")
     assert "github.com/Shikib/fed" in away.missing["fed_turn"]
     made_sets.fed_turn(tmp_path)
     without = bench_context(tmp_path, without=("fed_turn",))
-    assert "left out" in one(figures(bench, without), "log_length (ours)").why
+    assert "left out" in figure_of(figures(bench, without), "log_length (ours)").why
 
 
 def test_a_win_survives_by_the_size_of_the_difference_and_the_number_of_items():

@@ -56,9 +56,9 @@ class Knowing:
     identity = "knowing"
 
     def tails(self, heads, relations, k):
-        said = {"xReact": ["very tired", "tired"], "xWant": ["to drink water"]}
+        known = {"xReact": ["very tired", "tired"], "xWant": ["to drink water"]}
         return [
-            [KnownTail(head, tail, 1.0, 0.0, "-") for tail in said.get(relation, [])[:k]]
+            [KnownTail(head, tail, 1.0, 0.0, "-") for tail in known.get(relation, [])[:k]]
             for head, relation in zip(heads, relations, strict=True)
         ]
 
@@ -91,12 +91,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(folder):
+def rows(folder):
     return {(row.row, row.measure): row for row in atomic2020.measure(SmallContext(folder))}
 
 
-def value(found, row, measure):
-    return found[row, measure].estimate.value
+def value(by_measure, row, measure):
+    return by_measure[row, measure].estimate.value
 
 
 def test_none_is_no_reference_and_no_answer(folder):
@@ -106,34 +106,34 @@ def test_none_is_no_reference_and_no_answer(folder):
     assert asked[0].greedy == ("Tired.", "happy")
 
 
-def test_a_tail_is_right_whatever_its_letters_and_marks(found):
-    assert value(found, "COMET-BART, greedy", "exact_match") == pytest.approx(1 / 3)
-    assert value(found, "COMET-BART, beam", "match_in_9") == pytest.approx(2 / 3)
-    assert value(found, "generated", "exact_match") == pytest.approx(2 / 3)
-    assert value(found, "most frequent tail", "exact_match") == 0
-    assert value(found, "most frequent tail", "match_in_9") == pytest.approx(1 / 3)
+def test_a_tail_is_right_whatever_its_letters_and_marks(rows):
+    assert value(rows, "COMET-BART, greedy", "exact_match") == pytest.approx(1 / 3)
+    assert value(rows, "COMET-BART, beam", "match_in_9") == pytest.approx(2 / 3)
+    assert value(rows, "generated", "exact_match") == pytest.approx(2 / 3)
+    assert value(rows, "most frequent tail", "exact_match") == 0
+    assert value(rows, "most frequent tail", "match_in_9") == pytest.approx(1 / 3)
 
 
-def test_a_system_without_a_tail_has_no_likeness(found):
-    assert value(found, "generated", "rouge_l") == pytest.approx(2 / 3)
-    assert value(found, "generated, ACCENT's 12 relations", "rouge_l") == pytest.approx(1)
-    assert value(found, "generated, ACCENT's 12 relations", "bleu2") == pytest.approx(1)
+def test_a_system_without_a_tail_has_no_likeness(rows):
+    assert value(rows, "generated", "rouge_l") == pytest.approx(2 / 3)
+    assert value(rows, "generated, ACCENT's 12 relations", "rouge_l") == pytest.approx(1)
+    assert value(rows, "generated, ACCENT's 12 relations", "bleu2") == pytest.approx(1)
 
 
-def test_every_row_says_what_it_is(found):
-    kinds = {row: row_of_system.kind for (row, _), row_of_system in found.items()}
+def test_every_row_says_what_it_is(rows):
+    kinds = {row: row_of_system.kind for (row, _), row_of_system in rows.items()}
     assert kinds["COMET-BART, beam"] == "printed"
     assert kinds["most frequent tail"] == kinds["generated, head hidden"] == "baseline"
     assert kinds["retrieved and generated"] == "ours"
-    assert all(row.estimate.n in (2, 3, 4) for row in found.values())
-    assert "bundle:comet@0" in found["generated", "bleu2"].signature
+    assert all(row.estimate.n in (2, 3, 4) for row in rows.values())
+    assert "bundle:comet@0" in rows["generated", "bleu2"].signature
 
 
-def test_perplexity_is_of_what_people_wrote(found):
-    row = found["generated", "perplexity"]
+def test_perplexity_is_of_what_people_wrote(rows):
+    row = rows["generated", "perplexity"]
     assert (row.lower, row.estimate.n) == (True, 4)
     assert row.estimate.value == pytest.approx(np.e)
-    assert value(found, "generated, head hidden", "perplexity") == pytest.approx(np.e**2)
+    assert value(rows, "generated, head hidden", "perplexity") == pytest.approx(np.e**2)
 
 
 def test_bleu_2_is_the_mean_of_two_orders_with_a_penalty_for_short_texts():

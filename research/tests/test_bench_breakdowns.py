@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
-from grice.evaluation.review_stack import STACKS
+from grice.evaluation.review_stack import STACKS, open_stack
 from grice.records import Score, TurnEvidence
 from grice_research.benches import breakdowns
-from grice_research.benches._turns import FETCHED, shipped_metrics
+from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
+from grice_research.context import metric_and_preset
 from grice_research.rows import find_task
 
 
@@ -44,9 +45,12 @@ class Grader:
                 evidence = tuple(TurnEvidence(i, -1.0) for i in bad)
                 yield Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
                 continue
+            metric, preset = metric_and_preset(self.name)
+            models = open_stack(f"review-{preset or 'medium'}").models
+            signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
             for i in talk.targets:
                 value = float(i not in bad)
-                yield Score(talk.id, i, self.name, value, "ok", None, (), (), self.name)
+                yield Score(talk.id, i, metric, value, "ok", None, (), (), signature)
 
 
 class Letters:
@@ -95,7 +99,7 @@ def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
 
 def test_every_detector_stands_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
-    metrics = (*shipped_metrics(), *FETCHED)
+    metrics = (*shipped_metrics(), *(name for name in FETCHED if metric_named(name)))
     assert pairs == {(m, b) for m in metrics for b in breakdowns.TRIVIAL}
     assert find_task("breakdowns").title == breakdowns.TITLE
 

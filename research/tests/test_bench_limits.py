@@ -12,10 +12,11 @@ import pytest
 import made_sets
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
+from grice.evaluation.review_stack import open_stack
 from grice.records import Score, TurnEvidence
 from grice_research.benches import abc_eval, trivial_baselines
-from grice_research.benches._turns import FETCHED, shipped_metrics
-from grice_research.context import BenchContext
+from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
+from grice_research.context import BenchContext, metric_and_preset
 from grice_research.figures import figures
 from grice_research.limits import limits_of
 from grice_research.published import load_bench
@@ -23,7 +24,7 @@ from grice_research.roc import roc_areas
 from grice_research.rows import find_task
 from grice_research.runs import Run
 
-MEASURED = {*shipped_metrics(), *FETCHED}
+MEASURED = {*shipped_metrics(), *filter(metric_named, FETCHED)}
 
 
 def write(folder, talks=12):
@@ -68,8 +69,11 @@ class Grader:
                     Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
                 )
                 continue
+            metric, preset = metric_and_preset(self.name)
+            models = open_stack(f"review-{preset or 'medium'}").models
+            signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
             figures_of_sets += [
-                Score(talk.id, i, self.name, float(i not in bad), "ok", None, (), (), self.name)
+                Score(talk.id, i, metric, float(i not in bad), "ok", None, (), (), signature)
                 for i in talk.targets or ()
             ]
         return figures_of_sets

@@ -67,28 +67,28 @@ def rows(monkeypatch):
     return list(minimal_pairs.measure(Context()))
 
 
-def one(rows, row, measure, on):
+def row_of(rows, row, measure, on):
     return next(r for r in rows if (r.row, r.measure, r.on) == (row, measure, on))
 
 
 def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
-    assert one(rows, "relevance", "share right", ALL).estimate.value == pytest.approx(0.5)
-    assert one(rows, "relevance", "share right", "dull").estimate.value == 0.5
-    assert one(rows, "relevance", "share right", "time").estimate.value == 0.5
-    share = one(rows, "coherence", "share right", ALL).estimate
+    assert row_of(rows, "relevance", "share right", ALL).estimate.value == pytest.approx(0.5)
+    assert row_of(rows, "relevance", "share right", "dull").estimate.value == 0.5
+    assert row_of(rows, "relevance", "share right", "time").estimate.value == 0.5
+    share = row_of(rows, "coherence", "share right", ALL).estimate
     assert (share.value, share.n) == (pytest.approx(0.5), 3)
-    assert one(rows, "likelihood", "share right", ALL).signature == (
+    assert row_of(rows, "likelihood", "share right", ALL).signature == (
         "likelihood:1|mode:fast|on:minimal_pairs"
     )
 
 
 def test_trivial_baselines_stand_beside(rows):
-    shorter = one(rows, "bad at least as long", "share right", ALL)
+    shorter = row_of(rows, "bad at least as long", "share right", ALL)
     assert shorter.estimate.value == pytest.approx(2 / 3)
     assert shorter.kind == "baseline"
-    own = one(rows, "cosine_own_turns", "share right", "time")
+    own = row_of(rows, "cosine_own_turns", "share right", "time")
     assert own.estimate.value == 0.5, "nobody said anything before"
-    gap = one(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
+    gap = row_of(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
     assert gap.estimate.value == 0.0
 
 

@@ -82,8 +82,8 @@ def test_cider_is_measured_by_fold_beside_answers_without_understanding(bench):
         row = rows[task, measure]
         baselines = [
             system_row["value"]
-            for (name, what), system_row in rows.items()
-            if name.startswith(f"{task}: ") and what == measure and system_row["value"]
+            for (name, row_measure), system_row in rows.items()
+            if name.startswith(f"{task}: ") and row_measure == measure and system_row["value"]
         ]
         assert row["value"] > max(baselines)
         assert row["low"] < row["value"] < row["high"]

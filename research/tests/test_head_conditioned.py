@@ -291,9 +291,9 @@ def test_the_tasks_are_answered_by_both_networks_and_without_context(layer, tmp_
 
     def entailed(share):
         shared = models._replace(shares=(share, share, share), alone=head)
-        told = answer_tasks(cider, ["d"], shared)
-        assert told.apart.keys() == {("d", "missed the bus", "late")}
-        return told.entailed["d", triple]
+        result = answer_tasks(cider, ["d"], shared)
+        assert result.apart.keys() == {("d", "missed the bus", "late")}
+        return result.entailed["d", triple]
 
     assert entailed(0.5) == pytest.approx((entailed(0.0) + entailed(1.0)) / 2, rel=1e-4)
     assert entailed(0.0) != entailed(1.0)

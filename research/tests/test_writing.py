@@ -103,7 +103,7 @@ class Nearest:
 def case(name, *pairs):
     """A sample whose sentences are "X is in Y."."""
     words = tuple(word for pair in pairs for word in pair)
-    statements = tuple(f"{thing} is in {place}." for thing, place in pairs)
+    statements = tuple(f"{subject} is in {place}." for subject, place in pairs)
     entities = tuple((Entity(place, "GPE"),) for _, place in pairs)
     return Sample(name, words, (0, 0, 1, 1), statements, " ".join(statements), context=("GEO",),
                   entities=entities)  # fmt: skip

@@ -45,9 +45,9 @@ def test_what_is_installed_takes_the_command(installed, capsys):
 def test_without_it_the_error_says_what_to_install(installed, capsys, words):
     installed()
     assert main(["bench", *words]) == 2
-    said = capsys.readouterr().err
-    assert "grice-research, which is not installed" in said
-    assert "pip install --editable research" in said
+    message = capsys.readouterr().err
+    assert "grice-research, which is not installed" in message
+    assert "pip install --editable research" in message
 
 
 def test_without_it_the_help_says_so_too(installed, capsys):

@@ -72,10 +72,10 @@ def test_examples_are_scored_with_a_report(tmp_path, capsys):
 
 
 def test_the_help_describes_the_options_of_the_metrics_asked_for(capsys):
-    for words, told in ([], False), (["-m", "relevance"], True):
+    for words, listed in ([], False), (["-m", "relevance"], True):
         with pytest.raises(SystemExit):
             main(["score", *words, "--help"])
-        assert ("--relevance-history" in capsys.readouterr().out) is told
+        assert ("--relevance-history" in capsys.readouterr().out) is listed
 
 
 def test_a_pipe_gets_json_lines_with_the_records_own_fields(chat, capsys):
@@ -216,8 +216,10 @@ def test_failed_items_are_told_from_a_failed_run(chat, tmp_path, fragile, capsys
     assert main(["score", str(chat), *fragile, "-o", str(out)]) == 4
     scores = scores_in(out.read_text())
     assert Counter(score["status"] for score in scores) == {"ok": 9, "failed": 1}
-    said = "grice: fragile: 1 of 5 scores failed, the first: t1 #1: RuntimeError: moon in 'The moon"
-    assert said in capsys.readouterr().err
+    message = (
+        "grice: fragile: 1 of 5 scores failed, the first: t1 #1: RuntimeError: moon in 'The moon"
+    )
+    assert message in capsys.readouterr().err
     assert main(["score", str(chat), *fragile, "--fragile-word", "not there"]) == 0
     assert main(["score", str(tmp_path / "nowhere.jsonl"), *fragile]) == 2
 
@@ -490,8 +492,8 @@ def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys)
     assert main(words) == 0
     shown = capsys.readouterr()
     assert len(scores_in(shown.out)) == 5
-    [said] = [line for line in shown.err.splitlines() if "left out" in line]
-    assert said.startswith("grice: the cache cannot be used and is left out: ")
+    [warning] = [line for line in shown.err.splitlines() if "left out" in line]
+    assert warning.startswith("grice: the cache cannot be used and is left out: ")
 
 
 @pytest.mark.parametrize("command", ["kb", "graph", "situated"])

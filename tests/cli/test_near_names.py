@@ -103,3 +103,9 @@ def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
         assert main([*command.split(), "-q", "-o", "-"]) == 0
         assert capfdbinary.readouterr().out == printed
     assert not (talks / "-").exists()
+
+
+def test_without_a_command_the_commands_are_listed(capsys):
+    assert main([]) == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "score every reply of files of conversations" in shown

@@ -107,11 +107,11 @@ class Clock:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "message"),
     [(0.5, ""), (10.0, "about 6 min on this machine (0.1 replies/s)\n"),
      (900.0, "about 9.75 h on this machine (0.00111 replies/s)\n")],
 )  # fmt: skip
-def test_a_run_that_takes_long_says_so_once(tmp_path, capsys, seconds, said):
+def test_a_run_that_takes_long_says_so_once(tmp_path, capsys, seconds, message):
     path, clock = tmp_path / "chats.jsonl", Clock()
     path.write_text('{"turns": ["Is it late?", "Yes, it is."]}\n' * 40)
     with read(str(path)) as reading:
@@ -120,7 +120,7 @@ def test_a_run_that_takes_long_says_so_once(tmp_path, capsys, seconds, said):
             clock.now += seconds
             score = Score("a", 1, "m", 0.5, "ok", None, (), (), "m:1")
             announcer.add(conversation, [score])
-    assert capsys.readouterr().err.removeprefix("grice: ") == said
+    assert capsys.readouterr().err.removeprefix("grice: ") == message
 
 
 def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):

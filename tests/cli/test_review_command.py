@@ -21,10 +21,12 @@ TALK = Conversation(
 
 @pytest.fixture
 def files(tmp_path):
-    said = FeatureEvidence("says again", 1.0, span=Span(3, 0, 40))
+    evidence = FeatureEvidence("says again", 1.0, span=Span(3, 0, 40))
     scores = [
         Score("talk", 1, "relevance", 0.9, "ok", None, (), (), "relevance:1"),
-        Score("talk", 3, "repetition", 0.0, "ok", "repeats turn 1", (), (said,), "repetition:1"),
+        Score(
+            "talk", 3, "repetition", 0.0, "ok", "repeats turn 1", (), (evidence,), "repetition:1"
+        ),
     ]
     (tmp_path / "talk.jsonl").write_bytes(json_line(TALK))
     (tmp_path / "out.jsonl").write_bytes(b"\n".join(map(json_line, scores)))
@@ -46,10 +48,10 @@ def test_a_reply_is_shown_with_what_was_said_before_and_why(files, capsys, monke
 def test_the_first_replies_are_written_a_line_each(files, tmp_path, capsys):
     out = tmp_path / "first.jsonl"
     assert main(["review", *files, "--top", "1", "-o", str(out), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     (line,) = out.read_text("utf-8").splitlines()
-    assert found["items"] == [json.loads(line)]
-    assert (found["turns"], found["items"][0]["flaw"]) == (2, "repeats")
+    assert result["items"] == [json.loads(line)]
+    assert (result["turns"], result["items"][0]["flaw"]) == (2, "repeats")
 
 
 def test_no_such_reply_ends_with_a_message(files, capsys):

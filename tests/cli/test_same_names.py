@@ -69,14 +69,14 @@ def meaning(action):
 
 
 def test_an_option_means_the_same_in_every_command():
-    found: dict[str, dict[tuple, list[str]]] = {}
+    by_option: dict[str, dict[tuple, list[str]]] = {}
     for name, parser in LEAVES.items():
         for option, action in options(parser).items():
             # the options of metrics are theirs, whichever command takes them
             if "." not in action.dest:
                 key = tuple(map(str, meaning(action)))
-                found.setdefault(option, {}).setdefault(key, []).append(name)
-    several = {option: uses for option, uses in found.items() if len(uses) > 1}
+                by_option.setdefault(option, {}).setdefault(key, []).append(name)
+    several = {option: uses for option, uses in by_option.items() if len(uses) > 1}
     assert {option: uses for option, uses in several.items() if option not in HOMONYMS} == {}
     assert HOMONYMS.keys() <= several.keys(), "an option that is the same by now needs no excuse"
 

@@ -72,8 +72,8 @@ def test_a_reader_that_has_gone_ends_a_command_quietly(words, name):
         words, stdout=write, stderr=subprocess.PIPE, env=environment(), check=False
     )
     os.close(write)
-    said = [line for line in done.stderr.decode().splitlines() if "read as" not in line]
-    assert (done.returncode, [line for line in said if "turn-order" not in line]) == (0, [])
+    messages = [line for line in done.stderr.decode().splitlines() if "read as" not in line]
+    assert (done.returncode, [line for line in messages if "turn-order" not in line]) == (0, [])
 
 
 @pytest.mark.parametrize("name", ["list", "summary"])

@@ -32,7 +32,7 @@ def test_a_model_of_your_own_is_trained_reported_and_used(name, table, tmp_path,
     assert main(["train", name, str(table), "-o", str(folder), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["n"] == 60
-    after = {one["measure"]: one["after"]["value"] for one in report["measured"]}
+    after = {row["measure"]: row["after"]["value"] for row in report["measured"]}
     assert after["balanced accuracy"] > 0.95
     words = ["score", str(table), "-m", name, f"--{name}-model", f"file:{folder}"]
     assert main([*words, "-o", str(tmp_path / "out.jsonl")]) == 0

@@ -36,9 +36,9 @@ def test_spellings_of_a_role_that_are_known_are_one(tmp_path, scored):
             ("User", "Is it here?"), ("Assistant", "Soon."), ("USER ", "When?"), ("AI", "At ten.")
         ),
     )
-    turns, said = scored(log)
+    turns, printed = scored(log)
     assert turns == [1, 3]
-    assert "of the role" not in said
+    assert "of the role" not in printed
 
 
 def test_turns_of_a_role_that_nobody_knows_are_counted_and_can_be_judged(tmp_path, scored):
@@ -51,10 +51,10 @@ def test_turns_of_a_role_that_nobody_knows_are_counted_and_can_be_judged(tmp_pat
             ("assistant", "At ten."),
         ),
     )
-    turns, said = scored(log)
+    turns, printed = scored(log)
     assert turns == [3]
-    assert "1 turn is of the role 'Assistent' and not judged" in said
-    advice = said.partition("not judged: ")[2].partition(" judges both")[0].split()
+    assert "1 turn is of the role 'Assistent' and not judged" in printed
+    advice = printed.partition("not judged: ")[2].partition(" judges both")[0].split()
     assert scored(log, *advice)[0] == [1, 3]
     assert "of the role" not in scored(log, "--speaker", "all")[1]
 
@@ -76,9 +76,9 @@ def test_ten_thousand_tool_calls_are_counted_and_not_judged(tmp_path, scored):
         turns.append({"role": "assistant", "content": None, "tool_calls": [call]})
         turns.append({"role": "tool", "tool_call_id": f"t{i}", "content": f"row {i}"})
     turns.append({"role": "assistant", "content": "There was nothing."})
-    judged, said = scored(write(tmp_path / "log.jsonl", {"messages": turns}))
+    judged, printed = scored(write(tmp_path / "log.jsonl", {"messages": turns}))
     assert judged == [20_001]
-    assert "20,000 tool calls and results are not judged" in said
+    assert "20,000 tool calls and results are not judged" in printed
 
 
 @pytest.mark.parametrize("empty", ["", "n/a", " "])
@@ -109,9 +109,9 @@ def test_conversations_where_scores_are_expected_are_called_that(tmp_path, capsy
     assert main(["score", files["TALKS"], "-m", "log_length", "-q", "-o", files["SCORES"]]) == 0
     capsys.readouterr()
     assert main([files.get(word, word) for word in command.split()]) == 2
-    said = capsys.readouterr().err
-    assert "talks.jsonl: holds conversations (format turns), where scores are expected" in said
-    assert "grice score FILE -o OUT.jsonl" in said
+    message = capsys.readouterr().err
+    assert "talks.jsonl: holds conversations (format turns), where scores are expected" in message
+    assert "grice score FILE -o OUT.jsonl" in message
 
 
 @pytest.mark.parametrize("command", ["score", "health", "triplets", "perturb", "explain --file"])
@@ -137,9 +137,9 @@ def test_a_file_of_settings_is_named_where_a_value_of_it_is_refused(tmp_path, ca
     with pytest.raises(SystemExit) as end:
         main(["score", talks])
     assert end.value.code == 2
-    said = capsys.readouterr().err
-    assert "argument --seed: invalid int value: 'first'" in said
-    assert "grice config shows" in said
+    message = capsys.readouterr().err
+    assert "argument --seed: invalid int value: 'first'" in message
+    assert "grice config shows" in message
     (tmp_path / "grice.toml").write_text("sede = 1\n")
     assert main(["score", talks]) == 2
     assert "no option 'sede' of grice score; did you mean 'seed'?" in capsys.readouterr().err

@@ -33,8 +33,8 @@ def rated(tmp_path, n=80, *, seed=0, second=0.0, level="turn", names=("relevance
 
 
 def test_a_map_rises_and_a_band_is_narrower_than_the_scale(tmp_path):
-    found = calibrate(*rated(tmp_path), scale=(1, 5))
-    relevance, commonsense = found.maps
+    calibration = calibrate(*rated(tmp_path), scale=(1, 5))
+    relevance, commonsense = calibration.maps
     assert (relevance.metric, commonsense.metric) == ("relevance", "commonsense")
     assert list(relevance.map.ratings) == sorted(relevance.map.ratings)
     assert relevance.map.ratings[-1] - relevance.map.ratings[0] > 2
@@ -48,33 +48,33 @@ def test_bands_hold_ratings_of_new_items(tmp_path):
     inside = total = 0
     for seed in range(40):
         files = rated(tmp_path, 60, seed=seed)
-        found = calibrate(*files, metrics=["relevance"], scale=(1, 5))
+        calibration = calibrate(*files, metrics=["relevance"], scale=(1, 5))
         labels, scores = rated(tmp_path, 60, seed=1000 + seed)
         truth = {r["conversation"]: r["rating"] for r in rows_of(labels)}
-        for one in apply(found, scores):
-            inside += one.low <= truth[one.conversation] <= one.high
+        for predicted in apply(calibration, scores):
+            inside += predicted.low <= truth[predicted.conversation] <= predicted.high
             total += 1
     assert total == 40 * 60
     assert 0.88 <= inside / total <= 0.97
 
 
 def test_a_blend_is_refused_where_the_second_metric_says_nothing(tmp_path):
-    found = calibrate(*rated(tmp_path, 150), scale=(1, 5))
-    assert found.blend is None
-    [said] = [says for says in found.says if says.startswith("no blend")]
-    assert "an interval that includes zero" in said
-    assert "against relevance alone" in said
+    calibration = calibrate(*rated(tmp_path, 150), scale=(1, 5))
+    assert calibration.blend is None
+    [sentence] = [says for says in calibration.says if says.startswith("no blend")]
+    assert "an interval that includes zero" in sentence
+    assert "against relevance alone" in sentence
 
 
 def test_a_blend_is_kept_where_it_pays_and_no_weight_is_negative(tmp_path):
-    found = calibrate(*rated(tmp_path, 150, second=0.8), scale=(1, 5))
-    assert found.blend.gain.low > 0
-    assert set(found.blend.weights) == {"relevance", "commonsense"}
-    assert all(weight > 0 for weight in found.blend.weights.values())
+    calibration = calibrate(*rated(tmp_path, 150, second=0.8), scale=(1, 5))
+    assert calibration.blend.gain.low > 0
+    assert set(calibration.blend.weights) == {"relevance", "commonsense"}
+    assert all(weight > 0 for weight in calibration.blend.weights.values())
     scores = rated(tmp_path, 20, seed=5, second=0.8)[1]
-    blended = [one for one in apply(found, scores) if one.metric == "blend"]
+    blended = [predicted for predicted in apply(calibration, scores) if predicted.metric == "blend"]
     assert len(blended) == 20
-    assert all(one.low <= one.value <= one.high for one in blended)
+    assert all(predicted.low <= predicted.value <= predicted.high for predicted in blended)
 
 
 def test_useless_metrics_seldom_get_a_blend():
@@ -83,9 +83,9 @@ def test_useless_metrics_seldom_get_a_blend():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         values, ratings = rng.random((60, 3)), rng.normal(3, 1, 60)
-        found = fit_blend(values, ratings, np.arange(60), seed=seed)
-        assert (found.linear.weights >= 0).all()
-        claimed += found.gain.low > 0
+        blend = fit_blend(values, ratings, np.arange(60), seed=seed)
+        assert (blend.linear.weights >= 0).all()
+        claimed += blend.gain.low > 0
     assert claimed <= 4
 
 
@@ -112,9 +112,9 @@ def test_whole_conversations_take_the_mean_of_their_replies(tmp_path):
     ] + [line("c0", 5, 0.5, status="abstained")]
     scores.sort(key=lambda row: row["conversation"])
     files = [write(tmp_path / "l", labels), write(tmp_path / "s", scores)]
-    found = calibrate(*files, scale=(1, 5))
-    assert found.unit == "conversation"
-    given = {one.conversation: one for one in apply(found, files[1])}
+    calibration = calibrate(*files, scale=(1, 5))
+    assert calibration.unit == "conversation"
+    given = {predicted.conversation: predicted for predicted in apply(calibration, files[1])}
     assert given["c0"].score == pytest.approx(0.2)
     assert given["c0"].turn is None
     assert given["c3"].value == pytest.approx(4, abs=0.01)
@@ -122,10 +122,10 @@ def test_whole_conversations_take_the_mean_of_their_replies(tmp_path):
 
 def test_what_was_not_judged_gets_no_rating(tmp_path):
     files = rated(tmp_path, 40)
-    found = calibrate(*files, metrics=["relevance"], scale=(1, 5))
+    calibration = calibrate(*files, metrics=["relevance"], scale=(1, 5))
     rows = [line("x", 1, 0.5, status="abstained"), line("y", 1, None, status="failed")]
-    got = list(apply(found, write(tmp_path / "new", rows)))
-    assert [(one.status, one.value, one.low) for one in got] == [
+    predictions = list(apply(calibration, write(tmp_path / "new", rows)))
+    assert [(predicted.status, predicted.value, predicted.low) for predicted in predictions] == [
         ("abstained", None, None),
         ("failed", None, None),
     ]
@@ -136,10 +136,10 @@ def test_several_ratings_of_one_item_are_averaged_and_missing_ones_counted(tmp_p
     rows = rows_of(labels)
     rows[3]["rating"] = None
     rows += [{**rows[0], "rating": rows[0]["rating"] + 1}]
-    found = calibrate(write(tmp_path / "l2", rows), scores, metrics=["relevance"])
-    assert found.maps[0].n == 39
-    assert any("1 item of" in says and "without a rating" in says for says in found.says)
-    assert any("the scale is taken to be" in says for says in found.says)
+    calibration = calibrate(write(tmp_path / "l2", rows), scores, metrics=["relevance"])
+    assert calibration.maps[0].n == 39
+    assert any("1 item of" in says and "without a rating" in says for says in calibration.says)
+    assert any("the scale is taken to be" in says for says in calibration.says)
 
 
 def all_alike(rows):
@@ -174,9 +174,9 @@ def test_labels_that_cannot_be_used_are_named(tmp_path, change, message):
 def test_a_metric_of_conversations_is_left_out_where_turns_were_rated(tmp_path):
     labels, scores = rated(tmp_path, 40)
     rows = [*rows_of(scores), line("c0", None, 4.0, "turn_count")]
-    found = calibrate(labels, write(tmp_path / "s", rows), scale=(1, 5))
-    assert {one.metric for one in found.maps} == {"relevance", "commonsense"}
-    assert any(says.startswith("turn_count scores whole") for says in found.says)
+    calibration = calibrate(labels, write(tmp_path / "s", rows), scale=(1, 5))
+    assert {fitted_map.metric for fitted_map in calibration.maps} == {"relevance", "commonsense"}
+    assert any(says.startswith("turn_count scores whole") for says in calibration.says)
     with pytest.raises(InputError, match="no metric scores single turns"):
         calibrate(labels, str(tmp_path / "s"), metrics=["turn_count"])
 

@@ -65,23 +65,25 @@ def test_p_values_are_corrected_over_the_metrics(pair):
 
 
 def test_interval_and_test_are_those_of_the_stats_room(pair):
-    found = by_name(compare(*pair))["relevance"].comparison
+    comparison = by_name(compare(*pair))["relevance"].comparison
     columns = [[r["value"] for r in rows_of(f) if r["metric"] == "relevance"] for f in pair]
     groups = [r["conversation"] for r in rows_of(pair[0]) if r["metric"] == "relevance"]
     own = compare_systems({"a": columns[0], "b": columns[1]}, groups=groups, baseline="a")
-    [one] = own.comparisons
-    assert found.difference.value == pytest.approx(one.difference.value)
-    assert found.difference.low == pytest.approx(one.difference.low, abs=0.01)
+    [expected] = own.comparisons
+    assert comparison.difference.value == pytest.approx(expected.difference.value)
+    assert comparison.difference.low == pytest.approx(expected.difference.low, abs=0.01)
 
 
 def test_the_order_of_lines_does_not_matter(pair, tmp_path):
     rows = rows_of(pair[1])
     random.Random(0).shuffle(rows)
     shuffled = write(tmp_path / "shuffled.jsonl", rows)
-    for one, other in zip(compare(*pair).metrics, compare(pair[0], shuffled).metrics, strict=True):
-        assert one.comparison.difference.value == other.comparison.difference.value
-        assert one.comparison.p_value == other.comparison.p_value
-        assert one.moved == other.moved
+    for metric, other in zip(
+        compare(*pair).metrics, compare(pair[0], shuffled).metrics, strict=True
+    ):
+        assert metric.comparison.difference.value == other.comparison.difference.value
+        assert metric.comparison.p_value == other.comparison.p_value
+        assert metric.moved == other.moved
 
 
 def test_moved_conversations_come_with_what_changed_in_the_evidence(tmp_path):
@@ -109,8 +111,8 @@ def test_unlike_signatures_are_refused_unless_asked_for(pair, tmp_path):
     other = write(tmp_path / "new.jsonl", rows)
     with pytest.raises(InputError, match=r"not computed alike[\s\S]*--across-signatures"):
         compare(pair[0], other)
-    found = by_name(compare(pair[0], other, across_signatures=True))["relevance"]
-    assert found.signatures == (("relevance:1",), ("relevance:1|new",))
+    metric = by_name(compare(pair[0], other, across_signatures=True))["relevance"]
+    assert metric.signatures == (("relevance:1",), ("relevance:1|new",))
 
 
 def test_items_of_one_file_only_and_other_statuses_are_named_not_counted(tmp_path):
@@ -183,9 +185,9 @@ def test_a_broken_file_is_named_with_line_and_field(tmp_path, bad, message):
     ],
 )
 def test_files_that_do_not_belong_together_are_refused(tmp_path, other, message):
-    one = write(tmp_path / "a.jsonl", [line("c", 0, 0.4)])
+    first = write(tmp_path / "a.jsonl", [line("c", 0, 0.4)])
     with pytest.raises(InputError, match=message):
-        compare(one, write(tmp_path / "b.jsonl", other))
+        compare(first, write(tmp_path / "b.jsonl", other))
 
 
 def test_the_command_prints_reads_gzip_and_writes_a_page_that_loads_nothing(pair, tmp_path, capsys):
@@ -231,7 +233,7 @@ def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys)
     assert "Reply 11 says &lt;b&gt;so&lt;/b&gt;." in page.read_text("utf-8")
     result = compare(*files, texts=str(chats))
     moved = result.metrics[0].moved
-    assert [one.items[0].text for one in moved] == replies[:-6:-1]
+    assert [metric.items[0].text for metric in moved] == replies[:-6:-1]
     assert compare(*files).metrics[0].moved[0].items[0].text == ""
 
 
@@ -246,6 +248,10 @@ def test_of_three_conversations_no_interval_leaves_the_scale(tmp_path):
     before = [line(f"c{i}", 0, value) for i, value in enumerate((0.0, 0.1, 1.0))]
     after = [line(f"c{i}", 0, value) for i, value in enumerate((0.9, 0.0, 1.0))]
     files = write(tmp_path / "a.jsonl", before), write(tmp_path / "b.jsonl", after)
-    [found] = compare(*files).metrics
-    for one, least in ((found.baseline, 0), (found.other, 0), (found.comparison.difference, -1)):
-        assert least <= one.low <= one.value <= one.high <= 1
+    [metric] = compare(*files).metrics
+    for estimate, least in (
+        (metric.baseline, 0),
+        (metric.other, 0),
+        (metric.comparison.difference, -1),
+    ):
+        assert least <= estimate.low <= estimate.value <= estimate.high <= 1

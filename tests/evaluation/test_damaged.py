@@ -70,21 +70,21 @@ def dialogues(tmp_path):
 
 
 def test_pairs_of_one_text_are_left_out_and_counted(replies):
-    found = read_pairs("robust_turn_pairs", replies)
-    assert found.same == {"same": 12}
-    assert {pair.kind for pair in found.pairs} == {"cut", "padded"}
-    assert len({pair.source for pair in found.pairs}) == 12
-    for pair in found.pairs:
+    pair_set = read_pairs("robust_turn_pairs", replies)
+    assert pair_set.same == {"same": 12}
+    assert {pair.kind for pair in pair_set.pairs} == {"cut", "padded"}
+    assert len({pair.source for pair in pair_set.pairs}) == 12
+    for pair in pair_set.pairs:
         assert pair.original.turns[:-1] == pair.damaged.turns[:-1]
         assert pair.original.targets == pair.damaged.targets == (1,)
 
 
 def test_a_damaged_conversation_is_set_beside_what_it_was_made_from(dialogues):
-    found = read_pairs("robust_dialogues", dialogues)
-    beside = {pair.damaged.id: pair.original.id for pair in found.pairs}
+    pair_set = read_pairs("robust_dialogues", dialogues)
+    beside = {pair.damaged.id: pair.original.id for pair in pair_set.pairs}
     assert beside["longer_2"] == "fed_2"
     assert beside["decode_contradiction_001"] == "decode_consistent_001"
-    assert found.left_out == {"repeat_self": 4, "lost": 4}
+    assert pair_set.left_out == {"repeat_self": 4, "lost": 4}
 
 
 def test_the_share_is_over_pairs_and_its_interval_over_sources():
@@ -168,12 +168,12 @@ def test_the_spreadsheet_has_a_line_for_each_metric_and_kind(exported):
     assert len(lines) == sum(len(row["kinds"]) for row in rows.values())
     for line in lines:
         assert line["data"] == "robust_turn_pairs"
-        found = rows[line["metric"]]["kinds"][line["aspect"]]
-        assert int(line["n"]) == found["n"]
+        proportion = rows[line["metric"]]["kinds"][line["aspect"]]
+        assert int(line["n"]) == proportion["n"]
         assert int(line["groups"]) == 12
         for name, bound in (("accuracy", "value"), ("accuracy_low", "low"),
                             ("accuracy_high", "high")):  # fmt: skip
-            assert float(line[name]) == pytest.approx(found[bound], abs=1e-6)
+            assert float(line[name]) == pytest.approx(proportion[bound], abs=1e-6)
         assert line["spearman"] == ""
         assert (line["ties"] == "") == (line["aspect"] != EVERY)
 

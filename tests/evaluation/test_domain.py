@@ -97,41 +97,49 @@ def grader():
 def card(grader, texts, **more):
     [relevance, length] = health(talks(texts), grader.scorer, encode=grader.encode, **more).cards
     assert length.outside is None
-    assert any("cannot be told" in said for said in length.remarks)
+    assert any("cannot be told" in remark for remark in length.remarks)
     return relevance
 
 
-def told(card):
-    return [said for said in card.warnings if "unlike anything its models were trained on" in said]
+def distance_warnings(card):
+    return [
+        warning
+        for warning in card.warnings
+        if "unlike anything its models were trained on" in warning
+    ]
 
 
 def test_everyday_talk_is_near(grader):
-    found = card(grader, EVERYDAY)
-    assert found.outside.value == 0
-    assert found.outside.n == 72
-    assert found.outside.low == 0 < found.outside.high
-    assert told(found) == []
-    [said] = [said for said in found.remarks if "held-out conversations" in said]
-    assert said.startswith("0.0% of its turns lie farther")
-    assert not any("cannot be told" in said for said in found.remarks)
+    health_card = card(grader, EVERYDAY)
+    assert health_card.outside.value == 0
+    assert health_card.outside.n == 72
+    assert health_card.outside.low == 0 < health_card.outside.high
+    assert distance_warnings(health_card) == []
+    [distance_remark] = [
+        remark for remark in health_card.remarks if "held-out conversations" in remark
+    ]
+    assert distance_remark.startswith("0.0% of its turns lie farther")
+    assert not any("cannot be told" in remark for remark in health_card.remarks)
 
 
 @pytest.mark.parametrize("texts", [CODE, RUSSIAN], ids=["code", "Russian"])
 def test_code_and_another_script_are_far(grader, texts):
-    found = card(grader, texts)
-    assert found.outside.value > 0.5
-    [said] = told(found)
-    assert said.startswith(f"do not trust relevance on this file because {found.outside.value:.0%}")
-    assert "(5% are usual)" in said
-    assert told(card(grader, texts, thresholds=Thresholds(outside=1.0))) == []
+    health_card = card(grader, texts)
+    assert health_card.outside.value > 0.5
+    [warning] = distance_warnings(health_card)
+    assert warning.startswith(
+        f"do not trust relevance on this file because {health_card.outside.value:.0%}"
+    )
+    assert "(5% are usual)" in warning
+    assert distance_warnings(card(grader, texts, thresholds=Thresholds(outside=1.0))) == []
 
 
 def test_the_share_counts_turns_not_distinct_texts(grader):
-    found = card(grader, [EVERYDAY[0], EVERYDAY[1], RUSSIAN[0]])
-    assert found.outside.value == pytest.approx(1 / 3)
+    health_card = card(grader, [EVERYDAY[0], EVERYDAY[1], RUSSIAN[0]])
+    assert health_card.outside.value == pytest.approx(1 / 3)
 
 
 def test_without_vectors_it_is_said_that_nothing_can_be_told(grader):
     [relevance, _] = health(talks(EVERYDAY), grader.scorer).cards
     assert relevance.outside is None
-    assert any("cannot be told" in said for said in relevance.remarks)
+    assert any("cannot be told" in remark for remark in relevance.remarks)

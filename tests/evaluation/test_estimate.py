@@ -36,21 +36,23 @@ def test_a_good_metric_saves_labels_and_the_bias_of_the_metric_does_not_matter(t
     ratings, scores = world()
     labels, out = files(tmp_path, ratings, scores, range(50))
     result = estimate(labels, out)
-    [one] = result.metrics
+    [metric] = result.metrics
     assert (result.labelled, result.unlabelled) == (50, 350)
-    assert one.labels_saved > 50
-    assert one.mean.high - one.mean.low < 0.7 * (result.labels_only.high - result.labels_only.low)
-    assert one.mean.low <= ratings.mean() <= one.mean.high
+    assert metric.labels_saved > 50
+    assert metric.mean.high - metric.mean.low < 0.7 * (
+        result.labels_only.high - result.labels_only.low
+    )
+    assert metric.mean.low <= ratings.mean() <= metric.mean.high
     assert result.labels_only.value == pytest.approx(mean(ratings[:50]).value)
-    assert "is worth" in one.says[0]
+    assert "is worth" in metric.says[0]
 
 
 def test_a_useless_metric_saves_nothing_and_says_so(tmp_path):
     ratings, scores = world()
     mixed = [scores[i] for i in np.random.default_rng(1).permutation(len(scores))]
-    [one] = estimate(*files(tmp_path, ratings, mixed, range(50))).metrics
-    assert abs(one.weight) < 1.5
-    assert one.labels_saved < 5
+    [metric] = estimate(*files(tmp_path, ratings, mixed, range(50))).metrics
+    assert abs(metric.weight) < 1.5
+    assert metric.labels_saved < 5
 
 
 def test_intervals_hold_the_mean_also_after_following_the_suggestions(tmp_path):
@@ -61,11 +63,13 @@ def test_intervals_hold_the_mean_also_after_following_the_suggestions(tmp_path):
         ratings, scores = world(200, noise=0.8, seed=seed)
         drawn = [int(c) for c in np.random.default_rng(seed).permutation(200)[:40]]
         result = estimate(*files(tmp_path, ratings, scores, drawn), suggest=20, seed=seed)
-        found = result.metrics[0].mean
-        inside["random"] += found.low <= 3 <= found.high
-        more = [int(one.conversation[1:]) for one in result.next]
-        found = estimate(*files(tmp_path, ratings, scores, drawn + more), suggest=0).metrics[0].mean
-        inside["suggested"] += found.low <= 3 <= found.high
+        estimated_mean = result.metrics[0].mean
+        inside["random"] += estimated_mean.low <= 3 <= estimated_mean.high
+        more = [int(suggestion.conversation[1:]) for suggestion in result.next]
+        estimated_mean = (
+            estimate(*files(tmp_path, ratings, scores, drawn + more), suggest=0).metrics[0].mean
+        )
+        inside["suggested"] += estimated_mean.low <= 3 <= estimated_mean.high
     # Two standard errors of 120 runs are 4 points.
     assert inside["random"] / runs >= 0.91
     assert inside["suggested"] / runs >= 0.91
@@ -77,14 +81,14 @@ def test_suggestions_fill_the_fifths_that_have_fewest_labels(tmp_path):
     low_only = [int(c) for c in order[:20]]
     result = estimate(*files(tmp_path, ratings, scores, low_only), suggest=16)
     lowest_fifth = {f"c{c}" for c in low_only}
-    chosen = [one.conversation for one in result.next]
+    chosen = [suggestion.conversation for suggestion in result.next]
     assert len(set(chosen)) == 16
     assert not set(chosen) & lowest_fifth
-    gains = [one.gain for one in result.next]
+    gains = [suggestion.gain for suggestion in result.next]
     assert gains == sorted(gains, reverse=True)
     assert "no longer stand for the rest" in result.rule
-    said = " ".join(result.metrics[0].says)
-    assert "hardly a random sample" in said
+    remarks = " ".join(result.metrics[0].says)
+    assert "hardly a random sample" in remarks
 
 
 def test_replies_of_one_conversation_count_as_one_cluster(tmp_path):
@@ -110,12 +114,12 @@ def test_intervals_stay_on_the_scale_of_the_ratings(tmp_path):
     assert "the scale is taken to be 0 to 1" in " ".join(result.remarks)
     wide = estimate(labels, out, scale=(-10, 10))
     assert not wide.remarks
-    for found, free in (
+    for interval, free in (
         (result.labels_only, wide.labels_only),
         (result.metrics[0].mean, wide.metrics[0].mean),
     ):
         assert free.high > 1
-        assert 0 <= found.low < found.value <= found.high <= 1
+        assert 0 <= interval.low < interval.value <= interval.high <= 1
 
 
 def test_a_scale_is_assumed_only_where_all_ratings_lie_from_0_to_1(tmp_path):
@@ -140,9 +144,9 @@ def test_failed_and_abstained_items_still_count(tmp_path):
 
 def test_a_constant_metric_is_of_no_use_but_breaks_nothing(tmp_path):
     ratings, _ = world(60)
-    [one] = estimate(*files(tmp_path, ratings, [[0.5]] * 60, range(20))).metrics
-    assert one.weight == 0
-    assert one.labels_saved <= 0
+    [metric] = estimate(*files(tmp_path, ratings, [[0.5]] * 60, range(20))).metrics
+    assert metric.weight == 0
+    assert metric.labels_saved <= 0
 
 
 @pytest.mark.parametrize(
@@ -166,5 +170,5 @@ def test_the_command_prints_both_means_and_what_to_label_next(tmp_path, capsys):
     assert main(["estimate", labels, out, "--scale", "9", "12"]) == 2
     assert "beyond" in capsys.readouterr().err
     assert main(["estimate", labels, out, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))
-    assert len(found["next"]) == 10
+    result = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))
+    assert len(result["next"]) == 10

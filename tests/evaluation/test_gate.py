@@ -157,9 +157,9 @@ def test_junit_markdown_and_json_tell_the_same(tmp_path, capsys):
     table = md.read_text().splitlines()
     assert "failed" in table[0]
     assert [row.split("|")[-2].strip() for row in table[4:]] == ["passed", "failed"]
-    found = json.loads(capsys.readouterr().out)
-    assert [check["verdict"] for check in found["checks"]] == ["passed", "failed"]
-    assert found["passed"] is False
+    result = json.loads(capsys.readouterr().out)
+    assert [check["verdict"] for check in result["checks"]] == ["passed", "failed"]
+    assert result["passed"] is False
 
 
 def test_a_page_that_cannot_be_written_is_an_error(good, capsys):

@@ -27,8 +27,8 @@ def declare(name, give, **more):
     return judge
 
 def chance(r):
-    said = f"{r.conversation} {r.turn} {r.text}"
-    return int(hashlib.sha256(said.encode()).hexdigest()[:8], 16) / 2**32
+    key = f"{r.conversation} {r.turn} {r.text}"
+    return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) / 2**32
 
 fair = declare("fair", lambda r: Judgement(0.1 + 0.8 * chance(r)))
 later = declare("later", lambda r: Judgement(min(1.0, 0.1 * r.turn + 0.1 * chance(r))))
@@ -89,9 +89,9 @@ def test_nothing_is_said_against_a_fair_metric(cards):
     ],
 )
 def test_what_is_wrong_is_said_in_words(cards, metric, words):
-    found = [said for said in cards[metric].warnings if words in said]
-    assert len(found) == 1
-    assert found[0].startswith(f"do not trust {metric} on this file because ")
+    warnings = [warning for warning in cards[metric].warnings if words in warning]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"do not trust {metric} on this file because ")
 
 
 def test_figures_have_intervals_and_no_bound_is_no_ceiling(cards):
@@ -160,10 +160,10 @@ def test_the_command_prints_words_or_json_without_nan(tmp_path, capsys):
 
 def test_what_instructs_a_model_is_no_length_of_the_conversation():
     plain = talks(20)
-    told = [
+    instructed = [
         Conversation(talk.id, (Turn("system", "You are kind. " * i, role="system"), *talk.turns))
         for i, talk in enumerate(plain)
     ]
     with load("turn_count") as grader:
-        cards = [health(some, grader.scorer).cards[0] for some in (plain, told)]
+        cards = [health(some, grader.scorer).cards[0] for some in (plain, instructed)]
     assert cards[0].length_bias == cards[1].length_bias

@@ -54,7 +54,7 @@ def row(block, name):
 def test_a_metric_that_follows_the_ratings_stands_above_noise_with_its_interval(turns):
     noise = [float((7 * i) % 40) for i in range(40)]
     block = evaluated(turns, column("noise", noise), column("length", lengths(turns)))
-    assert [one.metric for one in block.rows] == ["length", "noise"]
+    assert [metric_row.metric for metric_row in block.rows] == ["length", "noise"]
     best = row(block, "length")
     assert best.n == 40
     assert best.spearman.value > 0.9
@@ -105,19 +105,19 @@ def test_the_difference_is_to_the_floor_and_has_its_sign(turns):
             turns, column("noise", noise), column("length", lengths(turns)), baseline=floor
         )
         assert row(block, floor).versus is None
-        found = row(block, other)
-        expected = found.spearman.value - row(block, floor).spearman.value
-        assert found.versus.value == pytest.approx(expected)
-        assert math.copysign(1, found.versus.value) == sign
-        assert found.versus.low < found.versus.value < found.versus.high
-        assert found.p_value < 0.01
+        metric_row = row(block, other)
+        expected = metric_row.spearman.value - row(block, floor).spearman.value
+        assert metric_row.versus.value == pytest.approx(expected)
+        assert math.copysign(1, metric_row.versus.value) == sign
+        assert metric_row.versus.low < metric_row.versus.value < metric_row.versus.high
+        assert metric_row.p_value < 0.01
 
 
 def test_a_constant_metric_or_rating_says_so_and_is_no_number(turns):
     block = evaluated(turns, column("yes", [1.0] * 40), column("length", lengths(turns)))
-    found = row(block, "yes")
-    assert found.spearman is None
-    assert found.why == "the metric is 1 on every item"
+    metric_row = row(block, "yes")
+    assert metric_row.spearman is None
+    assert metric_row.why == "the metric is 1 on every item"
     block = evaluate(turns, "fluent", [column("length", lengths(turns))])
     assert block.rows[0].why == "the rating is 2 on every item"
     assert block.ceiling is None
@@ -127,9 +127,9 @@ def test_fewer_than_ten_items_say_so_and_fewer_than_four_have_no_figure(tmp_path
     lines = [{"context": ["Hi"], "response": "a " * i, "ratings": i} for i in range(1, 10)]
     for count, expected in ((9, "9 items: a rough guide"), (3, "3 items have both")):
         rated = load_rated(made_sets.write(tmp_path / f"few{count}.jsonl", lines[:count]), None)
-        found = evaluate(rated, "overall", [column("length", lengths(rated))]).rows[0]
-        assert expected in found.why
-        assert (found.spearman is None) == (count < 4)
+        metric_row = evaluate(rated, "overall", [column("length", lengths(rated))]).rows[0]
+        assert expected in metric_row.why
+        assert (metric_row.spearman is None) == (count < 4)
 
 
 def test_failed_items_are_left_out_and_abstained_ones_keep_the_neutral_value(turns, tmp_path):
@@ -144,10 +144,10 @@ def test_failed_items_are_left_out_and_abstained_ones_keep_the_neutral_value(tur
         for i, item in enumerate(turns.items)
         if i != 2
     ]
-    found = read_table(score_files.write(tmp_path / "m.jsonl", rows)).column("m", turns)
-    assert found.values[:4] == (None, 0.5, None, 3.0)
-    assert (found.abstained, found.failed, found.missing) == (1, 1, 1)
-    block = evaluated(turns, found, column("length", lengths(turns)))
+    scored_column = read_table(score_files.write(tmp_path / "m.jsonl", rows)).column("m", turns)
+    assert scored_column.values[:4] == (None, 0.5, None, 3.0)
+    assert (scored_column.abstained, scored_column.failed, scored_column.missing) == (1, 1, 1)
+    block = evaluated(turns, scored_column, column("length", lengths(turns)))
     assert row(block, "m").n == 38
     assert row(block, "length").n == 40
 
@@ -158,18 +158,21 @@ def test_scores_of_replies_become_one_of_their_conversation(dialogues, tmp_path)
     rows = [score_files.line(item.id, turn, value, "m") for turn, value in values]
     table = read_table(score_files.write(tmp_path / "m.jsonl", rows))
     for reduce, value in (("mean", 0.4), ("min", 0.2), ("last", 0.6)):
-        found = table.column("m", dialogues, reduce)
-        assert found.values[0] == pytest.approx(value)  # turns of the user are not judged
-        assert found.reduced == reduce
+        scored_column = table.column("m", dialogues, reduce)
+        assert scored_column.values[0] == pytest.approx(value)  # turns of the user are not judged
+        assert scored_column.reduced == reduce
 
 
 def test_what_is_left_without_length_is_nothing_of_length_and_all_of_something_else(turns):
     human = turns.human("overall")
     block = evaluated(turns, column("length", lengths(turns)), column("people", human))
-    given = {one.given: one for one in row(block, "length").confounds}
+    given = {confound.given: confound for confound in row(block, "length").confounds}
     assert given["length"].partial is None
     assert given["turns"].kept == pytest.approx(1, abs=0.2)
-    assert {one.given for one in row(block, "people").confounds} >= {"overlap", "within systems"}
+    assert {confound.given for confound in row(block, "people").confounds} >= {
+        "overlap",
+        "within systems",
+    }
 
 
 def test_the_ceiling_is_the_root_of_the_reliability_of_the_judges(turns):
@@ -181,13 +184,13 @@ def test_the_ceiling_is_the_root_of_the_reliability_of_the_judges(turns):
 def test_two_systems_are_not_taken_for_a_correlation(dialogues):
     values = [float(len(item.conversation.turns[0].text)) for item in dialogues.items]
     block = evaluated(dialogues, column("m", values))
-    (found,) = block.systems
+    (system_row,) = block.systems
     assert block.system_count == 2
-    assert abs(found.spearman.value) == 1
-    assert (found.spearman.low, found.spearman.high) == (-1, 1)
+    assert abs(system_row.spearman.value) == 1
+    assert (system_row.spearman.low, system_row.spearman.high) == (-1, 1)
     *_, line = csv.DictReader(io.StringIO(as_csv([block])))
     assert line["level"] == "system"
-    assert float(line["accuracy"]) == found.accuracy.value
+    assert float(line["accuracy"]) == system_row.accuracy.value
 
 
 def test_order_of_the_items_changes_nothing(turns):
@@ -246,6 +249,19 @@ def test_the_command_judges_a_metric_beside_the_floors(tmp_path, capsys, monkeyp
     assert rows["log_length"]["versus"]["low"] > 0
     assert rows["log_length"]["signature"] == "log_length:2"
     assert "<svg" in html.read_text()
+
+
+def test_without_names_the_default_metrics_are_judged(tmp_path, capsys):
+    made_sets.fed_turn(tmp_path)
+    assert main(["meta-eval", "--on", "fed_turn", "--data", str(tmp_path), "--json"]) == 0
+    (block,) = json.loads(capsys.readouterr().out)
+    assert {"relevance", "repetition"} <= {row["metric"] for row in block["rows"]}
+
+
+def test_a_file_without_on_is_named_with_it(tmp_path, capsys):
+    path = made_sets.fed_turn(tmp_path)
+    assert main(["meta-eval", str(path)]) == 2
+    assert f"--on {path}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_table_fits_eighty_columns(tmp_path, capsys, monkeypatch):
@@ -326,5 +342,5 @@ def test_floors_give_the_known_correlations_on_published_sets(data_folder, name,
         table = score_table(grader, grader.signatures, rated)
     columns = [table.column(floor, rated) for floor in golden]
     block = evaluate(rated, rated.set.default, columns)
-    for found in block.rows:
-        assert found.spearman.value == pytest.approx(golden[found.metric], abs=5e-5)
+    for metric_row in block.rows:
+        assert metric_row.spearman.value == pytest.approx(golden[metric_row.metric], abs=5e-5)

@@ -27,29 +27,29 @@ def test_what_stands_in_a_small_corpus_is_found_however_it_is_written():
         "we counted 7 BIRDS over the lake, today",
         "We counted 900 birds over the lake today.",
     ]
-    found = overlap(known, written)
-    assert (found.texts, found.checked, found.matches) == (2, 2, 1)
-    assert found.examples == (written[0],)
+    result = overlap(known, written)
+    assert (result.texts, result.checked, result.matches) == (2, 2, 1)
+    assert result.examples == (written[0],)
     assert overlap(known, corpus(1000, 2000)).matches == 0
 
 
 def test_short_texts_are_no_sign():
     known = fingerprint([*corpus(0, 10), "Yes, please."])
-    found = overlap(known, ["Yes, please.", "yes please"])
-    assert (found.texts, found.short, found.checked) == (0, 1, 0)
-    assert found.share is None
-    assert "nothing can be said" in found.says
+    result = overlap(known, ["Yes, please.", "yes please"])
+    assert (result.texts, result.short, result.checked) == (0, 1, 0)
+    assert result.share is None
+    assert "nothing can be said" in result.says
 
 
 def test_a_large_corpus_shows_a_random_share_of_the_overlap_and_the_rate_holds():
     """2,000 of 20,000 hashes are kept; a fifth of the evaluated texts stands in the corpus."""
     known = fingerprint(corpus(0, 20_000), most=2_000)
     assert known.seen == pytest.approx(0.1, rel=0.1)
-    found = overlap(known, corpus(16_000, 36_000))
-    assert found.checked == pytest.approx(2_000, rel=0.15)
-    assert found.share.low <= 0.2 <= found.share.high
-    assert found.share.high - found.share.low < 0.05
-    assert all(text in set(corpus(16_000, 20_000)) for text in found.examples)
+    result = overlap(known, corpus(16_000, 36_000))
+    assert result.checked == pytest.approx(2_000, rel=0.15)
+    assert result.share.low <= 0.2 <= result.share.high
+    assert result.share.high - result.share.low < 0.05
+    assert all(text in set(corpus(16_000, 20_000)) for text in result.examples)
 
 
 def test_order_and_repetition_do_not_matter():

@@ -62,7 +62,7 @@ def test_ratings_are_understood_in_every_shape(fields, expected):
 
 
 def test_tables_and_json_lines_are_read_alike(tmp_path):
-    one = table(tmp_path / "one.csv", rating=["1", "4", "5", "", "2"])
+    single = table(tmp_path / "one.csv", rating=["1", "4", "5", "", "2"])
     raters = table(tmp_path / "raters.csv", rater1=[1, 4, 5, "", 1], rater2=[1, "", 5, "", 3])
     lines = tmp_path / "lines.jsonl"
     given = ["1", [4], 5, None, {"overall": [1, 3]}]
@@ -72,7 +72,7 @@ def test_tables_and_json_lines_are_read_alike(tmp_path):
             for reply, value in zip(REPLIES, given, strict=True)
         )
     )
-    assert human(one) == human(raters) == human(lines) == [1, 4, 5, None, 2]
+    assert human(single) == human(raters) == human(lines) == [1, 4, 5, None, 2]
 
 
 def test_a_file_without_ratings_names_its_columns_and_those_understood(tmp_path):
@@ -111,12 +111,12 @@ def labelled(tmp_path, header, row, name="labels.csv"):
 
 def test_labels_may_be_a_table(tmp_path):
     scores = scored(tmp_path)
-    one = labelled(tmp_path, "conversation,turn,rating", lambda i: f"c{i},0,{i % 5}")
+    commas = labelled(tmp_path, "conversation,turn,rating", lambda i: f"c{i},0,{i % 5}")
     tabs = labelled(
         tmp_path, "id\tturn\trater1\trater2", lambda i: f"c{i}\t0\t{i % 5}\t", "labels.tsv"
     )
     expected = [i % 5 for i in range(12)]
-    for file in (one, tabs):
+    for file in (commas, tabs):
         joined = align(file, scores)
         assert joined.ratings[joined.rated].tolist() == expected
 

@@ -22,8 +22,9 @@ TALK = Conversation(
 STACK = open_stack(STACKS[-1])
 
 
-def scored(turn, metric, value, *evidence, status="ok", conversation="talk", reason=None):
-    return Score(conversation, turn, metric, value, status, reason, (), evidence, f"{metric}:1")
+def scored(turn, metric, value, *evidence, status="ok", conversation="talk", reason=None, model=""):
+    signature = f"{metric}:1|model:{model}@1a2b"
+    return Score(conversation, turn, metric, value, status, reason, (), evidence, signature)
 
 
 def reviewed(*scores, talk=TALK, top=20):
@@ -49,6 +50,19 @@ def test_the_worst_reply_comes_first_with_its_words():
     assert second.turn == 1
     assert second.flaw == "none"
     assert 0 < second.probability < first.probability < 1
+
+
+def test_one_empty_reply_stands_for_all():
+    def empty(turn):
+        return Score("talk", turn, "repetition", 0.0, "ok", "empty", ("empty",), (), "repetition:1")
+
+    bad = scored(4, "repetition", 0.3, reason="repeats turn 1")
+    scores = [empty(turn) for turn in range(4)]
+    found = reviewed(*scores, bad, top=3)
+    assert [item.turn for item in found.items] == [0, 4, 1]
+    assert [item.flaw for item in found.items] == ["empty reply", "repeats", "empty reply"]
+    assert found.empty == 4
+    assert [item.flaw for item in reviewed(*scores, bad, top=1).items] == ["empty reply"]
 
 
 def test_an_empty_reply_is_called_that_whatever_speaks_against_it():
@@ -120,11 +134,19 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert found.stack.startswith("review-small@")
 
 
-def test_the_weights_that_know_most_of_what_was_run_count():
-    nonsense = FeatureEvidence("nonsense", 0.9)
-    found = reviewed(scored(3, "relevance", 0.4), scored(3, "sense", 0.05, nonsense))
-    assert found.stack.startswith("review-medium@")
-    assert found.items[0].flaw == "senseless"
+@pytest.mark.parametrize("size", ["medium", "large"])
+def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
+    nonsense = scored(3, "sense", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}")
+    result = reviewed(scored(3, "relevance", 0.4), nonsense)
+    assert result.stack.startswith(f"review-{size}@")
+    assert result.items[0].flaw == "senseless"
+
+
+def test_a_metric_with_a_model_that_no_weights_were_fitted_to_says_nothing():
+    alone = reviewed(scored(3, "relevance", 0.4))
+    beside = reviewed(scored(3, "relevance", 0.4), scored(3, "sense", 0.05, model="my-own"))
+    assert beside.stack == alone.stack
+    assert beside.items[0].probability == alone.items[0].probability
 
 
 def test_only_the_first_are_kept_and_of_equals_the_earlier():

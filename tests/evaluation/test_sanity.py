@@ -58,7 +58,7 @@ def test_the_examples_of_negation_hold():
 
 
 @pytest.mark.parametrize(
-    ("said", "opposite"),
+    ("text", "opposite"),
     [
         ("We can't swim.", "We can swim."),
         ("I won't go.", "I will go."),
@@ -71,8 +71,8 @@ def test_the_examples_of_negation_hold():
         ("", None),
     ],
 )
-def test_negation(said, opposite):
-    assert negate(said) == opposite
+def test_negation(text, opposite):
+    assert negate(text) == opposite
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -100,14 +100,14 @@ def test_a_metric_that_falls_for_a_demand_is_found_out(tmp_path):
     file.write_text(FLATTERED)
     with load("flattered", "log_length", "turn_count", plugins=[file]) as grader:
         result = sanity(talks(30), grader.scorer)
-    found = rows(result, "flattered")
-    demand = found["asks for 5 out of 5"]
+    checks = rows(result, "flattered")
+    demand = checks["asks for 5 out of 5"]
     assert (demand.verdict, demand.higher, demand.rate.value) == ("rewarded", 30, 0.0)
     assert demand.held.value == 0
-    assert (found["shuffled turns"].verdict, found["shuffled turns"].tied) == ("blind", 30)
-    assert found["shuffled turns"].held.value == 1
-    assert found["emptied reply"].verdict == "discriminates", "an empty reply has the lowest score"
-    assert found["wrapped in markup"].failed == 30
+    assert (checks["shuffled turns"].verdict, checks["shuffled turns"].tied) == ("blind", 30)
+    assert checks["shuffled turns"].held.value == 1
+    assert checks["emptied reply"].verdict == "discriminates", "an empty reply has the lowest score"
+    assert checks["wrapped in markup"].failed == 30
     length = rows(result, "log_length")
     assert length["emptied reply"].verdict == "discriminates"
     assert length["emptied reply"].rate.value == 1

@@ -146,8 +146,10 @@ def test_an_archive_packed_anew_is_the_same_set(mirror, capsys):
 
 def test_without_a_mirror_the_error_says_where_it_is_from_and_how_it_is_made(mirror, capsys):
     assert main(["data", "get", "made", "--data", str(mirror)]) == 2
-    said = capsys.readouterr().err
-    assert all(part in said for part in ("https://example.org/made", "rows of a table", "--from"))
+    message = capsys.readouterr().err
+    assert all(
+        part in message for part in ("https://example.org/made", "rows of a table", "--from")
+    )
     assert main(["data", "get"]) == 2
     assert main(["data", "verify", "mad"]) == 2
     assert "did you mean 'made'" in capsys.readouterr().err
@@ -163,12 +165,12 @@ def test_the_list_says_what_is_known_and_what_is_not(mirror, capsys):
 
 
 def test_every_rated_set_has_a_source():
-    files = {file for one in known_data().values() for file in one.files}
+    files = {file for data_set in known_data().values() for file in data_set.files}
     assert {entry.file for entry in known_sets().values()} <= files
-    for one in known_data().values():
-        assert one.licence
-        assert one.layout
-        assert all(len(sha256) == 64 for sha256 in one.files.values())
+    for known_set in known_data().values():
+        assert known_set.licence
+        assert known_set.layout
+        assert all(len(sha256) == 64 for sha256 in known_set.files.values())
 
 
 @pytest.mark.data

@@ -31,18 +31,20 @@ def test_a_bundle_trained_on_a_third_of_the_replies_is_marked_with_that_share(
     table = tmp_path / "table.csv"
     (block,) = json.loads(judged(tmp_path, own_relevance, capsys, "--json", "--csv", str(table)))
     rows = {row["metric"]: row for row in block["rows"]}
-    ours = {one["model"]: one for one in rows["relevance"]["trained"]}
-    found = ours["relevance"]["overlap"]
-    assert (found["checked"], found["matches"]) == (len(replies), len(replies[::3]))
-    share = found["share"]
+    ours = {entry["model"]: entry for entry in rows["relevance"]["trained"]}
+    overlap = ours["relevance"]["overlap"]
+    assert (overlap["checked"], overlap["matches"]) == (len(replies), len(replies[::3]))
+    share = overlap["share"]
     assert share["value"] == pytest.approx(1 / 3, abs=0.02)
     assert share["low"] < share["value"] < share["high"]
     assert ours["relevance"]["says"].startswith("relevance was trained on about 3")
     assert ours["encoder"] == {"model": "encoder", "overlap": None, "says": "not recorded"}
-    assert [one["says"] for one in rows["cosine_last_turn"]["trained"]] == ["not recorded"]
+    assert [entry["says"] for entry in rows["cosine_last_turn"]["trained"]] == ["not recorded"]
     assert rows["log_length"].get("trained", []) == []
     records = csv.DictReader(table.read_text().splitlines())
-    lines = {one["metric"]: one["trained_on"] for one in records if one["level"] == "turn"}
+    lines = {
+        record["metric"]: record["trained_on"] for record in records if record["level"] == "turn"
+    }
     assert lines["relevance"] == (
         f"relevance {share['value']:.6f}; encoder not recorded; dialogue 0.000000"
     )
@@ -72,10 +74,10 @@ def test_a_bundle_trained_on_other_texts_is_not_marked(
     record_texts(own_relevance, ELSEWHERE)
     out = judged(tmp_path, own_relevance, capsys)
     assert "!" not in out
-    (found,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
-    assert not found.mark
-    assert found.overlap.matches == 0
-    assert found.says.startswith("none of")
+    (report,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
+    assert not report.mark
+    assert report.overlap.matches == 0
+    assert report.says.startswith("none of")
 
 
 def test_contexts_count_like_replies(tmp_path, own_relevance):
@@ -83,10 +85,10 @@ def test_contexts_count_like_replies(tmp_path, own_relevance):
     lines = [{"context": [context], "response": "Fine.", "ratings": i} for i in range(1, 9)]
     rated = load_rated(made_sets.write(tmp_path / "own.jsonl", lines), None)
     record_texts(own_relevance, [context])
-    (found,) = Guard(rated).look([Model("relevance", open_bundle(own_relevance))])
-    assert (found.overlap.texts, found.overlap.matches) == (1, 1)
-    assert found.overlap.share.low is None
-    assert found.mark == "!"
+    (report,) = Guard(rated).look([Model("relevance", open_bundle(own_relevance))])
+    assert (report.overlap.texts, report.overlap.matches) == (1, 1)
+    assert report.overlap.share.low is None
+    assert report.mark == "!"
 
 
 def test_what_made_scores_of_a_file_is_known_by_their_signature(tmp_path, capsys):
@@ -99,10 +101,10 @@ def test_what_made_scores_of_a_file_is_known_by_their_signature(tmp_path, capsys
                  "--scores", str(scores)]) == 0  # fmt: skip
     (block,) = json.loads(capsys.readouterr().out)
     rows = {row["metric"]: row for row in block["rows"]}
-    ours = {one["model"]: one["overlap"] for one in rows["relevance"]["trained"]}
+    ours = {entry["model"]: entry["overlap"] for entry in rows["relevance"]["trained"]}
     assert ours["relevance"]["matches"] == 0
     assert ours["encoder"] is None
-    assert [one["says"] for one in rows["log_length"]["trained"]] == ["not recorded"]
+    assert [entry["says"] for entry in rows["log_length"]["trained"]] == ["not recorded"]
     assert models_named("m:1|model:relevance@00000000") == (("relevance", None),)
 
 
@@ -135,10 +137,10 @@ def test_a_changed_fingerprint_is_refused_by_name(rated_turns, own_relevance, tm
 
 @pytest.mark.parametrize("name", ["atomic", "events", "plausibility", "relevance"])
 def test_what_was_trained_here_has_its_texts_recorded(rated_turns, name):
-    (found,) = Guard(rated_turns).look([Model(name, open_bundle(name))])
-    assert found.overlap is not None
-    assert found.overlap.seen > 0.1
-    assert not found.mark
+    (report,) = Guard(rated_turns).look([Model(name, open_bundle(name))])
+    assert report.overlap is not None
+    assert report.overlap.seen > 0.1
+    assert not report.mark
 
 
 def test_texts_that_only_chose_settings_are_marked_apart(
@@ -158,8 +160,8 @@ def test_texts_that_only_chose_settings_are_marked_apart(
     assert "was trained on" not in words
     assert "~ relevance: settings of relevance were chosen on" in page.read_text()
     assert "$^{\\sim}$" in paper.read_text()
-    lines = {one["metric"]: one for one in csv.DictReader(table.read_text().splitlines())
-             if one["level"] == "turn"}  # fmt: skip
+    lines = {row["metric"]: row for row in csv.DictReader(table.read_text().splitlines())
+             if row["level"] == "turn"}  # fmt: skip
     assert lines["relevance"]["chosen_on"].startswith("relevance 0.5")
     assert lines["relevance"]["trained_on"].startswith("relevance 0.000000")
 
@@ -167,11 +169,11 @@ def test_texts_that_only_chose_settings_are_marked_apart(
 def test_texts_that_trained_and_chose_are_said_to_have_done_both(rated_turns, own_relevance):
     record_texts(own_relevance, made_sets.long_replies(rated_turns))
     record_selection(own_relevance, made_sets.long_replies(rated_turns))
-    (one,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
-    assert one.mark == "!"
-    assert one.chosen.matches
-    assert "was trained on about 100 %" in one.says
-    assert "were chosen on about 100 %" in one.says
+    (report,) = Guard(rated_turns).look([Model("relevance", open_bundle(own_relevance))])
+    assert report.mark == "!"
+    assert report.chosen.matches
+    assert "was trained on about 100 %" in report.says
+    assert "were chosen on about 100 %" in report.says
 
 
 def test_shipped_cards_state_what_chose_their_settings():

@@ -72,16 +72,16 @@ def test_the_interval_covers_the_difference_and_agrees_with_its_p_value():
 
 
 def test_a_corrected_verdict_says_why_it_leaves_the_interval(files):
-    one = run_of("c", 0.5, 30, 1, seed=1)
+    run_rows = run_of("c", 0.5, 30, 1, seed=1)
     draw = random.Random(2)
     # By t about 2.7 of 29 degrees of freedom: p is 0.01 by itself, 0.1 among ten.
     shifted = [
-        {**row, "value": row["value"] + 0.025 + 0.05 * (-1) ** i} for i, row in enumerate(one)
+        {**row, "value": row["value"] + 0.025 + 0.05 * (-1) ** i} for i, row in enumerate(run_rows)
     ]
     names = [f"m{i}" for i in range(9)]
-    same = [{**row, "metric": n, "signature": f"{n}:1"} for n in names for row in one]
+    same = [{**row, "metric": n, "signature": f"{n}:1"} for n in names for row in run_rows]
     noise = [{**row, "value": row["value"] + draw.gauss(0, 0.05)} for row in same]
-    [metric, *_] = compare(*files(a=[*one, *same], b=[*shifted, *noise])).metrics
+    [metric, *_] = compare(*files(a=[*run_rows, *same], b=[*shifted, *noise])).metrics
     gap = metric.comparison.difference
     leaves_out = gap.low > 0 or gap.high < 0
     rejected = metric.comparison.verdict != "no significant difference"

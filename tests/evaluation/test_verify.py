@@ -40,8 +40,8 @@ def scored(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     with (tmp_path / "talks.jsonl").open("w") as file:
         for name, turns in TALKS.items():
-            said = [{"speaker": "AB"[i], "text": text} for i, text in enumerate(turns)]
-            file.write(json.dumps({"id": name, "turns": said}) + "\n")
+            turn_records = [{"speaker": "AB"[i], "text": text} for i, text in enumerate(turns)]
+            file.write(json.dumps({"id": name, "turns": turn_records}) + "\n")
     words = ["score", "talks.jsonl", "-m", "commonsense,relevance,log_length", "-o", "s.jsonl"]
     assert main([*words, "--relevance-history", "2"]) == 0
     capsys.readouterr()
@@ -63,7 +63,7 @@ def verify(scored, capsys):
 
 
 def pieces(lines):
-    return [one for line in lines for one in line["evidence"] if one["kind"] == "triple"]
+    return [piece for line in lines for piece in line["evidence"] if piece["kind"] == "triple"]
 
 
 def emptied(span):
@@ -73,15 +73,15 @@ def emptied(span):
 def test_what_was_scored_follows(verify):
     status, result = verify()
     assert (status, result["differences"]) == (0, [])
-    tallies = {(one["metric"], one["kind"]): one for one in result["tallies"]}
+    tallies = {(tally["metric"], tally["kind"]): tally for tally in result["tallies"]}
     assert tallies["commonsense", "value"]["verified"] == 6
     assert tallies["commonsense", "triple"]["verified"] >= 2
     assert ("log_length", "value") in tallies
-    assert all(one["differs"] == 0 for one in tallies.values())
+    assert all(tally["differs"] == 0 for tally in tallies.values())
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda lines: lines[3].update(value=0.5), "value 0.5, found"),
         (lambda lines: lines[3].update(status="abstained"), "status 'abstained', found 'ok'"),
@@ -101,10 +101,10 @@ def test_what_was_scored_follows(verify):
         (lambda lines: [line["evidence"].clear() for line in lines], "found, but not in the file"),
     ],
 )  # fmt: skip
-def test_whatever_was_changed_in_the_file_is_named(verify, change, said):
+def test_whatever_was_changed_in_the_file_is_named(verify, change, message):
     status, result = verify(change)
     assert status == 1
-    assert any(said in one["what"] for one in result["differences"])
+    assert any(message in difference["what"] for difference in result["differences"])
 
 
 def test_in_python_too_a_small_difference_is_one(scored):
@@ -115,8 +115,8 @@ def test_in_python_too_a_small_difference_is_one(scored):
     talks = scored.with_name("talks.jsonl")
     with grice.load("log_length") as grader:
         metrics = grader.scorer.metrics
-        [found] = verify_scores(str(scored), grice.read(talks), metrics).differences
-        assert "found" in found.what
+        [difference] = verify_scores(str(scored), grice.read(talks), metrics).differences
+        assert "found" in difference.what
         assert verify_scores(str(scored), grice.read(talks), metrics, tolerance=0.02).ok
 
 
@@ -125,7 +125,9 @@ def test_other_knowledge_shows_in_the_signature_and_in_what_it_moves(verify, cap
 
     def look(lines):
         nonlocal triple
-        triple = next(one["triple"] for one in pieces(lines) if "happy" in one["triple"]["tail"])
+        triple = next(
+            piece["triple"] for piece in pieces(lines) if "happy" in piece["triple"]["tail"]
+        )
 
     verify(look)
     words = [triple["head"], triple["relation"], triple["tail"]]
@@ -133,27 +135,27 @@ def test_other_knowledge_shows_in_the_signature_and_in_what_it_moves(verify, cap
     capsys.readouterr()
     status, result = verify(None, "--commonsense-knowledge", "file:my.kb")
     assert status == 1
-    found = {one["kind"]: one["what"] for one in result["differences"]}
-    assert "computed with knowledge:atomic@" in found["signature"]
-    assert "here knowledge:my@" in found["signature"]
-    assert "plausibility" in found["triple"]
+    differences = {difference["kind"]: difference["what"] for difference in result["differences"]}
+    assert "computed with knowledge:atomic@" in differences["signature"]
+    assert "here knowledge:my@" in differences["signature"]
+    assert "plausibility" in differences["triple"]
 
 
 def test_metrics_can_be_chosen_and_unknown_ones_are_refused(verify):
     status, result = verify(None, "-m", "log_length")
     assert (status, result["scores"]) == (0, 6)
-    assert {one["metric"] for one in result["tallies"]} == {"log_length"}
-    status, said = verify(None, "-m", "coherence_of_all")
-    assert (status, "no scores of metric 'coherence_of_all'" in said) == (2, True)
+    assert {tally["metric"] for tally in result["tallies"]} == {"log_length"}
+    status, messages = verify(None, "-m", "coherence_of_all")
+    assert (status, "no scores of metric 'coherence_of_all'" in messages) == (2, True)
 
 
 def test_other_conversations_are_refused(verify, scored):
     (scored.parent / "talks.jsonl").write_text(
         json.dumps({"id": "else", "turns": [{"speaker": "A", "text": "Hi"}]}) + "\n"
     )
-    status, said = verify()
+    status, messages = verify()
     assert status == 2
-    assert "conversation 'fired' is scored, but does not follow in the input" in said
+    assert "conversation 'fired' is scored, but does not follow in the input" in messages
 
 
 def test_scores_of_several_files_are_told_apart(scored, capsys):
@@ -167,8 +169,8 @@ def test_scores_of_several_files_are_told_apart(scored, capsys):
 
 
 def test_two_ways_of_computing_in_one_file_are_refused(verify):
-    status, said = verify(lambda lines: lines[0].update(signature="log_length:0"))
-    assert (status, "was computed in two ways in one file" in said) == (2, True)
+    status, messages = verify(lambda lines: lines[0].update(signature="log_length:0"))
+    assert (status, "was computed in two ways in one file" in messages) == (2, True)
 
 
 def test_the_terminal_says_what_follows_and_what_does_not(scored, capsys):
@@ -201,7 +203,7 @@ class Store:
     bad = ("awful", "not", "n't", "sad", "unhappy")
 
     def plausibility(self, triples, known=None):
-        return [0.2 if any(word in one.tail for word in self.bad) else 0.9 for one in triples]
+        return [0.2 if any(word in triple.tail for word in self.bad) else 0.9 for triple in triples]
 
     def best_known(self, triples, *, tails=2):
         # The metric looks at one; whoever looks at more re-derives other figures.
@@ -210,11 +212,11 @@ class Store:
 
 
 def clauses(text):
-    found, start = [], 0
+    spans, start = [], 0
     for part in text.rstrip(".").split(", "):
-        found.append((start, start + len(part), part))
+        spans.append((start, start + len(part), part))
         start += len(part) + 2
-    return found
+    return spans
 
 
 @metric(
@@ -276,12 +278,14 @@ def test_nothing_to_look_at_gives_no_rate(loaded):
 
 
 def test_words_are_left_out_that_lift_a_score(loaded):
-    one = talk("a", "I am awful, I am happy")
-    (score,) = loaded.score([one])[0]
-    best, *_ = counterfactuals(loaded, one, score)
+    conversation = talk("a", "I am awful, I am happy")
+    (score,) = loaded.score([conversation])[0]
+    best, *_ = counterfactuals(loaded, conversation, score)
     assert (best.kind, best.change, best.value) == ("text", "I am awful", 0.9)
     assert best.lift == pytest.approx(0.9 - score.value)
-    assert counterfactuals(loaded, one, loaded.score([talk("b", "I am happy")])[0][0]) == []
+    assert (
+        counterfactuals(loaded, conversation, loaded.score([talk("b", "I am happy")])[0][0]) == []
+    )
 
 
 @pytest.mark.parametrize(

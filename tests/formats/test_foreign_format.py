@@ -31,7 +31,7 @@ def test_its_files_are_recognised_and_scored(grice, tmp_path):
     done = grice("score", "talks.txt", "-m", "log_length", "-o", "-")
     assert done.returncode == 0, done.stderr
     scores = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(one["conversation"], one["turn"]) for one in scores] == [
+    assert [(score["conversation"], score["turn"]) for score in scores] == [
         ("talks.txt:1", 0),
         ("talks.txt:1", 1),
         ("talks.txt:2", 0),

@@ -36,11 +36,11 @@ def spoken(conversation: Conversation) -> list[tuple[str, str]]:
 def test_every_example_is_recognised_and_read_without_complaint(name: str, tmp_path: Path):
     path = tmp_path / "example"
     path.write_text(FORMATS[name].example)
-    found = read(path)
-    assert found.format == name
-    conversations = list(found)
+    reader = read(path)
+    assert reader.format == name
+    conversations = list(reader)
     assert conversations
-    assert all(isinstance(one, Conversation) for one in conversations)
+    assert all(isinstance(item, Conversation) for item in conversations)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -50,9 +50,9 @@ def test_every_format_reads_windows_lines_and_a_byte_order_mark(name: str, tmp_p
         path.parent.mkdir()
     plain.write_text(FORMATS[name].example)
     windows.write_bytes(b"\xef\xbb\xbf" + FORMATS[name].example.replace("\n", "\r\n").encode())
-    found = read(windows)
-    assert found.format == name
-    assert list(found) == list(read(plain))
+    reader = read(windows)
+    assert reader.format == name
+    assert list(reader) == list(read(plain))
 
 
 def test_a_format_needs_no_entry_anywhere():
@@ -63,7 +63,7 @@ def test_a_format_needs_no_entry_anywhere():
 
 class TestTurns:
     def test_fields_of_turn_and_record_are_kept(self, reading):
-        [one] = reading(
+        [conversation] = reading(
             lines(
                 {
                     "id": 12,
@@ -83,7 +83,7 @@ class TestTurns:
                 }
             )
         )
-        assert one == Conversation(
+        assert conversation == Conversation(
             "12",
             (
                 Turn("Ann", "Hi", meta={"emotion": 3}),
@@ -94,28 +94,30 @@ class TestTurns:
         )
 
     def test_nothing_is_lost_when_meta_and_record_share_a_name(self, reading):
-        [one] = reading(lines({"turns": ["a"], "source": 1, "meta": {"source": 2}}))
-        assert one.meta == {"source": 1, "meta": {"source": 2}}
+        [conversation] = reading(lines({"turns": ["a"], "source": 1, "meta": {"source": 2}}))
+        assert conversation.meta == {"source": 1, "meta": {"source": 2}}
 
     def test_missing_speakers_alternate(self, reading):
-        [one] = reading(lines({"turns": [{"text": "a"}, {"speaker": None, "text": "b"}, "c"]}))
-        assert spoken(one) == [("A", "a"), ("B", "b"), ("A", "c")]
-        assert one.turns[1].meta == {}
+        [conversation] = reading(
+            lines({"turns": [{"text": "a"}, {"speaker": None, "text": "b"}, "c"]})
+        )
+        assert spoken(conversation) == [("A", "a"), ("B", "b"), ("A", "c")]
+        assert conversation.turns[1].meta == {}
 
     @pytest.mark.parametrize("key", ["turns", "dialogue", "utterances", "dialog"])
     def test_lists_of_texts(self, reading, key):
-        [one] = reading(lines({key: ["Hi", "Hello: you"]}))
-        assert spoken(one) == [("A", "Hi"), ("B", "Hello: you")]
+        [conversation] = reading(lines({key: ["Hi", "Hello: you"]}))
+        assert spoken(conversation) == [("A", "Hi"), ("B", "Hello: you")]
 
     def test_texts_that_all_name_a_speaker(self, reading):
-        [one] = reading(lines({"dialogue": ["M: Hi", "W: Hello"]}))
-        assert spoken(one) == [("M", "Hi"), ("W", "Hello")]
+        [conversation] = reading(lines({"dialogue": ["M: Hi", "W: Hello"]}))
+        assert spoken(conversation) == [("M", "Hi"), ("W", "Hello")]
 
     def test_huge_numbers_go_through(self, reading):
         big = 10**40
-        [one] = reading(lines({"id": big, "turns": ["a"], "n": big}))
-        assert one.id == str(big)
-        assert one.meta == {"n": big}
+        [conversation] = reading(lines({"id": big, "turns": ["a"], "n": big}))
+        assert conversation.id == str(big)
+        assert conversation.meta == {"n": big}
 
     @pytest.mark.parametrize(
         ("record", "field", "says"),
@@ -154,7 +156,7 @@ class TestMessages:
             {"type": "image_url", "image_url": {"url": "u"}},
             {"type": "text", "text": "here"},
         ]
-        [one] = reading(
+        [conversation] = reading(
             lines(
                 {
                     "messages": [
@@ -168,20 +170,20 @@ class TestMessages:
                 }
             )
         )
-        assert [turn.role for turn in one.turns] == [
+        assert [turn.role for turn in conversation.turns] == [
             "developer", "user", "assistant", "tool", "oracle", "assistant",
         ]  # fmt: skip
-        assert [turn.speaker for turn in one.turns][1] == "ann"
-        assert [turn.text for turn in one.turns] == [
+        assert [turn.speaker for turn in conversation.turns][1] == "ann"
+        assert [turn.text for turn in conversation.turns] == [
             "Be brief.", "Look\nhere", "", "42", "Yes", "No.",
         ]  # fmt: skip
-        assert one.turns[1].meta == {"content": parts}
-        assert one.turns[2].meta == {"tool_calls": call}
+        assert conversation.turns[1].meta == {"content": parts}
+        assert conversation.turns[2].meta == {"tool_calls": call}
 
     def test_a_list_of_messages_under_another_name(self, reading):
-        [one] = reading(lines({"conversation_id": "z", "conversation": [
+        [conversation] = reading(lines({"conversation_id": "z", "conversation": [
             {"role": "user", "content": "Hi"}]}))  # fmt: skip
-        assert (one.id, spoken(one)) == ("z", [("user", "Hi")])
+        assert (conversation.id, spoken(conversation)) == ("z", [("user", "Hi")])
 
     @pytest.mark.parametrize(
         ("message", "field"),
@@ -201,7 +203,7 @@ class TestMessages:
 
 
 def test_sharegpt_says_roles_in_the_usual_words(reading):
-    [one] = reading(
+    [conversation] = reading(
         lines(
             {
                 "conversations": [
@@ -213,16 +215,16 @@ def test_sharegpt_says_roles_in_the_usual_words(reading):
             }
         )
     )
-    assert [(turn.speaker, turn.role) for turn in one.turns] == [
+    assert [(turn.speaker, turn.role) for turn in conversation.turns] == [
         ("system", "system"), ("human", "user"), ("gpt", "assistant"),
     ]  # fmt: skip
-    assert one.turns[1].meta == {"weight": 1}
-    assert one.meta == {"system": "s"}
+    assert conversation.turns[1].meta == {"weight": 1}
+    assert conversation.meta == {"system": "s"}
 
 
 class TestResponse:
     def test_only_the_response_is_to_be_judged(self, reading):
-        [one] = reading(
+        [conversation] = reading(
             lines(
                 {
                     "id": "u",
@@ -234,29 +236,29 @@ class TestResponse:
                 }
             )
         )  # fmt: skip
-        assert one.targets == (3,)
-        assert one.turns[3] == Turn("A", "Near.", references=("Close.", "Yes."))
-        assert one.meta == {"facts": "f"}
+        assert conversation.targets == (3,)
+        assert conversation.turns[3] == Turn("A", "Near.", references=("Close.", "Yes."))
+        assert conversation.meta == {"facts": "f"}
 
     def test_letters_count_backwards_from_the_response(self, reading):
-        [one] = reading(lines({"context": ["a", "b", "c"], "response": "d"}))
-        assert spoken(one) == [("B", "a"), ("A", "b"), ("B", "c"), ("A", "d")]
+        [conversation] = reading(lines({"context": ["a", "b", "c"], "response": "d"}))
+        assert spoken(conversation) == [("B", "a"), ("A", "b"), ("B", "c"), ("A", "d")]
 
     @pytest.mark.parametrize(
         "context", ["Hi\nFar?\n", "Hi __eou__ Far? __eou__", "</UTT>Hi </UTT> Far?</UTT>",
                     '["Hi", "Far?"]'],
     )  # fmt: skip
     def test_contexts_in_one_text(self, reading, context):
-        [one] = reading(lines({"context": context, "response": "Near."}))
-        assert spoken(one) == [("A", "Hi"), ("B", "Far?"), ("A", "Near.")]
+        [conversation] = reading(lines({"context": context, "response": "Near."}))
+        assert spoken(conversation) == [("A", "Hi"), ("B", "Far?"), ("A", "Near.")]
 
     def test_names_in_front_of_context_and_response(self, reading):
-        [one] = reading(lines({"context": "User: Hi", "response": "System: Hello"}))
-        assert spoken(one) == [("User", "Hi"), ("System", "Hello")]
+        [conversation] = reading(lines({"context": "User: Hi", "response": "System: Hello"}))
+        assert spoken(conversation) == [("User", "Hi"), ("System", "Hello")]
 
     def test_an_empty_context_and_an_empty_response_are_allowed(self, reading):
-        [one] = reading(lines({"context": [], "response": ""}))
-        assert (one.targets, spoken(one)) == ((0,), [("A", "")])
+        [conversation] = reading(lines({"context": [], "response": ""}))
+        assert (conversation.targets, spoken(conversation)) == ((0,), [("A", "")])
 
     @pytest.mark.parametrize(
         ("record", "field"),
@@ -276,10 +278,10 @@ class TestResponse:
 
 
 def test_deco_leaves_empty_slots_out(reading):
-    [one] = reading(
+    [conversation] = reading(
         lines({"history": "</UTT></UTT></UTT>Hi ! </UTT>", "response": "Ho .", "GUID": 6})
     )
-    assert one == Conversation("6", (Turn("B", "Hi !"), Turn("A", "Ho .")), targets=(1,))
+    assert conversation == Conversation("6", (Turn("B", "Hi !"), Turn("A", "Ho .")), targets=(1,))
 
 
 def test_dailydialog_keeps_good_lines_around_bad_ones(reading):
@@ -291,13 +293,13 @@ def test_dailydialog_keeps_good_lines_around_bad_ones(reading):
 
 class TestParlai:
     def test_fields_and_escapes(self, reading):
-        [one] = reading(
+        [conversation] = reading(
             "text:Hi\\nthere\tlabel_candidates:a|b\treward:1\n"
             "text:x\teval_labels:one__PIPE__two|three\tepisode_done:True\n",
         )
-        assert spoken(one) == [("A", "Hi\nthere"), ("A", "x"), ("B", "one|two")]
-        assert one.turns[0].meta == {"label_candidates": ["a", "b"], "reward": "1"}
-        assert one.turns[2].references == ("three",)
+        assert spoken(conversation) == [("A", "Hi\nthere"), ("A", "x"), ("B", "one|two")]
+        assert conversation.turns[0].meta == {"label_candidates": ["a", "b"], "reward": "1"}
+        assert conversation.turns[2].references == ("three",)
 
     def test_a_bad_line_inside_an_episode_leaves_it_out(self, reading):
         text = (
@@ -305,18 +307,18 @@ class TestParlai:
             "text:c\tlabels:d\nnonsense\ntext:e\tlabels:f\tepisode_done:True\n"
             "text:g\tlabels:h\tepisode_done:True\n"
         )
-        found = reading(text, format="parlai")
-        assert [getattr(one, "id", None) or one.line for one in found] == [
+        records = reading(text, format="parlai")
+        assert [getattr(record, "id", None) or record.line for record in records] == [
             "chat:1", 2, 4, 3, "chat:6",
         ]  # fmt: skip
 
 
 def test_parlai_log_joins_exchanges(reading):
-    [one] = reading(
+    [conversation] = reading(
         lines({"dialog": [[{"id": "h", "text": "a"}, {"id": "m", "text": "b"}],
                           [{"text": "c"}]]})
     )  # fmt: skip
-    assert spoken(one) == [("h", "a"), ("m", "b"), ("A", "c")]
+    assert spoken(conversation) == [("h", "a"), ("m", "b"), ("A", "c")]
 
 
 class TestTable:
@@ -331,27 +333,29 @@ class TestTable:
         assert (second.targets, spoken(second)) == ((0,), [("A", "alone")])
 
     def test_a_turn_per_row(self, reading):
-        found = reading(
+        conversations = reading(
             "id\tconversation_id\tspeaker\ttext\ttime\n"
             '1\tx\tAnn\t"Hi" she said\t9:00\n2\tx\tBob\tHo\t\n3\ty\t\tHe said "no\t\n',
         )
-        assert [one.id for one in found] == ["x", "y"]
-        assert found[0].turns[0] == Turn("Ann", '"Hi" she said', time="9:00", meta={"id": "1"})
-        assert spoken(found[1]) == [("A", 'He said "no')]
+        assert [conversation.id for conversation in conversations] == ["x", "y"]
+        assert conversations[0].turns[0] == Turn(
+            "Ann", '"Hi" she said', time="9:00", meta={"id": "1"}
+        )
+        assert spoken(conversations[1]) == [("A", 'He said "no')]
 
     def test_without_ids_the_file_is_one_conversation(self, reading):
-        [one] = reading("speaker,text\nAnn,Hi\nBob,Ho\n")
-        assert (one.id, spoken(one)) == ("chat:2", [("Ann", "Hi"), ("Bob", "Ho")])
+        [conversation] = reading("speaker,text\nAnn,Hi\nBob,Ho\n")
+        assert (conversation.id, spoken(conversation)) == ("chat:2", [("Ann", "Hi"), ("Bob", "Ho")])
 
     def test_a_quote_that_is_never_closed_costs_one_row(self, reading):
         rows = "".join(f"{number},c,r{number}\n" for number in range(3000))
-        found = reading('id,context,response\nbad,"c,r\n' + rows)
-        assert isinstance(found[0], RecordError)
+        records = reading('id,context,response\nbad,"c,r\n' + rows)
+        assert isinstance(records[0], RecordError)
         assert (
-            found[0].line,
-            "never closed" in found[0].problem or "not closed" in found[0].problem,
+            records[0].line,
+            "never closed" in records[0].problem or "not closed" in records[0].problem,
         ) == (2, True)
-        assert [one.id for one in found[1:]] == [str(number) for number in range(3000)]
+        assert [record.id for record in records[1:]] == [str(number) for number in range(3000)]
 
     def test_a_row_with_too_many_cells_costs_one_row(self, reading):
         first, bad, last = reading("context,response\na,b\na,b,c\nd,e\n")
@@ -359,13 +363,19 @@ class TestTable:
         assert (first.turns[1].text, last.turns[1].text) == ("b", "e")
 
     def test_a_cell_over_the_limit_of_csv_costs_one_row(self, reading):
-        found = reading(f"context,response\na,{'x' * 200_000}\nd,e\n")
-        assert "use JSON lines" in found[0].problem
-        assert found[1].turns[1].text == "e"
+        records = reading(f"context,response\na,{'x' * 200_000}\nd,e\n")
+        assert "use JSON lines" in records[0].problem
+        assert records[1].turns[1].text == "e"
 
     def test_a_bad_row_inside_a_conversation_leaves_it_out(self, reading):
-        found = reading("conversation_id,text\nx,a\nx\nx,b\ny,c\nz\nw,d\n")
-        assert [getattr(one, "id", None) or one.line for one in found] == [3, 2, 6, "y", "w"]
+        records = reading("conversation_id,text\nx,a\nx\nx,b\ny,c\nz\nw,d\n")
+        assert [getattr(record, "id", None) or record.line for record in records] == [
+            3,
+            2,
+            6,
+            "y",
+            "w",
+        ]
 
     def test_a_header_without_meaning_is_an_error(self, reading):
         [bad] = reading("a,b\n1,2\n", format="table")
@@ -389,23 +399,23 @@ class TestTranscript:
         ],
     )
     def test_who_speaks_when(self, reading, line, time, speaker):
-        [one] = reading(line + "\nBob: Ho\n")
-        assert one.turns[0] == Turn(speaker, "Hi", time=time)
+        [conversation] = reading(line + "\nBob: Ho\n")
+        assert conversation.turns[0] == Turn(speaker, "Hi", time=time)
 
     def test_lines_without_a_name_belong_to_the_turn_before(self, reading):
-        [one] = reading("Ann: see\n  http://example.org: that\n\nand more\nBob: Ho\n")
-        assert spoken(one) == [
+        [conversation] = reading("Ann: see\n  http://example.org: that\n\nand more\nBob: Ho\n")
+        assert spoken(conversation) == [
             ("Ann", "see\n  http://example.org: that\n\nand more"),
             ("Bob", "Ho"),
         ]
 
     def test_blank_lines_part_conversations(self, reading):
-        found = reading("A: a\nB: b\n\n\nA: c\nB: d\n")
-        assert [one.id for one in found] == ["chat:1", "chat:5"]
+        conversations = reading("A: a\nB: b\n\n\nA: c\nB: d\n")
+        assert [conversation.id for conversation in conversations] == ["chat:1", "chat:5"]
 
     def test_blank_lines_between_all_turns_part_nothing(self, reading):
-        [one] = reading("A: a\n\nB: b\n\nA: c\n")
-        assert len(one.turns) == 3
+        [conversation] = reading("A: a\n\nB: b\n\nA: c\n")
+        assert len(conversation.turns) == 3
 
     @pytest.mark.parametrize(
         "rule", ["===", "----------", "# next", "## next", "=== next ===", "***"]
@@ -417,8 +427,8 @@ class TestTranscript:
 
     @pytest.mark.parametrize("line", ["#blessed", "--", "--- well", "-", "#"])
     def test_what_only_looks_like_a_rule_is_said(self, reading, line):
-        [one] = reading(f"A: a\n{line}\nB: b\n")
-        assert spoken(one) == [("A", f"a\n{line}"), ("B", "b")]
+        [conversation] = reading(f"A: a\n{line}\nB: b\n")
+        assert spoken(conversation) == [("A", f"a\n{line}"), ("B", "b")]
 
     @pytest.mark.parametrize(
         "line",
@@ -430,12 +440,12 @@ class TestTranscript:
         ],
     )
     def test_long_lines_take_no_longer_than_their_length(self, reading, line):
-        found = reading(f"A: a\n{line}\nB: b\n", format="transcript")
-        assert found[-1].turns[-1].text == "b"
+        conversations = reading(f"A: a\n{line}\nB: b\n", format="transcript")
+        assert conversations[-1].turns[-1].text == "b"
 
     def test_text_before_the_first_turn_is_kept(self, reading):
-        [one] = reading("A walk\n\nA: a\nB: b\n", format="transcript")
-        assert one.meta == {"heading": "A walk"}
+        [conversation] = reading("A walk\n\nA: a\nB: b\n", format="transcript")
+        assert conversation.meta == {"heading": "A walk"}
 
     def test_text_without_any_turn_is_an_error(self, reading):
         [bad] = reading("just prose\nand more\n", format="transcript")
@@ -451,25 +461,25 @@ class TestTranscript:
 
 class TestJson:
     def test_arrays_of_any_layout(self, reading):
-        found = reading(
+        items = reading(
             json.dumps([{"turns": ["a"]}, {"turns": []}, {"id": "z", "turns": ["b"]}]),
         )
-        assert [getattr(one, "id", one) for one in found][::2] == ["chat:1", "z"]
-        assert isinstance(found[1], RecordError)
+        assert [getattr(item, "id", item) for item in items][::2] == ["chat:1", "z"]
+        assert isinstance(items[1], RecordError)
 
     def test_objects_over_several_lines_with_their_line_numbers(self, reading):
         record = {"messages": [{"role": "user", "content": 'a } ] \\ " b'}]}
-        found = reading((json.dumps(record, indent=1) + "\n") * 2)
-        assert [one.id for one in found] == ["chat:1", "chat:9"]
-        assert found[1].turns[0].text == record["messages"][0]["content"]
+        conversations = reading((json.dumps(record, indent=1) + "\n") * 2)
+        assert [conversation.id for conversation in conversations] == ["chat:1", "chat:9"]
+        assert conversations[1].turns[0].text == record["messages"][0]["content"]
 
     def test_a_list_of_turns_says_how_to_wrap_it(self, reading):
         [bad, _] = reading(json.dumps([{"role": "user", "content": "a"}] * 2))
         assert "jq -c '{messages: .}'" in bad.problem
 
     def test_what_is_no_record_is_said_and_skipped(self, reading):
-        found = reading('[{"turns": ["a"]}, 5, "x", {"no": 1}, [1], {"turns": ["b"]}]')
-        first, stray, layout, listed, last = found
+        items = reading('[{"turns": ["a"]}, 5, "x", {"no": 1}, [1], {"turns": ["b"]}]')
+        first, stray, layout, listed, last = items
         assert (first.id, last.id) == ("chat:1", "chat:1#2")
         assert "'5, \"x\"'" in stray.problem
         assert layout.field == "turns"
@@ -482,8 +492,10 @@ class TestJson:
 
     def test_values_that_cross_blocks(self, reading):
         records = [{"id": str(n), "turns": ['\\"{[' * (n * 37 % 900) + "x"]} for n in range(400)]
-        found = reading(json.dumps(records))
-        assert [one.turns[0].text for one in found] == [one["turns"][0] for one in records]
+        conversations = reading(json.dumps(records))
+        assert [conversation.turns[0].text for conversation in conversations] == [
+            record["turns"][0] for record in records
+        ]
 
 
 def test_topical_chat_keeps_what_belongs_to_turn_and_conversation(reading):
@@ -491,7 +503,7 @@ def test_topical_chat_keeps_what_belongs_to_turn_and_conversation(reading):
         {"message": "a", "agent": "agent_1", "sentiment": "s", "knowledge_source": ["FS1"]},
         {"message": "b", "agent": "agent_2", "sentiment": "t", "knowledge_source": []},
     ]
-    found = reading(
+    items = reading(
         json.dumps(
             {
                 't_"1': {"config": "C", "content": content},
@@ -500,9 +512,9 @@ def test_topical_chat_keeps_what_belongs_to_turn_and_conversation(reading):
             }
         )
     )
-    assert [getattr(one, "id", None) for one in found] == ['t_"1', None, "t_3"]
-    assert found[0].meta == {"config": "C"}
-    assert found[0].turns[1] == Turn(
+    assert [getattr(item, "id", None) for item in items] == ['t_"1', None, "t_3"]
+    assert items[0].meta == {"config": "C"}
+    assert items[0].turns[1] == Turn(
         "agent_2", "b", meta={"sentiment": "t", "knowledge_source": []}
     )
-    assert found[1].field == "content[0].message"
+    assert items[1].field == "content[0].message"

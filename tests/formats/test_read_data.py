@@ -42,12 +42,14 @@ COUNTS = {
 @pytest.mark.parametrize("name", COUNTS)
 def test_a_published_file_is_read_whole(data_folder: Path, name: str):
     format_, count = COUNTS[name]
-    found = read(data_folder / name)
-    conversations = list(found)
-    assert found.format == format_
-    assert [one for one in conversations if not isinstance(one, Conversation)] == []
+    reader = read(data_folder / name)
+    conversations = list(reader)
+    assert reader.format == format_
+    assert [item for item in conversations if not isinstance(item, Conversation)] == []
     assert len(conversations) == count
-    assert all((one.targets is None) == (format_ == "turns") for one in conversations)
+    assert all(
+        (conversation.targets is None) == (format_ == "turns") for conversation in conversations
+    )
 
 
 def test_every_rated_and_topical_chat_file_is_in_the_list(data_folder: Path):
@@ -60,15 +62,15 @@ def test_every_rated_and_topical_chat_file_is_in_the_list(data_folder: Path):
 
 
 def test_a_conversation_nobody_spoke_in_is_reported(data_folder: Path):
-    found = list(read(data_folder / "convai2017" / "convai2017.jsonl.gz"))
-    bad = [one for one in found if not isinstance(one, Conversation)]
-    assert (len(found) - len(bad), len(bad)) == (2_659, 119)
-    assert {one.problem for one in bad} == {"no turn"}
+    records = list(read(data_folder / "convai2017" / "convai2017.jsonl.gz"))
+    bad = [record for record in records if not isinstance(record, Conversation)]
+    assert (len(records) - len(bad), len(bad)) == (2_659, 119)
+    assert {record.problem for record in bad} == {"no turn"}
 
 
 def test_a_rated_response_keeps_what_the_record_says(data_folder: Path):
-    one = next(read(data_folder / "rated" / "grade_dailydialog.jsonl.gz"))
-    assert one.targets == (2,)
-    assert one.turns[2].references
-    assert one.meta["dataset"] == "grade_dailydialog"
-    assert set(one.meta) == {"dataset", "system", "ratings", "released_mean"}
+    conversation = next(read(data_folder / "rated" / "grade_dailydialog.jsonl.gz"))
+    assert conversation.targets == (2,)
+    assert conversation.turns[2].references
+    assert conversation.meta["dataset"] == "grade_dailydialog"
+    assert set(conversation.meta) == {"dataset", "system", "ratings", "released_mean"}

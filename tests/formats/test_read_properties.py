@@ -49,31 +49,34 @@ relaxed = settings(max_examples=40, suppress_health_check=[HealthCheck.function_
 
 @relaxed
 @given(
-    st.lists(conversations(), min_size=1, max_size=5, unique_by=lambda one: one.id), st.booleans()
+    st.lists(
+        conversations(), min_size=1, max_size=5, unique_by=lambda conversation: conversation.id
+    ),
+    st.booleans(),
 )
 def test_what_is_written_is_read_back(tmp_path: Path, written: list[Conversation], packed: bool):  # noqa: FBT001
     path = tmp_path / "file"
-    data = "".join(to_json(one) + "\n" for one in written).encode()
+    data = "".join(to_json(conversation) + "\n" for conversation in written).encode()
     path.write_bytes(gzip.compress(data, 1) if packed else data)
-    found = read(path)
-    assert found.format == "turns"
-    assert list(found) == written
+    reader = read(path)
+    assert reader.format == "turns"
+    assert list(reader) == written
 
 
 def everything(path: Path, format: str | None) -> list[Conversation | RecordError]:  # noqa: A002
     try:
-        found = list(read(path, format=format))
+        records = list(read(path, format=format))
     except InputError:
         return []
-    assert all(isinstance(one, (Conversation, RecordError)) for one in found)
-    for one in found:
-        if isinstance(one, Conversation):
-            assert one.turns
-            assert all(0 <= target < len(one.turns) for target in one.targets or ())
-            to_json(one)
-    ids = [one.id for one in found if isinstance(one, Conversation)]
+    assert all(isinstance(record, (Conversation, RecordError)) for record in records)
+    for item in records:
+        if isinstance(item, Conversation):
+            assert item.turns
+            assert all(0 <= target < len(item.turns) for target in item.targets or ())
+            to_json(item)
+    ids = [record.id for record in records if isinstance(record, Conversation)]
     assert len(ids) == len(set(ids))
-    return found
+    return records
 
 
 junk = st.binary(max_size=200) | st.sampled_from(
@@ -134,10 +137,10 @@ def test_no_good_record_is_lost_beside_junk(tmp_path: Path, name: str, lines: li
     head = b"id,context,response\n" if name == "table" else b""
     path = tmp_path / "file"
     path.write_bytes(head + good + b"\n" + b"".join(line + b"\n" + good + b"\n" for line in lines))
-    found = everything(path, name)
+    records = everything(path, name)
     kept = [
-        one for one in found
-        if isinstance(one, Conversation) and one.turns[-1].text == "good one"
+        record for record in records
+        if isinstance(record, Conversation) and record.turns[-1].text == "good one"
     ]  # fmt: skip
     assert len(kept) >= len(lines) + 1
 
@@ -151,7 +154,7 @@ def test_memory_stays_flat(tmp_path: Path):
             file.write(json.dumps({"id": f"conversation {number}", **record}) + "\n")
     tracemalloc.start()
     try:
-        read_turns = sum(len(one.turns) for one in read(path))
+        read_turns = sum(len(conversation.turns) for conversation in read(path))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -172,9 +175,9 @@ def peak_of(path: Path, layout: str, count: int) -> int:
         file.write("]" if layout == "json" else "}")
     tracemalloc.start()
     try:
-        found = read(path)
-        assert found.format == layout
-        assert sum(isinstance(one, Conversation) for one in found) == count
+        reader = read(path)
+        assert reader.format == layout
+        assert sum(isinstance(item, Conversation) for item in reader) == count
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

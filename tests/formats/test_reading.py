@@ -28,8 +28,10 @@ def write(path: Path, data: bytes) -> Path:
     return path
 
 
-def names(found) -> list[str]:
-    return [one.id if isinstance(one, Conversation) else str(one.line) for one in found]
+def names(records) -> list[str]:
+    return [
+        record.id if isinstance(record, Conversation) else str(record.line) for record in records
+    ]
 
 
 def test_gzip_is_known_by_its_content(tmp_path):
@@ -46,9 +48,9 @@ def test_gzip_by_name_only_is_read_as_it_is(tmp_path):
 def test_standard_input(monkeypatch, given, pack):
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(pack(GOOD * 3000 + b'{"turns": ["a"]}'))))
     monkeypatch.setattr(sys, "stdin", stdin)
-    with read("-", format=given) as found:
-        assert (found.format, found.source) == ("turns", "-")
-        ids = names(found)
+    with read("-", format=given) as reader:
+        assert (reader.format, reader.source) == ("turns", "-")
+        ids = names(reader)
     assert len(ids) == 3001
     assert ids[-1] == "stdin:3001"
     assert not stdin.closed
@@ -59,10 +61,10 @@ def test_a_named_format_does_not_wait_for_more_than_a_line(monkeypatch):
     with open(inward) as stdin, open(outward, "wb", buffering=0) as pipe:  # noqa: PTH123 - descriptors
         monkeypatch.setattr(sys, "stdin", stdin)
         pipe.write(GOOD)
-        found = read("-", format="turns")
-        assert next(found).id == "x"
+        reader = read("-", format="turns")
+        assert next(reader).id == "x"
         pipe.write(GOOD)
-        assert next(found).id == "x#2"
+        assert next(reader).id == "x#2"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -71,11 +73,11 @@ def test_a_named_pipe_is_read_like_standard_input(tmp_path):
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=(GOOD * 3,))
     writer.start()
-    found = read(path)
+    reader = read(path)
     writer.join()
-    next(found)
-    assert (found.size, found.position) == (None, 0)
-    assert names(found) == ["x#2", "x#3"]
+    next(reader)
+    assert (reader.size, reader.position) == (None, 0)
+    assert names(reader) == ["x#2", "x#3"]
 
 
 def test_a_directory_in_order_each_file_in_its_format(tmp_path):
@@ -87,9 +89,9 @@ def test_a_directory_in_order_each_file_in_its_format(tmp_path):
     write(tmp_path / "d.gz", gzip.compress(GOOD + GOOD))
     write(tmp_path / ".hidden", GOOD)
     write(tmp_path / ".git" / "x", GOOD)
-    found = read(tmp_path)
-    assert found.format == "directory"
-    first, second, bad, *last = found
+    reader = read(tmp_path)
+    assert reader.format == "directory"
+    first, second, bad, *last = reader
     assert (first.id, second.id) == ("x", "2:1")
     assert isinstance(bad, RecordError)
     assert str(bad) == f"{tmp_path / 'c.bin'}: this is a binary file; conversations are text"
@@ -166,9 +168,9 @@ def test_an_unknown_format_names_the_nearest():
 
 def test_the_file_is_closed_however_reading_ends(tmp_path):
     path = write(tmp_path / "file.jsonl", GOOD * 100)
-    with read(path) as found:
-        next(found)
-    assert list(found) == []
+    with read(path) as reader:
+        next(reader)
+    assert list(reader) == []
     next(read(path))  # an open file that is forgotten warns, and warnings are errors
 
 
@@ -186,16 +188,16 @@ def test_a_truncated_gzip_gives_what_stood_before_the_break(tmp_path):
 @pytest.mark.parametrize("cut", [4, 8, 12])
 def test_a_gzip_without_its_end_is_not_taken_for_whole(tmp_path, cut):
     path = write(tmp_path / "file.gz", gzip.compress(GOOD * 3)[:-cut])
-    found = list(read(path, format="turns"))
-    assert isinstance(found[-1], RecordError)
+    records = list(read(path, format="turns"))
+    assert isinstance(records[-1], RecordError)
 
 
 def test_a_damaged_gzip_is_said_once_and_in_its_place(tmp_path):
     packed = bytearray(gzip.compress(GOOD * 3))
     packed[-8] ^= 1  # the check sum
-    found = list(read(write(tmp_path / "file.gz", bytes(packed))))
-    assert names(found) == ["x", "x#2", "x#3", "4"]
-    assert "damaged" in found[-1].problem
+    records = list(read(write(tmp_path / "file.gz", bytes(packed))))
+    assert names(records) == ["x", "x#2", "x#3", "4"]
+    assert "damaged" in records[-1].problem
 
 
 def test_a_line_over_the_limit_is_skipped_without_being_held(tmp_path):
@@ -267,8 +269,8 @@ def test_a_broken_line_costs_itself_only(tmp_path, line, says):
 
 def test_escaped_backslashes_are_no_surrogates(tmp_path):
     path = write(tmp_path / "file.jsonl", rb'{"turns": ["\\ud800", "\ud83d\ude00"]}')
-    [one] = read(path)
-    assert [turn.text for turn in one.turns] == ["\\ud800", "😀"]
+    [conversation] = read(path)
+    assert [turn.text for turn in conversation.turns] == ["\\ud800", "😀"]
 
 
 @pytest.mark.parametrize("name", ["transcript", "dailydialog", "parlai", "table"])
@@ -276,8 +278,8 @@ def test_text_with_nul_or_latin1_bytes_is_said(tmp_path, name):
     example = FORMATS[name].example.encode()
     for junk, says in ((b"A: \x00\n", "NUL byte"), (b"A: \xe9\n", "not UTF-8")):
         path = write(tmp_path / "file", example + junk)
-        found = list(read(path, format=name))
-        assert any(isinstance(one, RecordError) and says in one.problem for one in found)
+        records = list(read(path, format=name))
+        assert any(isinstance(record, RecordError) and says in record.problem for record in records)
 
 
 def test_the_page_of_formats_is_up_to_date():

@@ -47,8 +47,10 @@ def test_negation_leaves_antonyms_out_as_the_published_count_does():
 
 
 def test_leaks_need_stance_and_graph():
-    found = {one.rule: one.share.value for one in leaks([sample("a", CHAIN), sample("b", FORK)])}
-    assert found == {"majority": 1, "words": 1, "graph": 0}
+    shares = {
+        leak.rule: leak.share.value for leak in leaks([sample("a", CHAIN), sample("b", FORK)])
+    }
+    assert shares == {"majority": 1, "words": 1, "graph": 0}
     with pytest.raises(InputError, match="both a stance and a graph"):
         leaks([Sample("a", "b", "c")])
     with pytest.raises(InputError, match="no sample has a graph"):
@@ -57,7 +59,7 @@ def test_leaks_need_stance_and_graph():
 
 def test_results_are_split_by_depth_and_linearity_of_the_gold_graph():
     samples = [sample("a", CHAIN), sample("b", FORK, belief="All zoos should be banned.")]
-    scores = [score_sample(one, Prediction(one.id, "support", CHAIN)) for one in samples]
+    scores = [score_sample(gold, Prediction(gold.id, "support", CHAIN)) for gold in samples]
     parts = by_shape(samples, scores)
     assert parts["linear"]["sa"].n == parts["non-linear"]["sa"].n == 1
     assert parts["depth 1 to 3"]["ged"].n == 2
@@ -68,18 +70,22 @@ def test_results_are_split_by_depth_and_linearity_of_the_gold_graph():
 def test_statistics_equal_the_recorded_ones(name, golden, graphs_folder):
     stats = golden("explagraphs_stats")
     samples = read_samples(graphs_folder / f"{name}.jsonl.gz")
-    expected, found = stats["table3_recomputed"][name], shapes(samples)
-    for part, key in ((found.concepts, "nodes"), (found.facts, "edges"),
-                      (found.external, "external_nodes"), (found.depth, "depth")):  # fmt: skip
+    expected, statistics = stats["table3_recomputed"][name], shapes(samples)
+    for part, key in (
+        (statistics.concepts, "nodes"),
+        (statistics.facts, "edges"),
+        (statistics.external, "external_nodes"),
+        (statistics.depth, "depth"),
+    ):
         least, most, mean = expected[f"{key}_min_max_mean"]
         assert (part.least, part.most) == (least, most)
         assert part.mean == pytest.approx(mean, abs=1e-6)
-    assert 100 * found.non_linear == pytest.approx(expected["percent_non_linear"], abs=1e-6)
+    assert 100 * statistics.non_linear == pytest.approx(expected["percent_non_linear"], abs=1e-6)
     share = expected["percent_graphs_with_external_node"]
-    assert 100 * found.with_external == pytest.approx(share, abs=1e-6)
+    assert 100 * statistics.with_external == pytest.approx(share, abs=1e-6)
     orders = stats["orderings"][name]
-    assert round(found.topological * found.n) == orders["edge_list_is_topological"]
-    assert round(found.depth_first * found.n) == orders["string_equals_dfs_order"]
+    assert round(statistics.topological * statistics.n) == orders["edge_list_is_topological"]
+    assert round(statistics.depth_first * statistics.n) == orders["string_equals_dfs_order"]
 
 
 def test_relations_and_leaks_equal_the_recorded_ones(golden, graphs_folder):
@@ -93,6 +99,6 @@ def test_relations_and_leaks_equal_the_recorded_ones(golden, graphs_folder):
             known = {r: n for r, n in stats[key][stance]["counts"].items() if n}
             assert dict(counts[stance]) == known
     values = stats["stance_baselines_dev"]["values"]
-    found = {one.rule: one.share.value for one in leaks(dev)}
-    assert found["graph"] == pytest.approx(values["gold-graph negation parity"], abs=1e-6)
-    assert found["words"] == pytest.approx(values["negation parity rule"], abs=1e-6)
+    by_rule = {leak.rule: leak.share.value for leak in leaks(dev)}
+    assert by_rule["graph"] == pytest.approx(values["gold-graph negation parity"], abs=1e-6)
+    assert by_rule["words"] == pytest.approx(values["negation parity rule"], abs=1e-6)

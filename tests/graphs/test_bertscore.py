@@ -27,8 +27,8 @@ class FakeScorer:
 
     def score(self, cands, refs):
         FakeScorer.scored += zip(cands, refs, strict=True)
-        found = [float(a == b) for a, b in zip(cands, refs, strict=True)]
-        return [0.0] * len(found), [0.0] * len(found), found
+        scores = [float(a == b) for a, b in zip(cands, refs, strict=True)]
+        return [0.0] * len(scores), [0.0] * len(scores), scores
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def test_the_command_asks_for_the_model_it_was_told(package, tmp_path, capsys):
     asked = ["--bertscore", "--bertscore-model", "m", "--bertscore-layer", "4", "--json"]
     assert main(["graph", "score", str(path), str(path), *asked]) == 0
     rows = map(json.loads, capsys.readouterr().out.splitlines())
-    found = {(row["row"], row["measure"]): row["value"] for row in rows}
-    assert found["s.jsonl", "g_bertscore"] == 1
-    assert found["nonsense", "g_bertscore"] == 0
+    values = {(row["row"], row["measure"]): row["value"] for row in rows}
+    assert values["s.jsonl", "g_bertscore"] == 1
+    assert values["nonsense", "g_bertscore"] == 0
     assert package.made[0]["layers"] == 4
 
 

@@ -35,11 +35,11 @@ def test_worked_cases_of_the_released_rules(golden):
 @pytest.mark.parametrize("system", ["maxmargin/max_margin", "codex/codex_few_shot"])
 def test_failures_of_released_predictions(golden, graphs_folder, system):
     file, name = system.split("/")
-    samples = {one.id: one for one in read_samples(graphs_folder / "dev.jsonl.gz")}
+    samples = {gold.id: gold for gold in read_samples(graphs_folder / "dev.jsonl.gz")}
     count = Counter()
-    for one in read_predictions(graphs_folder / f"pred_{file}_dev.jsonl.gz"):
-        sample = samples[one.id]
-        count.update(check_graph(one.graph, sample.belief, sample.argument).broken)
+    for prediction in read_predictions(graphs_folder / f"pred_{file}_dev.jsonl.gz"):
+        sample = samples[prediction.id]
+        count.update(check_graph(prediction.graph, sample.belief, sample.argument).broken)
     recorded = golden("explagraphs_predictions")[name]["rule_failures_any_stance"]
     assert count == Counter({NAMES.get(rule, rule): n for rule, n in recorded.items()})
 
@@ -49,14 +49,14 @@ def test_gold_graphs_pass(golden, graphs_folder, split):
     samples = read_samples(graphs_folder / f"{split}.jsonl.gz")
     recorded = golden("explagraphs_stats")["structural_correctness_of_gold"][split]["exceptions"]
     failed = [
-        [one.id, list(verdict.broken)]
-        for one in samples
-        if not (verdict := check_graph(one.graphs[0], one.belief, one.argument)).ok
+        [sample.id, list(verdict.broken)]
+        for sample in samples
+        if not (verdict := check_graph(sample.graphs[0], sample.belief, sample.argument)).ok
     ]
     assert failed == [[name, [NAMES[rule] for rule in rules]] for name, rules in recorded]
     # Whole words, as the task says them, hold for every gold graph, the exception included.
-    assert all(check_graph(one.graphs[0], one.belief, one.argument, rules="paper").ok
-               for one in samples)  # fmt: skip
+    assert all(check_graph(sample.graphs[0], sample.belief, sample.argument, rules="paper").ok
+               for sample in samples)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,11 @@ def test_an_unknown_rule_set_is_named():
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_external_concepts_are_counted_as_in_the_paper(golden, graphs_folder, split):
     counts = []
-    for one in read_samples(graphs_folder / f"{split}.jsonl.gz"):
-        concepts = read_graph(one.graphs[0]).graph.concepts
-        counts.append(sum(not is_internal(name, one.belief, one.argument) for name in concepts))
+    for sample in read_samples(graphs_folder / f"{split}.jsonl.gz"):
+        concepts = read_graph(sample.graphs[0]).graph.concepts
+        counts.append(
+            sum(not is_internal(name, sample.belief, sample.argument) for name in concepts)
+        )
     table = golden("explagraphs_stats")["table3_recomputed"][split]
     share = 100 * sum(count > 0 for count in counts) / len(counts)
     assert share == pytest.approx(table["percent_graphs_with_external_node"], abs=1e-6)

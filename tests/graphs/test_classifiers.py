@@ -44,9 +44,12 @@ def test_classifiers_answer_within_their_ranges(classifiers):
 
 
 def test_answers_do_not_depend_on_neighbours_or_case(classifiers):
-    one = Reading(BELIEF, ARGUMENT, graph(GOOD))
+    reading = Reading(BELIEF, ARGUMENT, graph(GOOD))
     other = Reading("Cats are nice.", "Dogs bark.", graph("(cats; is a; dogs)"))
-    assert classifiers.informativeness([one, other])[0] == classifiers.informativeness([one])[0]
+    assert (
+        classifiers.informativeness([reading, other])[0]
+        == classifiers.informativeness([reading])[0]
+    )
     assert (
         classifiers.meanings([(BELIEF, graph(GOOD)), ("x", other.graph)])[0]
         == classifiers.meanings([(BELIEF, graph(GOOD.upper()))])[0]
@@ -56,10 +59,13 @@ def test_answers_do_not_depend_on_neighbours_or_case(classifiers):
 def test_no_order_of_the_facts_matters(classifiers):
     edges = graph(GOOD).edges
     orders = [Graph(edges), Graph(edges[::-1]), Graph((edges[1], edges[0], edges[2]))]
-    readings = [Reading(BELIEF, ARGUMENT, one) for one in orders]
+    readings = [Reading(BELIEF, ARGUMENT, order) for order in orders]
     for answers in (
-        [found.value for found in classifiers.informativeness(readings)],
-        [found.support for found in classifiers.meanings([(BELIEF, one) for one in orders])],
+        [judgement.value for judgement in classifiers.informativeness(readings)],
+        [
+            meaning.support
+            for meaning in classifiers.meanings([(BELIEF, order) for order in orders])
+        ],
         [margin for _, margin in classifiers.stances_with_graphs(readings)],
     ):
         assert answers == pytest.approx([answers[0]] * 3, abs=1e-5)
@@ -86,19 +92,21 @@ def test_a_chain_of_long_words_has_little_informativeness(classifiers):
     ]  # fmt: skip
     for belief, argument, good in texts:
         nonsense = nonsense_graph(belief, argument)
-        said, empty = classifiers.informativeness(
+        meaningful, empty = classifiers.informativeness(
             [Reading(belief, argument, graph(text)) for text in (good, nonsense)]
         )
-        assert said.value > empty.value
+        assert meaningful.value > empty.value
 
 
 def test_informativeness_is_the_lower_of_two_classifiers(classifiers):
     chain = nonsense_graph(BELIEF, ARGUMENT)
-    found = classifiers.informativeness(
+    judgements = classifiers.informativeness(
         [Reading(BELIEF, ARGUMENT, graph(text)) for text in (GOOD, chain)]
     )
-    assert all(one.value == min(one.written, one.accepted) for one in found)
-    assert {one.written < one.accepted for one in found} == {True, False}
+    assert all(
+        judgement.value == min(judgement.written, judgement.accepted) for judgement in judgements
+    )
+    assert {judgement.written < judgement.accepted for judgement in judgements} == {True, False}
     assert classifiers.informativeness([Reading(BELIEF, ARGUMENT, graph(""))])[0][:3] == (0, 0, 0)
 
 
@@ -146,13 +154,13 @@ WORDS = st.lists(
 @settings(max_examples=15)
 @given(WORDS, WORDS)
 def test_generated_graphs_are_valid_whatever_the_texts(classifiers, belief, argument):
-    (found,) = generate_graphs([Sample("a", belief, argument)], classifiers)
-    verdict = check_graph(found.graph, belief, argument)
+    (prediction,) = generate_graphs([Sample("a", belief, argument)], classifiers)
+    verdict = check_graph(prediction.graph, belief, argument)
     # A text without two words has no two concepts to copy; everything else holds even then.
     assert not set(verdict.broken) - {"belief_concepts", "argument_concepts", "min_facts",
                                       "triples"}  # fmt: skip
     if len(set(belief.split())) > 3 and len(set(argument.split())) > 3:
-        assert verdict.ok, (found.graph, verdict)
+        assert verdict.ok, (prediction.graph, verdict)
 
 
 def test_generation_is_the_same_alone_and_among_others(classifiers):
@@ -173,9 +181,9 @@ def test_commands_generate_and_judge(tmp_path, capsys):
     assert main(["graph", "generate", str(samples), "-o", str(out)]) == 0
     assert main(["graph", "score", str(samples), str(out), "--judges", "--json"]) == 0
     rows = [json.loads(row) for row in capsys.readouterr().out.splitlines()]
-    found = {(row["row"], row["measure"]): row["value"] for row in rows}
-    assert found["out.jsonl", "stca"] == 1
-    assert 0 <= found["nonsense", "informativeness"] <= 1
+    values = {(row["row"], row["measure"]): row["value"] for row in rows}
+    assert values["out.jsonl", "stca"] == 1
+    assert 0 <= values["nonsense", "informativeness"] <= 1
     assert main(["graph", "stats", str(samples), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["shapes"]["n"] == 1
     assert main(["graph", "generate", "--belief", "", "--argument", ""]) == 0

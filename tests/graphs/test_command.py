@@ -46,23 +46,25 @@ def test_check_names_rule_reason_and_place(files, capsys):
 def test_score_prints_system_and_baselines(files, capsys):
     assert main(["graph", "score", *files, "--gate", "none", "--json"]) == 0
     out = capsys.readouterr()
-    found = {(row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())}
+    by_measure = {
+        (row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())
+    }
     assert "no prediction for 1 of 3 samples: left out" in out.err
-    assert found["out.jsonl", "sa"]["value"] == 1
-    assert found["out.jsonl", "stca"]["value"] == 0
-    assert found["nonsense", "stca"]["value"] == 1
-    assert found["out.jsonl", "ged"]["n"] == 2
-    assert 0 < found["out.jsonl", "g_bleu"]["value"] < 1
+    assert by_measure["out.jsonl", "sa"]["value"] == 1
+    assert by_measure["out.jsonl", "stca"]["value"] == 0
+    assert by_measure["nonsense", "stca"]["value"] == 1
+    assert by_measure["out.jsonl", "ged"]["n"] == 2
+    assert 0 < by_measure["out.jsonl", "g_bleu"]["value"] < 1
     assert main(["graph", "score", *files]) == 0
     assert "nonsense, polarity" in capsys.readouterr().out
 
 
 def test_score_by_shape_gives_each_part_of_the_gold_graphs(files, capsys):
     assert main(["graph", "score", *files, "--by", "shape", "--gate", "none", "--json"]) == 0
-    found = {(row["part"], row["measure"]): row for row in rows(capsys)}
-    assert {part for part, _ in found} == {"depth 1 to 3", "linear"}
-    assert found["linear", "sa"]["value"] == 1
-    assert found["linear", "sa"]["n"] == 2
+    by_part = {(row["part"], row["measure"]): row for row in rows(capsys)}
+    assert {part for part, _ in by_part} == {"depth 1 to 3", "linear"}
+    assert by_part["linear", "sa"]["value"] == 1
+    assert by_part["linear", "sa"]["n"] == 2
     assert main(["graph", "score", *files, "--by", "shape"]) == 0
     shown = capsys.readouterr()
     assert "depth 1 to 3" in shown.out
@@ -136,9 +138,9 @@ def test_facts_are_compared_by_vectors_if_asked(files, capsys):
     samples, predictions = files
     words = ["graph", "score", samples, predictions, "--embedding", "--gate", "none", "--json"]
     assert main(words) == 0
-    found = {row["row"]: row["value"] for row in rows(capsys) if row["measure"] == "g_embedding"}
+    values = {row["row"]: row["value"] for row in rows(capsys) if row["measure"] == "g_embedding"}
     # Ungated, the graphs differ from those of people by one word each.
-    assert 0.9 < found["out.jsonl"] < 1
+    assert 0.9 < values["out.jsonl"] < 1
 
 
 def test_samples_without_a_graph_are_named(tmp_path, capsys):

@@ -16,16 +16,16 @@ GRAPH = read_graph("(zoos; is a; place)(place; causes; harm)(zoos; is a; harm)(h
 
 
 def classes(svg, tag):
-    found = minidom.parseString(svg).getElementsByTagName(tag)
-    return [one.getAttribute("class") for one in found if one.getAttribute("class")]
+    elements = minidom.parseString(svg).getElementsByTagName(tag)
+    return [element.getAttribute("class") for element in elements if element.getAttribute("class")]
 
 
 def test_external_concepts_and_facts_against_the_direction_are_marked():
     svg = draw_graph(GRAPH.graph, "Zoos do harm.", "They are sad.", "support")
     assert sorted(classes(svg, "rect")) == ["external", "internal", "internal"]
     assert sorted(classes(svg, "path")) == ["fact", "fact", "fact", "fact back"]
-    for said in ("Belief: Zoos do harm.", "Stance: support", ">place<", ">causes<"):
-        assert said in svg
+    for label in ("Belief: Zoos do harm.", "Stance: support", ">place<", ">causes<"):
+        assert label in svg
 
 
 TEXT = st.text(alphabet="ab<&\"'\x00\ud800é ", max_size=6)

@@ -29,6 +29,6 @@ def test_the_same_fact_is_fully_alike_and_a_near_one_nearer_than_another(likenes
 
 def test_it_is_one_more_measure(likeness):
     sample = Sample("1", "Zoos are bad.", "Zoos do harm in a place.", "support", (GOLD,))
-    found = score_sample(sample, Prediction("1", "support", GOLD),
+    score = score_sample(sample, Prediction("1", "support", GOLD),
                          likeness={"g_embedding": likeness})  # fmt: skip
-    assert found.values["g_embedding"] == pytest.approx(1)
+    assert score.values["g_embedding"] == pytest.approx(1)

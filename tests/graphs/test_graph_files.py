@@ -45,8 +45,8 @@ def test_files_are_scored_by_shape(files):
 
 
 def test_each_graph_stands_with_its_sample(files):
-    assert [one.sample.id for one in read_graphs(files[0])] == ["a", "b", "c"]
-    assert [one.sample.id for one in read_graphs(*files)] == ["a", "b"]
+    assert [item.sample.id for item in read_graphs(files[0])] == ["a", "b", "c"]
+    assert [item.sample.id for item in read_graphs(*files)] == ["a", "b"]
     assert describe_graphs(read_graphs(*files)).shapes.n == 2
     assert draw_sample(read_graphs(*files), "b").startswith("<svg")
     with pytest.raises(InputError, match="no graph of a sample 'c'"):

@@ -33,8 +33,8 @@ def test_without_a_path_nothing_is_connected():
 
 
 def test_parts_are_mean_least_connection_and_share_of_doubtful_facts():
-    found = parts("(zoos; causes; harm)(harm; part of; animals)", [0.9, 0.3])
-    assert found.tolist() == pytest.approx([0.6, 0.3, 0.3, 0.5])
+    values = parts("(zoos; causes; harm)(harm; part of; animals)", [0.9, 0.3])
+    assert values.tolist() == pytest.approx([0.6, 0.3, 0.3, 0.5])
     hidden = informativeness_features(
         BELIEF, None, graph("(zoos; is a; place)"), np.ones(1, np.float32)
     )
@@ -62,9 +62,9 @@ def test_a_grid_is_every_head_with_every_tail_and_no_pair_minds_the_others():
            for name in ("cosine", "scale", "bias")},
         shared=2,
     )  # fmt: skip
-    found = form.grid(heads, tails)
-    assert found.shape == (3, 4, 3)
+    values = form.grid(heads, tails)
+    assert values.shape == (3, 4, 3)
     for i in range(3):
-        np.testing.assert_allclose(found[i], form(np.repeat(heads[i : i + 1], 4, axis=0), tails),
+        np.testing.assert_allclose(values[i], form(np.repeat(heads[i : i + 1], 4, axis=0), tails),
                                    rtol=1e-4, atol=1e-4)  # fmt: skip
-    assert (form.grid(heads[1:2], tails[2:3])[0, 0] == found[1, 2]).all()
+    assert (form.grid(heads[1:2], tails[2:3])[0, 0] == values[1, 2]).all()

@@ -32,9 +32,9 @@ def test_depth_first_is_the_order_of_networkx(graph):
     peer = simple(graph)
     sources = [node for node in peer if not peer.in_degree(node)]
     walked = list(networkx.edge_dfs(peer, sources)) if sources else []
-    found = [(edge.head, edge.tail) for edge in depth_first(graph).edges]
-    assert found[: len(walked)] == walked
-    assert sorted(found) == sorted(peer.edges)
+    order = [(edge.head, edge.tail) for edge in depth_first(graph).edges]
+    assert order[: len(walked)] == walked
+    assert sorted(order) == sorted(peer.edges)
 
 
 @given(GRAPHS)
@@ -65,7 +65,7 @@ def test_small_depth_first_cases(golden):
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_orders_and_shapes_of_the_released_graphs(golden, graphs_folder, split):
     stats = golden("explagraphs_stats")
-    texts = [one.graphs[0] for one in read_samples(graphs_folder / f"{split}.jsonl.gz")]
+    texts = [sample.graphs[0] for sample in read_samples(graphs_folder / f"{split}.jsonl.gz")]
     graphs = [read_graph(text).graph for text in texts]
     assert [write_graph(graph) for graph in graphs] == texts
     ordered = [write_graph(depth_first(graph)) for graph in graphs]
@@ -78,7 +78,7 @@ def test_orders_and_shapes_of_the_released_graphs(golden, graphs_folder, split):
         for graph in graphs
     ]  # fmt: skip
     same = sum(
-        write_graph(topological(one)) == text for one, text in zip(single, texts, strict=True)
+        write_graph(topological(tree)) == text for tree, text in zip(single, texts, strict=True)
     )
     assert same == stats["orderings"][split]["string_equals_node_topological_emission"]
     table = stats["table3_recomputed"][split]

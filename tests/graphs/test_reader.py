@@ -20,7 +20,7 @@ def test_a_plain_graph_reads_without_problem_and_writes_back():
 
 
 @pytest.mark.parametrize(
-    ("text", "found", "facts"),
+    ("text", "flaws", "facts"),
     [
         ("(a; b; c", [("brackets", 0)], 1),
         ("(a; b; c(d; e; f)", [("brackets", 0)], 2),
@@ -37,9 +37,9 @@ def test_a_plain_graph_reads_without_problem_and_writes_back():
         ("((a; b; c)", [("brackets", 0), ("semicolons", 0)], 1),
     ],
 )
-def test_each_flaw_is_named_with_its_position(text, found, facts):
+def test_each_flaw_is_named_with_its_position(text, flaws, facts):
     reading = read_graph(text)
-    assert sorted((problem.kind, problem.start) for problem in reading.problems) == sorted(found)
+    assert sorted((problem.kind, problem.start) for problem in reading.problems) == sorted(flaws)
     assert len(reading.graph.edges) == facts
 
 

@@ -71,8 +71,8 @@ def test_texts_whose_words_are_all_in_the_graph_get_facts_between_them(graph, ed
 
 
 def test_only_one_edit_is_called_the_smallest_repair():
-    one = repair_graph(GOOD.replace("causes", "cause"), BELIEF, ARGUMENT)
-    assert (len(one.edits), one.smallest) == (1, True)
+    repair = repair_graph(GOOD.replace("causes", "cause"), BELIEF, ARGUMENT)
+    assert (len(repair.edits), repair.smallest) == (1, True)
     graph = (
         "(criminal entrapment; causes; arrests)(arrests; has context; helpful)"
         "(criminal entrapment; causes; setting up innocent people)"
@@ -109,13 +109,15 @@ def test_a_proposal_is_always_valid(text, rules):
 
 
 def test_every_released_prediction_that_fails_is_repaired(graphs_folder):
-    samples = {one.id: one for one in read_samples(graphs_folder / "dev.jsonl.gz")}
+    samples = {sample.id: sample for sample in read_samples(graphs_folder / "dev.jsonl.gz")}
     predictions = read_predictions(graphs_folder / "pred_maxmargin_dev.jsonl.gz")
     repairs = [
-        repair_graph(one.graph, samples[one.id].belief, samples[one.id].argument)
-        for one in predictions
+        repair_graph(
+            prediction.graph, samples[prediction.id].belief, samples[prediction.id].argument
+        )
+        for prediction in predictions
     ]
-    failed = [one for one in repairs if not one.verdict.ok]
+    failed = [repair for repair in repairs if not repair.verdict.ok]
     assert len(failed) == 170
-    assert all(one.graph is not None for one in failed)
-    assert sum(len(one.edits) == 1 for one in failed) > len(failed) / 2
+    assert all(repair.graph is not None for repair in failed)
+    assert sum(len(repair.edits) == 1 for repair in failed) > len(failed) / 2

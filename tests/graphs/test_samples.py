@@ -30,7 +30,7 @@ def test_predictions_keep_the_graph_as_it_came(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("x.tsv", "maybe\tg", "x.tsv:1: stance 'maybe', expected support or counter"),
         ("x.tsv", "support", "x.tsv:1: 1 column,"),
@@ -40,11 +40,11 @@ def test_predictions_keep_the_graph_as_it_came(tmp_path):
         ("x.jsonl", "[", "x.jsonl:1: "),
     ],
 )
-def test_a_broken_line_is_named(tmp_path, name, text, said):
+def test_a_broken_line_is_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text, "utf-8")
     with pytest.raises(InputError) as caught:
         read_predictions(tmp_path / name)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

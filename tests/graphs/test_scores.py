@@ -52,13 +52,13 @@ def near(value):
 def test_worked_matchings(golden):
     cases = golden("explagraphs_cases")
     for case in cases["matching"]:
-        found = match_facts(case["scores_pred_by_gold"])
-        assert [found.precision, found.recall, found.f1] == near(
+        match = match_facts(case["scores_pred_by_gold"])
+        assert [match.precision, match.recall, match.f1] == near(
             [case["precision"], case["recall"], case["f1"]]
         )
     two = cases["two_references"]
-    found = best_gold([Match(*two[gold].values()) for gold in ("gold1", "gold2")])
-    assert [found.precision, found.recall, found.f1] == near(list(two["result"].values()))
+    match = best_gold([Match(*two[gold].values()) for gold in ("gold1", "gold2")])
+    assert [match.precision, match.recall, match.f1] == near(list(two["result"].values()))
 
 
 def test_worked_likeness_of_facts(golden):
@@ -74,9 +74,15 @@ def test_scored_pairs(golden):
     keys = ("g_bleu", "g_rouge2_script", "g_rouge2_f", "g_rougeL_f")
     for pair in golden("explagraphs_pairs")["pairs"]:
         mine, gold = (read_graph(pair[side]).graph for side in ("pred", "gold"))
-        found = edit_distance(mine, gold)
-        assert (found.edits, found.scale, found.exact) == (pair["ged"], pair["ged_const"], True)
-        texts = [[f"{e.head}; {e.relation}; {e.tail}" for e in one.edges] for one in (mine, gold)]
+        distance = edit_distance(mine, gold)
+        assert (distance.edits, distance.scale, distance.exact) == (
+            pair["ged"],
+            pair["ged_const"],
+            True,
+        )
+        texts = [
+            [f"{e.head}; {e.relation}; {e.tail}" for e in graph.edges] for graph in (mine, gold)
+        ]
         for key, (alike, _) in zip(keys, OVERLAPS.values(), strict=True):
             match = match_facts([[alike(fact, other) for other in texts[1]] for fact in texts[0]])
             assert [match.precision, match.recall, match.f1] == near(pair[key])
@@ -93,14 +99,14 @@ def test_the_edit_distance_is_that_of_networkx(mine, gold):
             made.add_edge(edge.head, edge.tail, label=edge.relation)
         return made
 
-    def same(one, other):
-        return one["label"] == other["label"]
+    def same(node, other):
+        return node["label"] == other["label"]
 
     exact = networkx.graph_edit_distance(
         simple(mine), simple(gold), node_match=same, edge_match=same
     )
-    found = edit_distance(mine, gold)
-    assert (found.edits, found.exact) == (exact, True)
+    distance = edit_distance(mine, gold)
+    assert (distance.edits, distance.exact) == (exact, True)
     assert edit_distance(gold, mine).edits == exact
 
 
@@ -108,9 +114,9 @@ def test_a_search_that_is_cut_off_says_so():
     def chain(count, name):
         return Graph(tuple(Triple(f"{name}{i}", "is a", f"{name}{i + 1}") for i in range(count)))
 
-    found = edit_distance(chain(400, "a"), chain(300, "b"))
-    assert not found.exact
-    assert found.edits >= 401
+    distance = edit_distance(chain(400, "a"), chain(300, "b"))
+    assert not distance.exact
+    assert distance.edits >= 401
     assert edit_distance(chain(8, "a"), chain(8, "b")).exact
 
 
@@ -120,9 +126,11 @@ def test_released_predictions(golden, graphs_folder, system, gate):
     file, name = system.split("/")
     gate, recorded = gate.split("/")
     expected = golden("explagraphs_predictions")[name][f"{recorded}_stance_gate"]
-    samples = {one.id: one for one in read_samples(graphs_folder / "dev.jsonl.gz")}
+    samples = {sample.id: sample for sample in read_samples(graphs_folder / "dev.jsonl.gz")}
     predictions = read_predictions(graphs_folder / f"pred_{file}_dev.jsonl.gz")
-    scores = [score_sample(samples[one.id], one, gate=gate) for one in predictions]
+    scores = [
+        score_sample(samples[prediction.id], prediction, gate=gate) for prediction in predictions
+    ]
     assert len(scores) == expected["n"]
     assert all(score.exact for score in scores)
 
@@ -141,18 +149,20 @@ def test_released_predictions(golden, graphs_folder, system, gate):
 def test_the_baselines_are_those_that_were_recorded(golden, graphs_folder):
     samples = read_samples(graphs_folder / "dev.jsonl.gz")
     recorded = golden("explagraphs_stats")["stance_baselines_dev"]["values"]
-    right = sum(graph_polarity(one.graphs[0]) == one.stance for one in samples)
+    right = sum(graph_polarity(sample.graphs[0]) == sample.stance for sample in samples)
     assert right / len(samples) == near(recorded["gold-graph negation parity"])
-    right = sum(word_polarity(one.belief, one.argument) == one.stance for one in samples)
+    right = sum(
+        word_polarity(sample.belief, sample.argument) == sample.stance for sample in samples
+    )
     assert right / len(samples) == near(recorded["negation parity rule"])
     # The recorded chain leaves open which word fills a text of too few; it broke 2 of 398 so.
-    chains = [Prediction(one.id, one.stance, nonsense_graph(one.belief, one.argument))
-              for one in samples]  # fmt: skip
-    found = [score_sample(*pair) for pair in zip(samples, chains, strict=True)]
+    chains = [Prediction(sample.id, sample.stance, nonsense_graph(sample.belief, sample.argument))
+              for sample in samples]  # fmt: skip
+    scores = [score_sample(*pair) for pair in zip(samples, chains, strict=True)]
     filler = golden("explagraphs_predictions")["nonsense_filler"]["with_gold_stance"]
     for measure, expected in (("stca", filler["StCA"]), ("ged", filler["GED"]),
                               ("g_bleu", filler["G-BLEU"]["F1"])):  # fmt: skip
-        value = sum(score.values[measure] for score in found) / len(found)
+        value = sum(score.values[measure] for score in scores) / len(scores)
         assert value == pytest.approx(expected, abs=0.0051)
 
 
@@ -166,7 +176,7 @@ def test_gates_decide_what_is_compared():
     wrong = Prediction("1", "counter", GOLD)
     short = Prediction("1", "support", GOLD[: GOLD.rindex("(")])
     compared = {
-        gate: [score_sample(ZOO, one, gate=gate).compared for one in (wrong, short)]
+        gate: [score_sample(ZOO, prediction, gate=gate).compared for prediction in (wrong, short)]
         for gate in ("paper", "structure", "none")
     }
     assert compared == {"paper": [False, False], "structure": [True, False], "none": [True, True]}
@@ -207,15 +217,17 @@ WORDS = st.lists(st.sampled_from(["ant", "bee", "cow", "dog"]), max_size=8).map(
 
 @given(WORDS, WORDS)
 def test_the_longest_common_subsequence_is_that_of_the_plain_table(mine, gold):
-    one, other = mine.split(), gold.split()
-    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
-    for i, word in enumerate(one, 1):
-        for j, said in enumerate(other, 1):
+    words, other = mine.split(), gold.split()
+    table = [[0] * (len(other) + 1) for _ in range(len(words) + 1)]
+    for i, word in enumerate(words, 1):
+        for j, other_word in enumerate(other, 1):
             table[i][j] = (
-                table[i - 1][j - 1] + 1 if word == said else max(table[i - 1][j], table[i][j - 1])
+                table[i - 1][j - 1] + 1
+                if word == other_word
+                else max(table[i - 1][j], table[i][j - 1])
             )
     shared = table[-1][-1]
-    assert rouge_l(mine, gold) == near(2 * shared / (len(one) + len(other)) if shared else 0)
+    assert rouge_l(mine, gold) == near(2 * shared / (len(words) + len(other)) if shared else 0)
 
 
 def test_worked_gating(golden):
@@ -245,6 +257,6 @@ def test_of_three_samples_every_interval_lies_between_0_and_1_and_none_is_certai
     samples.append(msgspec.structs.replace(ZOO, id="3", stance="counter"))
     answers = [msgspec.structs.replace(right, id=sample.id) for sample in samples]
     for row in score_table(samples, answers):
-        for measure, found in row.measures.items():
-            assert 0 <= found.low <= found.value <= found.high <= 1, (row.name, measure)
-            assert found.high - found.low > 0.2, (row.name, measure)
+        for measure, estimate in row.measures.items():
+            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1, (row.name, measure)
+            assert estimate.high - estimate.low > 0.2, (row.name, measure)

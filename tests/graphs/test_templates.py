@@ -11,22 +11,24 @@ N = len(relation_names())
 
 
 def cases():
-    one = Template("support", (Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")), ((0, 3, 1),))
+    template = Template(
+        "support", (Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")), ((0, 3, 1),)
+    )
     other = Template("counter", (Slot("belief", 0, 1), Slot("argument", 0, 1)), ((1, 2, 0),))
     texts = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.float32)
     concepts = np.array([[1, 0], [0, 1], [0, 1], [1, 0], [-1, 0], [0, -1]], np.float32)
-    return Templates([one, other, one], np.concatenate([texts, -texts[:1]]), concepts)
+    return Templates([template, other, template], np.concatenate([texts, -texts[:1]]), concepts)
 
 
 def test_the_nearest_cases_are_of_the_stance_and_survive_saving(tmp_path):
     made = cases()
     made.save(tmp_path)
     read = Templates.load(tmp_path / "cases.json", tmp_path / "cases.npz")
-    for one in (made, read):
-        found = one.nearest(np.array([1, 0]), np.array([0, 1]), "support", 5)
-        assert [template.stance for template, _ in found] == ["support", "support"]
-        assert found[0][1].tolist() == [[1, 0], [0, 1]]
-        assert len(one.nearest(np.array([1, 0]), np.array([0, 1]), "support", 1)) == 1
+    for templates in (made, read):
+        nearest = templates.nearest(np.array([1, 0]), np.array([0, 1]), "support", 5)
+        assert [template.stance for template, _ in nearest] == ["support", "support"]
+        assert nearest[0][1].tolist() == [[1, 0], [0, 1]]
+        assert len(templates.nearest(np.array([1, 0]), np.array([0, 1]), "support", 1)) == 1
 
 
 CANDIDATES = [
@@ -41,11 +43,11 @@ PATTERN = Template("support", (Slot("belief", 0, 0.2), Slot("argument", 0.7, 1))
 def test_places_decide_and_no_concept_lies_in_another():
     none = np.zeros((4, 4, N), np.float32)
     vectors, concepts = np.zeros((4, 2), np.float32), np.zeros((2, 2), np.float32)
-    free = [one._replace(weight=0.0) for one in CANDIDATES]
+    free = [candidate._replace(weight=0.0) for candidate in CANDIDATES]
     assert fill(PATTERN, concepts, free, vectors, none).facts == ((0, 1, 2),)
     # "in zoos" looks best, but "zoos" lies in it: then the other of the belief.
-    found = fill(PATTERN, concepts, CANDIDATES, vectors, none)
-    assert found.facts == ((1, 1, 3),)
+    filled = fill(PATTERN, concepts, CANDIDATES, vectors, none)
+    assert filled.facts == ((1, 1, 3),)
 
 
 def test_likely_facts_and_like_concepts_win():
@@ -67,7 +69,7 @@ def test_a_slot_that_nothing_suits_leaves_the_pattern_empty():
 
 def test_origin_and_place():
     texts = (BELIEF.lower(), ARGUMENT.lower())
-    assert [origin(one, *texts) for one in ("zoos", "banned", "suffer", "harm")] == [
+    assert [origin(concept, *texts) for concept in ("zoos", "banned", "suffer", "harm")] == [
         "both", "belief", "argument", "outside",
     ]  # fmt: skip
     assert place_in("zoos", "zoos!") == (0, 0.8)

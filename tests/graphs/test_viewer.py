@@ -11,10 +11,10 @@ GRAPH = "(zoos; is a; place)(place; causes; <harm>)"
 class Tags(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.found = []
+        self.elements = []
 
     def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
+        self.elements.append((tag, dict(attrs)))
 
 
 def test_a_page_shows_every_graph_and_loads_nothing():
@@ -22,12 +22,12 @@ def test_a_page_shows_every_graph_and_loads_nothing():
     page = graph_page(shown)
     tags = Tags()
     tags.feed(page)
-    assert sum(tag == "section" for tag, _ in tags.found) == 3
-    nodes = [attrs["data-node"] for _, attrs in tags.found if attrs.get("class") == "node"]
-    links = [attrs["data-ends"] for _, attrs in tags.found if attrs.get("class") == "link"]
+    assert sum(tag == "section" for tag, _ in tags.elements) == 3
+    nodes = [attrs["data-node"] for _, attrs in tags.elements if attrs.get("class") == "node"]
+    links = [attrs["data-ends"] for _, attrs in tags.elements if attrs.get("class") == "link"]
     assert nodes == ["0", "1", "2"] * 3
     assert links == ["0 1", "1 2"] * 3
-    assert not any({"src", "href"} & attrs.keys() for _, attrs in tags.found)
+    assert not any({"src", "href"} & attrs.keys() for _, attrs in tags.elements)
     assert "<harm>" not in page
     assert "min_facts: 2 facts, at least 3 are needed" in page
 

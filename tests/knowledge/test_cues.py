@@ -28,16 +28,16 @@ class ClauseTagger:
         return [self._spans(text) for text in texts]
 
     def _spans(self, text):
-        found = []
+        spans = []
         for sentence in re.finditer(r"[^.!?]+", text):
             start = sentence.start()
             for part in re.split(r"(\b(?:because|so|but|and)\b)", sentence[0]):
                 words = part.strip()
                 if len(words.split()) > 1:
                     begin = text.index(words, start)
-                    found.append(TaggedSpan(begin, begin + len(words), "event", 0.9))
+                    spans.append(TaggedSpan(begin, begin + len(words), "event", 0.9))
                 start += len(part)
-        return tuple(found)
+        return tuple(spans)
 
 
 def extractor_of(bundle, tagger):
@@ -59,13 +59,13 @@ def extractor(tagger):
     return extractor_of(open_bundle("extraction"), tagger)
 
 
-def said(extractor, reply, *history, least=0.0, **options):
-    (found,) = extractor.extract([Exchange(history, reply)], least=least, **options)
-    return found
+def extracted(extractor, reply, *history, least=0.0, **options):
+    (extraction,) = extractor.extract([Exchange(history, reply)], least=least, **options)
+    return extraction
 
 
-def triples(found):
-    return {t.relation: (t.head, t.tail) for t in found.triples}
+def triples(extraction):
+    return {t.relation: (t.head, t.tail) for t in extraction.triples}
 
 
 def test_it_is_what_the_metric_asks_for(extractor, tagger):
@@ -75,8 +75,8 @@ def test_it_is_what_the_metric_asks_for(extractor, tagger):
 
 
 def test_because_gives_the_cause_first(shipped):
-    found = said(shipped, "I went swimming because it was hot.", least=None)
-    effect = triples(found)["xEffect"]
+    extraction = extracted(shipped, "I went swimming because it was hot.", least=None)
+    effect = triples(extraction)["xEffect"]
     assert effect == ("it is hot", "PersonX goes swimming")
 
 
@@ -100,36 +100,42 @@ def test_because_gives_the_cause_first(shipped):
     ],
 )  # fmt: skip
 def test_what_a_person_would_read(shipped, history, reply, relation, expected):
-    assert triples(said(shipped, reply, *history))[relation] == expected
+    assert triples(extracted(shipped, reply, *history))[relation] == expected
 
 
 def test_places_are_where_it_was_said(extractor):
     previous, reply = "You look tired today.", "I worked all night because I had to finish it."
     turns = {"previous": previous, "reply": reply}
-    found = said(extractor, reply, "Hello.", previous)
-    assert found.triples
-    for triple in found.triples:
+    extraction = extracted(extractor, reply, "Hello.", previous)
+    assert extraction.triples
+    for triple in extraction.triples:
         places = (triple.head_place, triple.tail_place)
         assert all(turns[p.turn][p.start : p.end].strip() for p in places)
         assert triple.kind == ("single" if {p.turn for p in places} == {"reply"} else "pair")
         assert 0 <= triple.confidence <= 1
-    words = {turns[t.tail_place.turn][t.tail_place.start : t.tail_place.end] for t in found.triples}
+    words = {
+        turns[t.tail_place.turn][t.tail_place.start : t.tail_place.end] for t in extraction.triples
+    }
     assert "I worked all night" in words
 
 
 def test_one_triple_for_a_relation_the_surest_first(extractor):
-    found = said(extractor, "I ran home. I ate soup. I was tired. I went to bed.", "What then?")
-    names = [t.relation for t in found.triples]
+    extraction = extracted(
+        extractor, "I ran home. I ate soup. I was tired. I went to bed.", "What then?"
+    )
+    names = [t.relation for t in extraction.triples]
     assert len(names) == len(set(names)) <= len(RELATIONS)
-    assert [t.confidence for t in found.triples] == sorted(
-        (t.confidence for t in found.triples), reverse=True
+    assert [t.confidence for t in extraction.triples] == sorted(
+        (t.confidence for t in extraction.triples), reverse=True
     )
 
 
 def test_persons_fit_the_relation(extractor):
-    found = said(extractor, "I will call you. You should rest.", "I broke my leg. I need help.")
-    assert {triple.relation[0] for triple in found.triples} >= {"o", "x"}
-    for triple in found.triples:
+    extraction = extracted(
+        extractor, "I will call you. You should rest.", "I broke my leg. I need help."
+    )
+    assert {triple.relation[0] for triple in extraction.triples} >= {"o", "x"}
+    for triple in extraction.triples:
         if triple.relation.startswith("o"):
             assert triple.tail.startswith("PersonY")
         elif triple.relation.startswith("x"):
@@ -138,16 +144,18 @@ def test_persons_fit_the_relation(extractor):
 
 
 def test_without_pair_the_turn_before_is_not_read(extractor, tagger):
-    found = said(extractor, "I fell because I ran.", "Do you like snow?", kinds=("single",))
-    assert {t.kind for t in found.triples} == {"single"}
+    extraction = extracted(
+        extractor, "I fell because I ran.", "Do you like snow?", kinds=("single",)
+    )
+    assert {t.kind for t in extraction.triples} == {"single"}
     assert tagger.seen == ["I fell because I ran."]
 
 
 def test_without_single_each_triple_joins_both_turns(extractor):
-    found = said(extractor, "I fell because I ran.", "I pushed you.", kinds=("pair",))
-    assert {t.kind for t in found.triples} == {"pair"}
+    extraction = extracted(extractor, "I fell because I ran.", "I pushed you.", kinds=("pair",))
+    assert {t.kind for t in extraction.triples} == {"pair"}
     with pytest.raises(InputError, match="single"):
-        said(extractor, "I fell.", kinds=("singles",))
+        extracted(extractor, "I fell.", kinds=("singles",))
 
 
 def test_who_spoke_before_tells_whose_event_it_is(extractor):
@@ -161,11 +169,11 @@ def test_who_spoke_before_tells_whose_event_it_is(extractor):
 
 
 def test_the_least_confidence_is_kept(extractor):
-    every = said(extractor, "I ran so I was tired.")
+    every = extracted(extractor, "I ran so I was tired.")
     bound = sorted(t.confidence for t in every.triples)[len(every.triples) // 2]
-    some = said(extractor, "I ran so I was tired.", least=bound)
+    some = extracted(extractor, "I ran so I was tired.", least=bound)
     assert some.triples == tuple(t for t in every.triples if t.confidence >= bound)
-    none = said(extractor, "I ran so I was tired.", least=1.1)
+    none = extracted(extractor, "I ran so I was tired.", least=1.1)
     assert (none.triples, none.reason) == ((), "no two events are related")
 
 
@@ -182,19 +190,21 @@ def test_the_least_confidence_is_kept(extractor):
     ],
 )
 def test_nothing_to_read_says_why(extractor, reply, reason):
-    found = said(extractor, reply, "I ate soup.")
-    assert (found.triples, found.reason) == ((), reason)
+    extraction = extracted(extractor, reply, "I ate soup.")
+    assert (extraction.triples, extraction.reason) == ((), reason)
 
 
 def test_a_turn_before_in_another_language_is_left_out(extractor):
-    found = said(extractor, "I ran so I was tired.", "Ich habe heute leider keine Lust auf Arbeit.")
-    assert found.triples
-    assert {t.kind for t in found.triples} == {"single"}
+    extraction = extracted(
+        extractor, "I ran so I was tired.", "Ich habe heute leider keine Lust auf Arbeit."
+    )
+    assert extraction.triples
+    assert {t.kind for t in extraction.triples} == {"single"}
 
 
 def test_an_emoji_stays_out_of_the_words(extractor):
-    found = said(extractor, "😀 I went home because I had a cold 😀")
-    assert triples(found)["xEffect"] == ("PersonX has a cold", "PersonX goes home")
+    extraction = extracted(extractor, "😀 I went home because I had a cold 😀")
+    assert triples(extraction)["xEffect"] == ("PersonX has a cold", "PersonX goes home")
 
 
 @pytest.mark.parametrize(
@@ -206,10 +216,10 @@ def test_an_emoji_stays_out_of_the_words(extractor):
     ],
 )
 def test_too_much_is_bounded_and_said(extractor, reply):
-    found = said(extractor, reply, "Why?")
-    assert len(found.triples) <= len(RELATIONS)
-    assert found.events <= 24
-    assert found.flags == ("truncated",)
+    extraction = extracted(extractor, reply, "Why?")
+    assert len(extraction.triples) <= len(RELATIONS)
+    assert extraction.events <= 24
+    assert extraction.flags == ("truncated",)
 
 
 def test_a_reply_does_not_depend_on_its_neighbours(shipped):
@@ -256,7 +266,7 @@ def test_cues_can_be_changed(tmp_path, write_card, tagger):
         cues.replace("[weights.xEffect]", "[weights.xEffect]\none = -50.0"), "utf-8"
     )
     changed = extractor_of(open_bundle(write_card(tmp_path, "extractor", {"least": 0.3})), tagger)
-    assert "xEffect" not in triples(said(changed, "I fell because I ran.", least=None))
+    assert "xEffect" not in triples(extracted(changed, "I fell because I ran.", least=None))
 
 
 def test_a_threshold_is_needed(tmp_path, write_card, tagger):
@@ -273,15 +283,19 @@ def test_a_threshold_is_needed(tmp_path, write_card, tagger):
     ],
 )
 def test_what_says_the_same_again_is_no_triple(extractor, history, reply):
-    assert said(extractor, reply, *history).triples == ()
+    assert extracted(extractor, reply, *history).triples == ()
 
 
 def test_a_clause_that_is_cut_off_is_no_event_of_a_triple(extractor):
-    found = said(extractor, "I bought the red car because I need.")
-    assert found.triples == ()
-    assert said(extractor, "I bought the red car because I need it.").triples
+    extraction = extracted(extractor, "I bought the red car because I need.")
+    assert extraction.triples == ()
+    assert extracted(extractor, "I bought the red car because I need it.").triples
 
 
 def test_what_a_property_does_is_nobodys_reaction_or_effect(extractor):
-    found = triples(said(extractor, "I sold the house so my dog barked."))
-    assert not {name for name in found if name[0] in "xo" and found[name][1].endswith("dog barks")}
+    by_relation = triples(extracted(extractor, "I sold the house so my dog barked."))
+    assert not {
+        name
+        for name in by_relation
+        if name[0] in "xo" and by_relation[name][1].endswith("dog barks")
+    }

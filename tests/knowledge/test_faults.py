@@ -109,9 +109,9 @@ def cues_of(bundle):
 )
 def test_triples_say_whether_people_would_write_them(reply, whole):
     extractor = cues_of(open_bundle("extraction"))
-    (found,) = extractor.extract([Exchange((), reply)], least=0.0)
+    (extraction,) = extractor.extract([Exchange((), reply)], least=0.0)
     first, second = (part.split()[-1] for part in reply.rstrip(".").split(". "))
-    forward = [t for t in found.triples if first in t.head and second in t.tail]
+    forward = [t for t in extraction.triples if first in t.head and second in t.tail]
     assert forward
     assert all(t.whole == whole for t in forward if t.relation.endswith("React") or not whole)
 
@@ -123,8 +123,8 @@ def test_what_came_before_is_of_the_same_person():
         Exchange((), "I lost it. I sold it."),
     ]
     others, own = (
-        {triple.relation: triple.whole for triple in one.triples}
-        for one in extractor.extract(asked, least=0.0)
+        {triple.relation: triple.whole for triple in extraction.triples}
+        for extraction in extractor.extract(asked, least=0.0)
     )
     assert (others["isAfter"], own["isAfter"]) == (False, True)
     assert others["HinderedBy"]
@@ -143,6 +143,6 @@ def test_an_event_of_no_word_is_cut_off(text):
 )
 def test_a_clause_of_no_word_is_left_out(reply):
     extractor = cues_of(open_bundle("extraction"))
-    (found,) = extractor.extract([Exchange(("Great! Good work.",), reply)], least=0.0)
-    assert found.own > 0
-    assert all(triple.head and triple.tail for triple in found.triples)
+    (extraction,) = extractor.extract([Exchange(("Great! Good work.",), reply)], least=0.0)
+    assert extraction.own > 0
+    assert all(triple.head and triple.tail for triple in extraction.triples)

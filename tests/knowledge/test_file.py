@@ -118,7 +118,11 @@ def test_who_and_when_stay_with_every_change(path):
         Change(*ANN[::-1], "build", source=str(path.parent / "rows.tsv")),
     ]  # fmt: skip
     changed = file.tails_of("PersonX bakes a cake", "xWant")
-    assert [one.tail for one in changed] == ["to sell it dear", "to eat the cake", "to share it"]
+    assert [triple.tail for triple in changed] == [
+        "to sell it dear",
+        "to eat the cake",
+        "to share it",
+    ]
     assert file.change_of(changed[0]).action == "edit"
     assert file.change_of(changed[1]).action == "build"
     assert file.change_of(new) is None
@@ -126,22 +130,22 @@ def test_who_and_when_stay_with_every_change(path):
 
 def test_words_are_found_by_their_stem_and_by_their_beginning_without_an_index(path):
     file = KnowledgeFile(path)
-    assert [one.tail for one in file.find(["baking", "proud"], 5)] == ["proud"]
-    assert [one.head for one in file.find(["house"], 5)] == ["PersonX buys an old house"]
+    assert [triple.tail for triple in file.find(["baking", "proud"], 5)] == ["proud"]
+    assert [triple.head for triple in file.find(["house"], 5)] == ["PersonX buys an old house"]
     assert file.find(["cake"], 1) == file.find(["cake"], 9)[:1]
     assert file.find(['"', "'; DROP TABLE"], 5) == []
     assert file.find([" "], 5) == []
     file._indexed = lambda: False
-    assert [one.tail for one in file.find(["bak", "prou"], 5)] == ["proud"]
+    assert [triple.tail for triple in file.find(["bak", "prou"], 5)] == ["proud"]
     assert file.find(["ake", "proud"], 5) == []
 
 
 def test_texts_are_found_exactly_in_any_case(overlaid, path):
     file = KnowledgeFile(path)
-    assert [one.tail for one in file.exact("PERSONX BAKES A CAKE", 9)] == [
+    assert [triple.tail for triple in file.exact("PERSONX BAKES A CAKE", 9)] == [
         "to eat the cake", "to share it", "proud",
     ]  # fmt: skip
-    assert [one.head for one in file.exact("Annoyed", 9)] == ["PersonX misses the train"]
+    assert [triple.head for triple in file.exact("Annoyed", 9)] == ["PersonX misses the train"]
     assert file.exact("cake", 9) == []
     own = Triple("PersonX naps", "xReact", "proud", source="me")
     overlay = overlaid(own, without=[Triple("PersonX bakes a cake", "xReact", "proud")])
@@ -155,13 +159,13 @@ def test_nearest_heads_are_those_of_exhaustive_search(make, encoder):
     text = "head\trelation\ttail\n" + "".join(f"{head}\txWant\tto rest\n" for head in heads)
     file = KnowledgeFile(make(text=text)[0])
     asked = [head_text(head.replace("old", "very old")) for head in heads[:20]]
-    found = file.nearest_heads(asked, 5, encoder=encoder, relation="xWant")
+    nearest = file.nearest_heads(asked, 5, encoder=encoder, relation="xWant")
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
-    for vector, near in zip(encoder.encode(asked), found, strict=True):
+    for vector, near in zip(encoder.encode(asked), nearest, strict=True):
         exact = sorted((vectors @ vector).tolist(), reverse=True)[:5]
-        assert [one.similarity for one in near] == pytest.approx(exact, abs=1e-6)
+        assert [neighbour.similarity for neighbour in near] == pytest.approx(exact, abs=1e-6)
     alone = [file.nearest_heads([text], 5, encoder=encoder, relation="xWant")[0] for text in asked]
-    assert alone == found
+    assert alone == nearest
     assert file.nearest_heads(asked, 5, encoder=encoder, relation="xNeed") == [[] for _ in asked]
 
 
@@ -201,7 +205,7 @@ def test_stored_knowledge_is_a_knowledge_base(path, encoder):
     base = StoredKnowledge(KnowledgeFile(path), encoder)
     assert isinstance(base, KnowledgeBase)
     wishes, nothing = base.tails(["PersonX bakes a big cake", "x"], ["xWant", "xNeed"], 5)
-    assert [one.tail for one in wishes] == ["to eat the cake", "to share it"]
+    assert [triple.tail for triple in wishes] == ["to eat the cake", "to share it"]
     assert nothing == []
     good, bad, unknown = base.plausibility(
         [
@@ -223,7 +227,7 @@ def test_stored_knowledge_is_a_knowledge_base(path, encoder):
 
 def test_an_empty_file_on_top_changes_nothing(overlaid, path, encoder):
     overlay, base = overlaid(), KnowledgeFile(path)
-    said = [
+    triples = [
         Triple("PersonX bakes a big cake", "xWant", "to eat"),
         Triple("PersonX misses a train", "xReact", "sad"),
         Triple("PersonX bakes", "xNeed", "flour"),
@@ -232,8 +236,8 @@ def test_an_empty_file_on_top_changes_nothing(overlaid, path, encoder):
         assert overlay.nearest_heads(events, 3, encoder=encoder) == base.nearest_heads(
             events, 3, encoder=encoder
         )
-    over, under = (StoredKnowledge(one, encoder) for one in (overlay, base))
-    assert over.best_known(said) == under.best_known(said)
+    over, under = (StoredKnowledge(store, encoder) for store in (overlay, base))
+    assert over.best_known(triples) == under.best_known(triples)
     assert over.tails(["PersonX bakes"], ["xWant"], 3) == under.tails(
         ["PersonX bakes"], ["xWant"], 3
     )
@@ -241,18 +245,18 @@ def test_an_empty_file_on_top_changes_nothing(overlaid, path, encoder):
 
 
 def test_a_known_triple_added_moves_only_what_is_like_it(make, tmp_path, encoder):
-    more = "".join(f"PersonX misses the {what}\txWant\tto run\n" for what in ("bus", "boat"))
+    more = "".join(f"PersonX misses the {vehicle}\txWant\tto run\n" for vehicle in ("bus", "boat"))
     base = KnowledgeFile(make(text=ROWS.replace("\tatomic2020", "") + more)[0])
-    said = [
+    triples = [
         Triple("PersonX bakes a cake", "xWant", "PersonX wants to sell it"),
         Triple("PersonX misses the train", "xWant", "PersonX wants to sell it"),
         Triple("PersonX misses the train", "xReact", "PersonX feels annoyed"),
     ]
-    before = StoredKnowledge(base, encoder).best_known(said)
+    before = StoredKnowledge(base, encoder).best_known(triples)
     new = Triple("PersonX bakes a cake", "xWant", "to sell it", source="shop")
     add(tmp_path / "own.kb", [new], ANN, below=Below("file:base.kb", base))
     overlay = Overlay(KnowledgeFile(tmp_path / "own.kb"), base)
-    after = StoredKnowledge(overlay, encoder).best_known(said)
+    after = StoredKnowledge(overlay, encoder).best_known(triples)
     assert after[0].source == "shop"
     assert after[0].tail_similarity > before[0].tail_similarity
     assert after[1:] == before[1:]
@@ -267,13 +271,13 @@ def test_added_knowledge_never_makes_what_is_known_less_alike(make, tmp_path, en
 
     rows = "".join(f"{event()}\txWant\tto {' '.join(draw.sample(words, 2))}\n" for _ in range(60))
     base = KnowledgeFile(make(text="head\trelation\ttail\n" + rows)[0])
-    said = [Triple(event(), "xWant", f"to {draw.choice(words)}") for _ in range(40)]
-    before = StoredKnowledge(base, encoder).best_known(said)
+    triples = [Triple(event(), "xWant", f"to {draw.choice(words)}") for _ in range(40)]
+    before = StoredKnowledge(base, encoder).best_known(triples)
     for i in range(6):
         own = tmp_path / f"own{i}.kb"
         add(own, [Triple(event(), "xWant", f"to {draw.choice(words)}")], ANN,
             below=Below("file:base.kb", base))  # fmt: skip
-        after = StoredKnowledge(Overlay(KnowledgeFile(own), base), encoder).best_known(said)
+        after = StoredKnowledge(Overlay(KnowledgeFile(own), base), encoder).best_known(triples)
         for old, new in zip(before, after, strict=True):
             assert new.tail_similarity >= old.tail_similarity
             # Heads of the same words are equally near here; one that is added too comes first.
@@ -290,7 +294,7 @@ def test_what_is_taken_out_below_is_not_there_and_its_head_neither(overlaid, pat
     assert overlay.nearest_heads(["he bakes a cake"], 2, encoder=encoder, relation="xWant") == [[]]
     assert overlay.find(["eat"], 9) == []
     assert len(overlay) == 3
-    assert [one.tail for one in overlay.find(["cake"], 9)] == ["proud"]
+    assert [triple.tail for triple in overlay.find(["cake"], 9)] == ["proud"]
     assert len(KnowledgeFile(path)) == 5
 
 
@@ -299,8 +303,12 @@ def test_what_is_taken_out_can_be_told_again_and_changed(overlaid, tmp_path):
     overlay = overlaid(wish, without=[])
     assert len(overlay) == 5
     edit.edit(tmp_path / "own.kb", wish, "to share it at once", BOB)
-    tails = [one.tail for one in Overlay(KnowledgeFile(tmp_path / "own.kb"), overlay.base).tails_of(
-        "PersonX bakes a cake", "xWant")]  # fmt: skip
+    tails = [
+        triple.tail
+        for triple in Overlay(KnowledgeFile(tmp_path / "own.kb"), overlay.base).tails_of(
+            "PersonX bakes a cake", "xWant"
+        )
+    ]
     assert tails[0] == "to share it at once"
 
 
@@ -325,7 +333,7 @@ def test_a_triple_that_is_not_there_is_no_change(overlaid, tmp_path, path):
 
 
 @pytest.mark.parametrize(
-    ("triple", "said"),
+    ("triple", "message"),
     [
         (
             Triple("PersonX runs", "xWnt", "to rest"),
@@ -336,9 +344,9 @@ def test_a_triple_that_is_not_there_is_no_change(overlaid, tmp_path, path):
         (Triple("PersonX runs", "xWant", "a\0b"), "NUL is no part of a text"),
     ],
 )
-def test_all_triples_are_added_or_none(path, triple, said):
+def test_all_triples_are_added_or_none(path, triple, message):
     content = KnowledgeFile(path).content
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         add(path, [Triple("PersonX runs", "xWant", "to win"), triple], ANN)
     assert KnowledgeFile(path).content == content
 
@@ -386,7 +394,7 @@ def spoil(path, statement):
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message"),
     [
         ("UPDATE texts SET text = 'to burn it' WHERE text = 'to share it'", "of the table texts"),
         ("DELETE FROM triples WHERE id = 2", "of the table triples"),
@@ -401,9 +409,9 @@ def spoil(path, statement):
         ("DROP TABLE marks", "no such table: marks"),
     ],
 )
-def test_whatever_else_wrote_into_the_file_is_noticed(path, statement, said):
+def test_whatever_else_wrote_into_the_file_is_noticed(path, statement, message):
     spoil(path, statement)
-    with pytest.raises(BundleError, match=said):
+    with pytest.raises(BundleError, match=message):
         KnowledgeFile(path)
     with pytest.raises((BundleError, OutputError)):
         add(path, [Triple("PersonX runs", "xWant", "to rest")], ANN)
@@ -421,17 +429,17 @@ def test_a_schema_of_another_version_is_noticed(path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (b"", "the file is empty"),
         (b"head,relation,tail\n", "not a file of knowledge"),
         (b"\xff\xfe\0\0" * 99, "not a file of knowledge"),
     ],
 )
-def test_what_is_no_file_of_knowledge_is_refused(tmp_path, body, said):
+def test_what_is_no_file_of_knowledge_is_refused(tmp_path, body, message):
     other = tmp_path / "other.kb"
     other.write_bytes(body)
-    with pytest.raises(BundleError, match=said):
+    with pytest.raises(BundleError, match=message):
         KnowledgeFile(other)
     with pytest.raises((BundleError, OutputError)):
         add(other, [Triple("PersonX runs", "xWant", "to rest")], ANN)
@@ -524,7 +532,7 @@ def test_a_full_disk_leaves_what_was_there(path, monkeypatch):
     assert KnowledgeFile(path).content == content
     with pytest.raises(OutputError, match=r"new\.kb: cannot be written: database or disk is full"):
         build(path.with_name("new.kb"), (), load_schema("atomic2020"), ANN)
-    assert sorted(one.name for one in path.parent.iterdir()) == ["base.kb", "rows.tsv"]
+    assert sorted(child.name for child in path.parent.iterdir()) == ["base.kb", "rows.tsv"]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
@@ -560,7 +568,7 @@ def test_two_writers_wait_for_each_other(path):
         " Author('x', 'y'))\n"
     )
     both = [subprocess.Popen([sys.executable, "-c", script, str(path), who]) for who in ("a", "b")]
-    assert [one.wait() for one in both] == [0, 0]
+    assert [process.wait() for process in both] == [0, 0]
     assert len(KnowledgeFile(path)) == 5 + 10
 
 

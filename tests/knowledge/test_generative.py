@@ -45,7 +45,7 @@ class Written:
         return [tuple(Generated(text, -1.0) for text in self.texts[:count]) for _ in prompts]
 
     def log_probabilities(self, prompts, texts, *, begin=None):
-        return [self.probabilities[one] for one in zip(prompts, texts, begin, strict=True)]
+        return [self.probabilities[key] for key in zip(prompts, texts, begin, strict=True)]
 
 
 def bundle_of(tmp_path, **settings):
@@ -66,7 +66,7 @@ def shipped():
 
 
 @pytest.mark.parametrize(
-    ("relation", "said", "fragment"),
+    ("relation", "tail", "fragment"),
     [
         ("xWant", "PersonX wants to go home.", "to go home"),
         ("xWant", "to go home", "to go home"),
@@ -83,8 +83,8 @@ def shipped():
         ("xReact", "", ""),
     ],
 )
-def test_tails_are_worded_as_in_atomic(relation, said, fragment):
-    assert as_fragment(said, SCHEMA[relation]) == fragment
+def test_tails_are_worded_as_in_atomic(relation, tail, fragment):
+    assert as_fragment(tail, SCHEMA[relation]) == fragment
 
 
 def test_persons_have_one_spelling_and_other_letters_stay():
@@ -96,9 +96,9 @@ def test_persons_have_one_spelling_and_other_letters_stay():
 def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
     texts = ("to see persony ' s mother", "see persony ' s mother", ",", "don ' t know", "to rest")
     generator = Written(texts)
-    found = knowledge_of(bundle_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
-    assert [tail.tail for tail in found[0]] == ["to see PersonY's mother", "don't know", "to rest"]
-    assert found[0][0] == KnownTail("x runs", "to see PersonY's mother", 1.0, 0.0, "tiny")
+    tails = knowledge_of(bundle_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
+    assert [tail.tail for tail in tails[0]] == ["to see PersonY's mother", "don't know", "to rest"]
+    assert tails[0][0] == KnownTail("x runs", "to see PersonY's mother", 1.0, 0.0, "tiny")
     assert generator.asked == [("PersonX runs", "<xWant>")]
 
 
@@ -155,7 +155,7 @@ def test_likelihoods_of_a_batch_are_those_of_each_alone(shipped):
     ]
     together = shipped.plausibility(triples)
     assert all(0 < value < 1 for value in together)
-    assert [shipped.plausibility([one])[0] for one in triples] == together
+    assert [shipped.plausibility([triple])[0] for triple in triples] == together
     assert shipped.plausibility(triples[::-1]) == together[::-1]
 
 
@@ -244,8 +244,8 @@ class Known:
         self.identity, self._tails, self._value = name, tails, value
 
     def tails(self, heads, relations, k):
-        found = [KnownTail(heads[0], tail, 1.0, 0.0, self.identity) for tail in self._tails]
-        return [found[:k] for _ in relations]
+        known_tails = [KnownTail(heads[0], tail, 1.0, 0.0, self.identity) for tail in self._tails]
+        return [known_tails[:k] for _ in relations]
 
     def plausibility(self, triples):
         return [self._value for _ in triples]

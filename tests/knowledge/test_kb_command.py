@@ -64,8 +64,8 @@ def test_the_shipped_knowledge_can_be_looked_into(grice):
     assert tails[0]["head"] == "PersonX bakes the cake"
     _, out, _ = grice("kb", "find", "bakes", "cake", "-k", "2", "--json")
     for line in out.splitlines():
-        found = json.loads(line)
-        assert "cake" in f"{found['head']} {found['tail']}"
+        triple = json.loads(line)
+        assert "cake" in f"{triple['head']} {triple['tail']}"
     _, out, _ = grice("kb", "find", "--exact", "personx bakes the CAKE", "-k", "2", "--json")
     assert {json.loads(line)["head"] for line in out.splitlines()} == {"PersonX bakes the cake"}
     _, out, _ = grice("kb", "tails", "PersonX bakes a cake", "xWant", "--like", "to have dessert",
@@ -108,11 +108,11 @@ def test_a_file_of_your_own_lies_on_the_shipped_knowledge(grice, workplace):
     _, out, _ = grice("kb", "info", "my.kb", "--json")
     facts = json.loads(out)
     assert (facts["own triples"], facts["taken out below"]) == (1, 1)
-    assert [one["action"] for one in facts["changes"]] == ["remove", "edit", "add"]
+    assert [change["action"] for change in facts["changes"]] == ["remove", "edit", "add"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["add", "PersonX runs", "xWnt", "to rest", "--to", "my.kb"], "did you mean 'xWant'"),
         (
@@ -131,10 +131,10 @@ def test_a_file_of_your_own_lies_on_the_shipped_knowledge(grice, workplace):
         (["add", *CAKE, "--to", "."], "a folder, not a file of knowledge"),
     ],
 )
-def test_what_cannot_be_done_says_so(grice, workplace, words, said):
+def test_what_cannot_be_done_says_so(grice, workplace, words, message):
     status, _, err = grice("kb", *words)
     assert status == 2
-    assert said in err
+    assert message in err
     assert not list(workplace.glob("*.kb"))
 
 
@@ -205,10 +205,10 @@ def test_editing_knowledge_moves_the_scores_it_touches_and_no_others(
     grice("kb", "add", "PersonX sings", "xWant", "to dance", "--to", "my.kb")
     assert grice(*score, *own, "-o", "before.jsonl")[0] == 0
     before = scores_in(workplace / "before.jsonl")
-    lost = next(one for one in before if one["conversation"] == "lost")
+    lost = next(row for row in before if row["conversation"] == "lost")
     triple = next(
-        one["triple"] for one in lost["evidence"]
-        if one["kind"] == "triple" and "happy" in one["triple"]["tail"]
+        evidence["triple"] for evidence in lost["evidence"]
+        if evidence["kind"] == "triple" and "happy" in evidence["triple"]["tail"]
     )  # fmt: skip
     new = (triple["head"], triple["relation"], triple["tail"])
     assert grice("kb", "add", *new, "--to", "my.kb", "--source", "a dream")[0] == 0
@@ -229,12 +229,12 @@ def test_editing_knowledge_moves_the_scores_it_touches_and_no_others(
     moved = [a["conversation"] for a, b in zip(after, before, strict=True)
              if a["value"] != b["value"]]  # fmt: skip
     assert moved == ["lost"]
-    for one, other in zip(after, before, strict=True):
-        assert one["signature"] != other["signature"], "other knowledge, another signature"
-        if one["conversation"] != "lost":
-            assert one["evidence"] == other["evidence"]
-    known = [one["known"] for one in after[0]["evidence"] if one["kind"] == "triple"]
-    assert "a dream" in {one["source"] for one in known}
+    for line, other in zip(after, before, strict=True):
+        assert line["signature"] != other["signature"], "other knowledge, another signature"
+        if line["conversation"] != "lost":
+            assert line["evidence"] == other["evidence"]
+    known = [evidence["known"] for evidence in after[0]["evidence"] if evidence["kind"] == "triple"]
+    assert "a dream" in {entry["source"] for entry in known}
     assert after[0]["value"] > lost["value"]
 
     status, _, err = grice("compare", "before.jsonl", "after.jsonl")
@@ -260,10 +260,10 @@ def test_knowledge_of_other_relations_is_a_reason_and_no_number(grice, workplace
 def test_what_would_lift_a_low_score_is_tried_out(grice):
     words = ("explain", *TALKS["lost"], "-m", "commonsense")
     _, out, _ = grice(*words, "--what-if", "--json")
-    score, *found = [json.loads(line) for line in out.splitlines()]
-    best = next(one for one in found if one["kind"] == "knowledge")
+    score, *changes = [json.loads(line) for line in out.splitlines()]
+    best = next(change for change in changes if change["kind"] == "knowledge")
     assert best["value"] == pytest.approx(score["value"] + best["lift"])
-    assert found == sorted(found, key=lambda one: -one["lift"])
+    assert changes == sorted(changes, key=lambda change: -change["lift"])
     head, relation, tail = (
         best["change"].replace("→ ", "—").split(" —", 1)[0],
         *(best["change"].split(" —", 1)[1].split("→ ")),

@@ -46,7 +46,7 @@ def kept(file):
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "schema", "found"),
+    ("text", "form", "schema", "expected"),
     [
         (ATOMIC, "atomic", "atomic2020",
          [("PersonX runs", "xAttr", "fit"), ("PersonX runs", "xAttr", "quick"),
@@ -66,16 +66,16 @@ def kept(file):
          [("PersonX runs", "xWant", "to rest, then eat")]),
     ],
 )  # fmt: skip
-def test_every_format_is_recognised_and_read(read, text, form, schema, found):
+def test_every_format_is_recognised_and_read(read, text, form, schema, expected):
     file = read(text)
     assert (file.format, file.schema.name) == (form, schema)
     triples = kept(file)
-    assert [(one.head, one.relation, one.tail) for one in triples] == found
-    assert {one.source for one in triples} == {"triples.tsv"}
+    assert [(triple.head, triple.relation, triple.tail) for triple in triples] == expected
+    assert {triple.source for triple in triples} == {"triples.tsv"}
 
 
 def test_every_format_has_a_case_above():
-    assert {one.name for one in SOURCES} == {
+    assert {source.name for source in SOURCES} == {
         "atomic", "atomic2020", "conceptnet", "conceptnet-100k", "kogito", "links", "table",
     }  # fmt: skip
 
@@ -83,7 +83,7 @@ def test_every_format_has_a_case_above():
 def test_a_gzipped_table_names_its_sources(read):
     text = "head\trelation\ttail\tsource\na b\txWant\tto rest\tann\nc d\txWant\tto win\t\n"
     triples = kept(read(gzip.compress(text.encode())))
-    assert [one.source for one in triples] == ["ann", "triples.tsv"]
+    assert [triple.source for triple in triples] == ["ann", "triples.tsv"]
 
 
 def test_what_is_skipped_on_purpose_says_why(read):
@@ -93,7 +93,7 @@ def test_what_is_skipped_on_purpose_says_why(read):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("PersonX runs\txWnt\tto rest", "t.tsv:2: unknown relation 'xWnt'; did you mean 'xWant'"),
         ("PersonX runs\txWant\t ", "t.tsv:2: empty tail"),
@@ -103,12 +103,12 @@ def test_what_is_skipped_on_purpose_says_why(read):
         ("PersonX runs\txWant\t" + "very " * 300, "t.tsv:2: tail: 1,499 characters"),
     ],
 )
-def test_a_broken_row_is_named_with_its_line_and_reading_goes_on(read, line, said):
+def test_a_broken_row_is_named_with_its_line_and_reading_goes_on(read, line, message):
     text = f"PersonX eats\txWant\tto sleep\n{line}\nPersonX sits\txWant\tto stand\n"
     rows = list(read(text, "t.tsv").rows)
     assert len(rows) == 3
     assert isinstance(rows[1], RecordError)
-    assert said in str(rows[1])
+    assert message in str(rows[1])
     assert rows[2].triple == Triple("PersonX sits", "xWant", "to stand", source="t.tsv")
 
 
@@ -119,7 +119,7 @@ def test_another_encoding_is_named_with_the_line(read):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the file is empty; there is no triple in it"),
         ("once upon a time\n", "not a known file of triples; it begins with 'once upon a time'"),
@@ -133,8 +133,8 @@ def test_another_encoding_is_named_with_the_line(read):
         ("a\tCauses\tb\n", "are in atomic2020, conceptnet, cider: say which with --schema"),
     ],
 )
-def test_what_is_no_file_of_triples_is_refused(read, text, said):
-    with pytest.raises(InputError, match=said):
+def test_what_is_no_file_of_triples_is_refused(read, text, message):
+    with pytest.raises(InputError, match=message):
         read(text)
 
 
@@ -178,14 +178,14 @@ FAULTY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("form", "whole", "line", "said"), FAULTY)
-def test_a_broken_line_of_any_format_costs_no_other(read, form, whole, line, said):
+@pytest.mark.parametrize(("form", "whole", "line", "message"), FAULTY)
+def test_a_broken_line_of_any_format_costs_no_other(read, form, whole, line, message):
     good = kept(read(whole, format=form))
     rows = list(read(f"{whole}{line}\n\n{'' if form in HEADED else whole}", format=form).rows)
     faults = [str(row) for row in rows if isinstance(row, RecordError)]
     assert len(faults) == 1
     assert f"triples.tsv:{whole.count(chr(10)) + 1}: " in faults[0]
-    assert said in faults[0]
+    assert message in faults[0]
     triples = [row.triple for row in rows if not isinstance(row, RecordError) and not row.skipped]
     assert triples == good * (1 if form in HEADED else 2)
 

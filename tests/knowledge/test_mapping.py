@@ -72,22 +72,22 @@ def test_a_triple_is_renamed_dropped_or_refused():
 
 def test_links_go_into_knowledge_of_atomics_relations(links, capsys):
     assert main(["kb", "add", "--from", links, "--to", "my.kb", "--who", "ann"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "my.kb: 3 added, 0 were there" in said
-    assert "renamed, ObstructedBy as HinderedBy: 1" in said
-    assert "renamed, HasPrerequisite as xNeed: 1" in said
-    assert "left out, atomic2020 has no Implies (what follows by reason" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "my.kb: 3 added, 0 were there" in output
+    assert "renamed, ObstructedBy as HinderedBy: 1" in output
+    assert "renamed, HasPrerequisite as xNeed: 1" in output
+    assert "left out, atomic2020 has no Implies (what follows by reason" in output
     assert (
         "left out, atomic2020 has no HappensIn (there are no times, AtLocation is of places): 1"
-        in (said)
+        in (output)
     )
     facts = kept("my.kb", capsys)
     assert facts["own triples"] == 3
     assert facts["sources"]["triplets"] == 3
-    assert {one["who"] for one in facts["changes"]} == {"ann"}
+    assert {change["who"] for change in facts["changes"]} == {"ann"}
     assert main(["kb", "tails", "missed the bus", "Causes", "--kb", "my.kb", "--json"]) == 0
-    (found,) = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (found["tail"], found["source"]) == ("late", "triplets")
+    (triple,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (triple["tail"], triple["source"]) == ("late", "triplets")
     assert main(["kb", "add", "--from", links, "--to", "my.kb"]) == 0
     assert "0 added, 3 were there" in capsys.readouterr().out
 

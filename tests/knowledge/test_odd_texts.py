@@ -81,8 +81,8 @@ def test_words_are_read_from_any_text(text):
 def test_triples_are_read_from_any_text(before, text, offsets):
     tagger = Given(offsets)
     for extractor in (CueExtractor(BUNDLE, SETTINGS, tagger), PatternExtractor(tagger)):
-        (found,) = extractor.extract([Exchange((before,), text)], least=0.0)
-        for triple in found.triples:
+        (extraction,) = extractor.extract([Exchange((before,), text)], least=0.0)
+        for triple in extraction.triples:
             for place in (triple.head_place, triple.tail_place):
                 whole = text if place.turn == "reply" else before
                 assert whole[place.start : place.end].strip()

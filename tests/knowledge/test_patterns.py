@@ -29,12 +29,12 @@ class Clauses:
 
 
 def read(reply, *before, **options):
-    (found,) = PatternExtractor(Clauses()).extract([Exchange(before, reply)], **options)
-    return found
+    (extraction,) = PatternExtractor(Clauses()).extract([Exchange(before, reply)], **options)
+    return extraction
 
 
-def bare(found):
-    return [(one.head, one.relation, one.tail) for one in found.triples]
+def bare(extraction):
+    return [(triple.head, triple.relation, triple.tail) for triple in extraction.triples]
 
 
 @pytest.mark.parametrize(
@@ -54,21 +54,23 @@ def test_the_word_between_two_events_tells_the_relation(reply, triple):
 
 
 def test_a_reply_may_begin_with_the_word():
-    found = read("Because you never call", "Why do you look sad?")
-    assert [(one.kind, one.relation) for one in found.triples] == [("pair", "isAfter")]
-    assert found.triples[0].head_place.turn == "previous"
+    extraction = read("Because you never call", "Why do you look sad?")
+    assert [(triple.kind, triple.relation) for triple in extraction.triples] == [
+        ("pair", "isAfter")
+    ]
+    assert extraction.triples[0].head_place.turn == "previous"
     assert read("Because you never call", "Why do you look sad?", kinds=("single",)).triples == ()
 
 
 def test_events_without_a_word_between_are_not_related():
-    found = read("I eat, I drink")
-    assert (found.triples, found.events) == ((), 2)
-    assert "no two events" in found.reason
+    extraction = read("I eat, I drink")
+    assert (extraction.triples, extraction.events) == ((), 2)
+    assert "no two events" in extraction.reason
 
 
 def test_each_relation_once_the_first_one_stays():
-    found = read("I stayed because I was ill because I froze")
-    assert [one.tail for one in found.triples] == ["PersonX was ill"]
+    extraction = read("I stayed because I was ill because I froze")
+    assert [triple.tail for triple in extraction.triples] == ["PersonX was ill"]
 
 
 def test_persons_are_named_by_who_the_tail_is_about():

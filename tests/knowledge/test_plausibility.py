@@ -97,11 +97,13 @@ def test_a_known_tail_moves_the_score_by_its_similarity(head):
 
 
 def test_relations_are_probabilities_with_none_among_them(head):
-    found = head.relations([("PersonX rests", "PersonX sleeps"), ("PersonX rests", "it rains")])
-    for each in found:
+    probabilities = head.relations(
+        [("PersonX rests", "PersonX sleeps"), ("PersonX rests", "it rains")]
+    )
+    for each in probabilities:
         assert list(each) == ["xWant", NO_RELATION]
         assert sum(each.values()) == pytest.approx(1)
-    assert found[0] != found[1]
+    assert probabilities[0] != probabilities[1]
 
 
 def test_nothing_asked_gives_nothing(head):
@@ -117,7 +119,7 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({**SETTINGS, "relations": ["xWant"]}, "plausibility.npz has 2 outputs, the settings"),
         ({**SETTINGS, "typed": ["xWant", "xNeed"]}, "relations.npz has 2 outputs"),
@@ -127,10 +129,10 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
     ],
 )  # fmt: skip
 def test_settings_that_do_not_fit_the_networks_are_refused(
-    folder, encoder, write_card, settings, said
+    folder, encoder, write_card, settings, message
 ):
     bundle = open_bundle(write_card(folder, "triple-head", settings))
-    with pytest.raises(BundleError, match=said):
+    with pytest.raises(BundleError, match=message):
         head_of(bundle, encoder).relations([("PersonX rests", "PersonX sleeps")])
 
 

@@ -64,13 +64,13 @@ def test_edges_come_back_in_both_directions(tmp_path):
 def test_pairs_of_words_are_counted_by_edges(tmp_path, before, reply, counted):
     write_edges(tmp_path / "edges.txt.gz", EDGES)
     read = CountedEdges(read_edges(tmp_path / "edges.txt.gz"))
-    found = read([Pair((before,), reply)])
-    assert np.expm1(found[0]).round().tolist() == list(counted)
+    features = read([Pair((before,), reply)])
+    assert np.expm1(features[0]).round().tolist() == list(counted)
 
 
 def test_history_and_reply_are_read_apart_and_together():
-    (found,) = JoinedTexts(Letters())([Pair(("ant", "bee"), "cow")])
-    history, reply, both, product = found.reshape(4, 26)
+    (features,) = JoinedTexts(Letters())([Pair(("ant", "bee"), "cow")])
+    history, reply, both, product = features.reshape(4, 26)
     assert (history.argmax(), reply.argmax(), both.argmax()) == (0, 2, 0)
     assert not product.any()
 
@@ -79,14 +79,14 @@ def test_history_and_reply_are_read_apart_and_together():
 def test_a_rating_lies_from_0_to_1_and_an_empty_reply_in_the_middle(
     tmp_path, write_card, reads, inputs
 ):
-    found = regressor(tmp_path, write_card, reads, inputs)
-    assert isinstance(found, PairClassifier)
+    model = regressor(tmp_path, write_card, reads, inputs)
+    assert isinstance(model, PairClassifier)
     long = Pair(("dog",), "bark " * 10**6)
-    values = found.classify([Pair(("dog",), "bark"), Pair(("dog",), " "), long])
+    values = model.classify([Pair(("dog",), "bark"), Pair(("dog",), " "), long])
     assert values[1] == 0.5
     assert all(0 <= value <= 1 for value in values)
-    assert found.classify([]) == []
-    assert found.truncated(["a" * 20]) == [reads == "texts"]
+    assert model.classify([]) == []
+    assert model.truncated(["a" * 20]) == [reads == "texts"]
 
 
 def test_another_reading_is_refused(tmp_path, write_card):

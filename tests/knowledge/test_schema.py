@@ -43,7 +43,7 @@ def test_atomic_has_its_relations_and_those_of_accent():
 def test_conceptnet_has_its_relations():
     schema = load_schema("conceptnet")
     assert len(schema.group("cn100k")) == 34
-    assert {name for name, one in schema.relations.items() if one.symmetric} == {
+    assert {name for name, relation in schema.relations.items() if relation.symmetric} == {
         "Antonym", "DistinctFrom", "EtymologicallyRelatedTo", "LocatedNear", "RelatedTo",
         "SimilarTo", "Synonym",
     }  # fmt: skip
@@ -77,13 +77,13 @@ def test_the_aliases_of_cider_are_the_released_map(data_folder):
     schema = load_schema("cider")
     with (data_folder / "cider/raw_relation_map.tsv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            found = schema.renamed(Triple("a", row["raw_label"], "b"))
+            renamed = schema.renamed(Triple("a", row["raw_label"], "b"))
             if row["direction"] == "dropped" or not row["mapped_label"]:
-                assert schema.problems(found)
+                assert schema.problems(renamed)
             else:
                 head = "b" if row["direction"] == "swapped" else "a"
-                assert (found.head, found.relation) == (head, row["mapped_label"])
-                assert not schema.problems(found)
+                assert (renamed.head, renamed.relation) == (head, row["mapped_label"])
+                assert not schema.problems(renamed)
 
 
 def test_every_shipped_schema_is_named_as_its_file():
@@ -95,7 +95,7 @@ def test_an_own_inventory_is_read_by_path(written):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('["before"]', '["befor"]', "groups.few: unknown relation 'befor'; did you mean 'before'"),
         ('inverse = "after"', 'inverse = "afterwards"', "inverse 'afterwards' is unknown"),
@@ -115,8 +115,8 @@ def test_an_own_inventory_is_read_by_path(written):
         ("[groups]", "[groups", "tiny.toml"),
     ],
 )
-def test_a_broken_inventory_is_refused_with_the_place(written, old, new, said):
-    with pytest.raises(InputError, match=said):
+def test_a_broken_inventory_is_refused_with_the_place(written, old, new, message):
+    with pytest.raises(InputError, match=message):
         load_schema(written(WRITTEN.replace(old, new)))
 
 

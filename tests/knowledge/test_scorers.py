@@ -53,7 +53,7 @@ class Tails:
         return [0.125 for _ in triples]
 
     def likelihoods(self, triples):
-        return [Likelihood(math.log(0.125), -1.0) if one.tail else None for one in triples]
+        return [Likelihood(math.log(0.125), -1.0) if triple.tail else None for triple in triples]
 
 
 def write(folder, encoder, networks=NETWORKS):
@@ -90,9 +90,9 @@ def sources(tmp_path, encoder, write_card):
 
 def test_every_scorer_gives_a_number_from_0_to_1_for_each_triple(sources):
     for name in scorer_names():
-        found = find_scorer(name)([TIRED, PROUD], sources("to sleep", "proud"))
-        assert len(found) == 2
-        assert all(0 <= value <= 1 for value in found)
+        scores = find_scorer(name)([TIRED, PROUD], sources("to sleep", "proud"))
+        assert len(scores) == 2
+        assert all(0 <= value <= 1 for value in scores)
         assert find_scorer(name)([], sources("to sleep")) == []
 
 
@@ -100,7 +100,7 @@ def test_a_score_depends_on_its_own_triple_alone(sources):
     asked = sources("to sleep", "proud")
     for name in scorer_names():
         together = find_scorer(name)([TIRED, PROUD], asked)
-        assert together == [find_scorer(name)([one], asked)[0] for one in (TIRED, PROUD)]
+        assert together == [find_scorer(name)([triple], asked)[0] for triple in (TIRED, PROUD)]
 
 
 def test_a_tail_that_is_known_has_the_largest_cosine(sources):
@@ -117,9 +117,9 @@ def test_as_many_tails_are_compared_as_asked_for(sources):
 
 def test_nothing_known_is_zero_and_opposite_tails_are_too(sources, encoder):
     assert find_scorer("cosine")([TIRED], sources()) == [0.0]
-    one = encoder.encode(["sleep"])[0]
-    assert best_cosine(one, [-one]) == 0.0
-    assert best_cosine(one, []) == 0.0
+    vector = encoder.encode(["sleep"])[0]
+    assert best_cosine(vector, [-vector]) == 0.0
+    assert best_cosine(vector, []) == 0.0
 
 
 def test_the_likelihood_is_the_probability_that_a_generator_gives_the_tail(sources):
@@ -232,7 +232,7 @@ def test_a_senseless_triple_taken_away_lifts_the_reply():
 
 
 def test_the_worked_example_takes_the_largest_similarity():
-    said = np.array([1.0, 0.0], np.float32)
+    vector = np.array([1.0, 0.0], np.float32)
     angles = [0.33, 0.21, 0.25]  # frustrated, disappointed, unhappy
     known = [np.array([c, np.sqrt(1 - c * c)], np.float32) for c in angles]
-    assert best_cosine(said, known) == pytest.approx(0.33)
+    assert best_cosine(vector, known) == pytest.approx(0.33)

@@ -22,12 +22,12 @@ KNOWN = (
 def read(reply, *before, **options):
     extractor = SearchExtractor(KNOWN, "six triples")
     assert isinstance(extractor, TripleExtractor)
-    (found,) = extractor.extract([Exchange(before, reply)], **options)
-    return found
+    (extraction,) = extractor.extract([Exchange(before, reply)], **options)
+    return extraction
 
 
-def bare(found):
-    return [(one.kind, one.relation, one.tail) for one in found.triples]
+def bare(extraction):
+    return [(triple.kind, triple.relation, triple.tail) for triple in extraction.triples]
 
 
 def test_two_different_words_must_stand_on_two_sides():
@@ -38,8 +38,8 @@ def test_two_different_words_must_stand_on_two_sides():
 
 
 def test_the_other_word_may_be_said_before():
-    found = read("I walked him.", "Do you have the leash?")
-    assert bare(found) == [("pair", "xNeed", "to buy a leash")]
+    extraction = read("I walked him.", "Do you have the leash?")
+    assert bare(extraction) == [("pair", "xNeed", "to buy a leash")]
     assert bare(read("I walked him.", "Do you have the leash?", kinds=("single",))) == []
     # Nothing is read from the turn before alone.
     assert bare(read("Nonsense.", "The dog barked.")) == []
@@ -52,8 +52,11 @@ def test_the_triple_with_most_words_is_given_for_each_relation():
 
 
 def test_a_reply_without_content_words_says_why():
-    found = read("Me too!")
-    assert (found.triples, found.reason) == ((), "nothing that is known joins two words of it")
+    extraction = read("Me too!")
+    assert (extraction.triples, extraction.reason) == (
+        (),
+        "nothing that is known joins two words of it",
+    )
     assert read("The dog barked.", least=0.9).triples == ()
 
 
@@ -75,9 +78,9 @@ def test_what_ships_is_searched_by_the_metric_of_its_own():
     loaded = load_metric(find_metrics().named("commonsense_search"), models, {})
     turns = (Turn("A", "What did you do?"), Turn("B", "I walked my dog."))
     ((score,),) = loaded.score([Conversation("a", turns, (1,))])
-    triples = [one.triple for one in score.evidence]
+    triples = [piece.triple for piece in score.evidence]
     assert score.status == "ok"
     assert triples
-    texts = [f"{one.head} {one.tail}".lower() for one in triples]
+    texts = [f"{triple.head} {triple.tail}".lower() for triple in triples]
     assert [text for text in texts if "walk" not in text or "dog" not in text] == []
     assert "extractor:search@" in loaded.signature

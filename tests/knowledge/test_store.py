@@ -65,10 +65,10 @@ def test_an_unknown_head_has_no_tails_and_an_unknown_relation_is_an_error(store)
 
 
 def test_the_nearest_head_of_a_known_event_is_itself(store, encoder):
-    (found,) = StoredKnowledge(store, encoder).nearest(["PersonX bakes a cake"], 2)
-    assert found[0].head == "PersonX bakes a cake"
-    assert found[0].similarity == pytest.approx(1.0, abs=0.03)
-    assert found[0].similarity > found[1].similarity
+    (heads,) = StoredKnowledge(store, encoder).nearest(["PersonX bakes a cake"], 2)
+    assert heads[0].head == "PersonX bakes a cake"
+    assert heads[0].similarity == pytest.approx(1.0, abs=0.03)
+    assert heads[0].similarity > heads[1].similarity
 
 
 def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, many):
@@ -76,10 +76,12 @@ def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, many):
     asked = ["PersonX bakes old red cake", "PersonX buys new boat", "PersonX paints"]
     heads = [triple.head for triple in many]
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
-    for event, found in zip(asked, StoredKnowledge(store, encoder).nearest(asked, 5), strict=True):
+    for event, nearest in zip(
+        asked, StoredKnowledge(store, encoder).nearest(asked, 5), strict=True
+    ):
         (vector,) = encoder.encode([head_text(event)])
         exact = sorted((vectors @ vector).tolist(), reverse=True)[:5]
-        assert [near.similarity for near in found] == pytest.approx(exact, abs=0.03)
+        assert [near.similarity for near in nearest] == pytest.approx(exact, abs=0.03)
 
 
 def test_answers_do_not_depend_on_batch_mates_or_order(build, encoder, many):

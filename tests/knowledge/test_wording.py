@@ -11,7 +11,7 @@ ATOMIC = load_schema("atomic2020")
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "clause"),
     [
         ("PersonX gives PersonY's dog a bone", "he gives her dog a bone"),
         ("PersonX's dog barks", "his dog barks"),
@@ -23,8 +23,8 @@ ATOMIC = load_schema("atomic2020")
         ("", ""),
     ],
 )
-def test_events_become_clauses_with_pronouns(event, said):
-    assert event_text(event) == said
+def test_events_become_clauses_with_pronouns(event, clause):
+    assert event_text(event) == clause
 
 
 def test_the_head_of_a_thing_stays_a_thing():
@@ -32,7 +32,7 @@ def test_the_head_of_a_thing_stays_a_thing():
 
 
 @pytest.mark.parametrize(
-    ("relation", "wordings", "said"),
+    ("relation", "wordings", "clause"),
     [
         ("xWant", ["to sleep", "PersonX wants to sleep", "sleep", "he sleep"], "he sleep"),
         ("oWant", ["to sleep", "PersonY would like to sleep"], "she sleep"),
@@ -46,8 +46,8 @@ def test_the_head_of_a_thing_stays_a_thing():
         ("AtLocation", ["kitchen"], "kitchen"),
     ],
 )  # fmt: skip
-def test_fragments_and_clauses_of_one_event_read_alike(relation, wordings, said):
-    assert {tail_text(tail, ATOMIC[relation]) for tail in wordings} == {said}
+def test_fragments_and_clauses_of_one_event_read_alike(relation, wordings, clause):
+    assert {tail_text(tail, ATOMIC[relation]) for tail in wordings} == {clause}
 
 
 def test_what_a_state_does_is_not_made_a_state():
@@ -56,6 +56,6 @@ def test_what_a_state_does_is_not_made_a_state():
 
 @given(st.text(), st.sampled_from(sorted(ATOMIC.relations)))
 def test_any_text_gets_a_wording_without_outer_blanks(text, relation):
-    for said in (event_text(text), head_text(text), tail_text(text, ATOMIC[relation])):
-        assert said == said.strip()
-        assert bool(said) == bool(text.strip())
+    for wording in (event_text(text), head_text(text), tail_text(text, ATOMIC[relation])):
+        assert wording == wording.strip()
+        assert bool(wording) == bool(text.strip())

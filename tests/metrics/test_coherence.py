@@ -27,12 +27,12 @@ def judge(*conversations):
 
 
 def test_the_turn_that_breaks_the_thread_is_named():
-    [found] = judge(conversation("Hi.", "Hello.", "", "odd", "Fine."))
-    assert found.value == 0.4
-    [evidence] = found.evidence
+    [score] = judge(conversation("Hi.", "Hello.", "", "odd", "Fine."))
+    assert score.value == 0.4
+    [evidence] = score.evidence
     assert evidence.turn == 3
     assert evidence.effect == pytest.approx(-0.7)
-    assert found.reason == "least coherent turn: 3 (-0.70)"
+    assert score.reason == "least coherent turn: 3 (-0.70)"
 
 
 class CountingReader(StubReader):
@@ -48,9 +48,9 @@ class CountingReader(StubReader):
 
 def test_leaving_turns_out_says_what_each_costs():
     talk = conversation("Hi.", "Hello.", "How are you?", "odd", "Fine.")
-    [found] = coherence.function([talk], model=CountingReader(), evidence="left-out")
-    assert found.value == pytest.approx(0.6)
-    [evidence] = found.evidence
+    [score] = coherence.function([talk], model=CountingReader(), evidence="left-out")
+    assert score.value == pytest.approx(0.6)
+    [evidence] = score.evidence
     assert evidence.turn == 3
     assert evidence.effect == pytest.approx(-0.3)
     [short] = coherence.function([conversation("Hi.", "odd")], model=CountingReader(),
@@ -71,12 +71,12 @@ def test_nothing_to_judge_is_said():
 
 
 def test_a_turn_too_long_to_be_read_whole_is_flagged():
-    [found] = judge(conversation("Hi.", "long " * 40))
-    assert found.flags == ("truncated",)
+    [score] = judge(conversation("Hi.", "long " * 40))
+    assert score.flags == ("truncated",)
 
 
 def test_five_thousand_turns_are_judged():
     with load("coherence") as grader:
         texts = [f"It was fine on day {i % 40}." for i in range(5000)]
-        [found] = grader.score([conversation(*texts)])
-    assert found.status == "ok"
+        [score] = grader.score([conversation(*texts)])
+    assert score.status == "ok"

@@ -103,7 +103,9 @@ class Flaws:
     flaws = ("any", "contradiction", "nonsense")
 
     def log_odds(self, responses):
-        return np.array([[9, 9, 2 if "moon" in one.text else -2] for one in responses], np.float32)
+        return np.array(
+            [[9, 9, 2 if "moon" in reply.text else -2] for reply in responses], np.float32
+        )
 
     def truncated(self, texts):
         return [False for _ in texts]
@@ -135,15 +137,15 @@ def judge(
 
 
 def response(text, *history, speakers="ABABAB"):
-    turns = tuple(Turn(speakers[i], said) for i, said in enumerate(history))
+    turns = tuple(Turn(speakers[i], utterance) for i, utterance in enumerate(history))
     return Response("c", len(turns), text, speakers[len(turns)], turns, tuple(range(len(turns))))
 
 
 def test_triples_carry_the_places_they_were_said():
-    said = response("I missed the bus, I feel awful.", "Why are you late?")
-    (found,) = judge([said])
-    texts = [*(turn.text for turn in said.history), said.text]
-    (evidence,) = found.evidence
+    reply = response("I missed the bus, I feel awful.", "Why are you late?")
+    (score,) = judge([reply])
+    texts = [*(turn.text for turn in reply.history), reply.text]
+    (evidence,) = score.evidence
     assert isinstance(evidence, TripleEvidence)
     for span in (evidence.triple.head_span, evidence.triple.tail_span):
         assert texts[span.turn][span.start : span.end] in (
@@ -152,7 +154,7 @@ def test_triples_carry_the_places_they_were_said():
             "Why are you late",
         )
     assert evidence.known == KNOWN
-    assert found.value == evidence.plausibility
+    assert score.value == evidence.plausibility
 
 
 def test_a_pair_needs_an_event_of_the_reply():
@@ -163,9 +165,9 @@ def test_a_pair_needs_an_event_of_the_reply():
 
 
 def test_the_first_turn_is_judged_by_itself():
-    (found,) = judge([response("I missed the bus, I feel awful.")])
-    assert found.status == "ok"
-    assert {e.triple.head_span.turn for e in found.evidence} == {0}
+    (score,) = judge([response("I missed the bus, I feel awful.")])
+    assert score.status == "ok"
+    assert {e.triple.head_span.turn for e in score.evidence} == {0}
 
 
 def test_one_event_alone_abstains_with_the_reason():
@@ -179,42 +181,42 @@ def test_one_event_alone_abstains_with_the_reason():
 
 
 def test_improbable_relations_are_not_believed():
-    said = Exchange((), "I missed the bus, I feel awful.")
-    (sure,) = EventPairs(Clauses(), Judge()).extract([said], least=0.5)
-    (found,) = EventPairs(Clauses(), Judge()).extract([said], least=0.95)
+    exchange = Exchange((), "I missed the bus, I feel awful.")
+    (sure,) = EventPairs(Clauses(), Judge()).extract([exchange], least=0.5)
+    (extraction,) = EventPairs(Clauses(), Judge()).extract([exchange], least=0.95)
     assert sure.triples
-    assert (found.triples, found.reason) == ((), "no two events are related")
+    assert (extraction.triples, extraction.reason) == ((), "no two events are related")
 
 
 def test_read_says_which_triples_are_looked_for():
-    said = response("I sleep, I snore.", "We eat.", "I run.", speakers="ABA")
+    reply = response("I sleep, I snore.", "We eat.", "I run.", speakers="ABA")
     both, single, pair = Judge(), Judge(), Judge()
-    judge([said], both)
-    judge([said], single, scope="single")
-    judge([said], pair, scope="pair")
+    judge([reply], both)
+    judge([reply], single, scope="single")
+    judge([reply], pair, scope="pair")
     assert [len(asked.pairs) for asked in (both, single, pair)] == [6, 2, 4]
     assert not any("eat" in head + tail for head, tail in both.pairs)
 
 
 def test_a_reaction_of_others_is_about_persony_and_ones_own_about_personx():
-    said = response("I shout, you cry.")
+    reply = response("I shout, you cry.")
     for relation, person in (("xReact", "PersonX"), ("oReact", "PersonY")):
-        (found,) = judge([said], Judge(relation))
-        assert all(e.triple.tail.startswith(person) for e in found.evidence)
-    assert found.evidence
+        (score,) = judge([reply], Judge(relation))
+        assert all(e.triple.tail.startswith(person) for e in score.evidence)
+    assert score.evidence
 
 
 def test_each_relation_and_each_pair_of_events_is_read_once():
-    (found,) = judge([response("I eat, I drink, I sing, I sleep.")])
-    relations = [e.triple.relation for e in found.evidence]
+    (score,) = judge([response("I eat, I drink, I sing, I sleep.")])
+    relations = [e.triple.relation for e in score.evidence]
     assert len(relations) == len(set(relations)) == 1
 
 
 def test_very_many_events_are_cut_and_flagged():
     asked = Judge()
     text = ", ".join(f"I eat {fruit}" for fruit in "abcdefghijkl")
-    (found,) = judge([response(text)], asked)
-    assert "truncated" in found.flags
+    (score,) = judge([response(text)], asked)
+    assert "truncated" in score.flags
     assert len(asked.pairs) == EVENTS * (EVENTS - 1)
 
 
@@ -227,32 +229,32 @@ def test_the_mean_is_over_all_triples():
         def relations(self, pairs):
             return [{"xReact": 0.8, "oReact": 0.0, "HinderedBy": 0.7, "none": 0.1} for _ in pairs]
 
-    (found,) = judge([response("I eat, I drink, I sing.")], Two())
-    values = [e.plausibility for e in found.evidence]
+    (score,) = judge([response("I eat, I drink, I sing.")], Two())
+    values = [e.plausibility for e in score.evidence]
     assert len(values) == 2
-    assert found.value == pytest.approx(sum(values) / 2)
+    assert score.value == pytest.approx(sum(values) / 2)
 
 
 def test_the_fit_of_the_reply_has_its_share_and_stands_among_the_evidence():
-    said = response("I missed the bus, I feel awful.", "Why are you late?")
-    (alone,) = judge([said])
-    (found,) = judge([said], relevance=Fit(0.9), relevance_weight=0.25)
-    *triples, fit = found.evidence
+    reply = response("I missed the bus, I feel awful.", "Why are you late?")
+    (alone,) = judge([reply])
+    (score,) = judge([reply], relevance=Fit(0.9), relevance_weight=0.25)
+    *triples, fit = score.evidence
     assert tuple(triples) == alone.evidence
-    assert found.value == pytest.approx(0.75 * alone.value + 0.25 * 0.9)
-    assert fit == FeatureEvidence(CONTEXT_RELEVANCE, 0.9, found.value - alone.value)
+    assert score.value == pytest.approx(0.75 * alone.value + 0.25 * 0.9)
+    assert fit == FeatureEvidence(CONTEXT_RELEVANCE, 0.9, score.value - alone.value)
 
 
 def test_the_fit_is_asked_only_where_something_was_said_and_triples_are_read():
     asked = Fit()
-    said = [
+    replies = [
         response("I missed the bus, I feel awful."),
         response("?!", "Why are you late?"),
         response("I missed the bus, I feel awful.", *"abcde", speakers="ABABABA"),
     ]
-    first, second, third = judge(said, relevance=asked, relevance_weight=0.5)
+    first, second, third = judge(replies, relevance=asked, relevance_weight=0.5)
     assert [pair.left for pair in asked.pairs] == [("b", "c", "d", "e")]
-    assert all(isinstance(one, TripleEvidence) for one in first.evidence)
+    assert all(isinstance(piece, TripleEvidence) for piece in first.evidence)
     assert (second.value, second.status) == (0.5, "abstained")
     assert isinstance(third.evidence[-1], FeatureEvidence)
 
@@ -269,18 +271,18 @@ def test_what_was_said_before_does_not_fit_again():
         relevance=asked,
         relevance_weight=0.5,
     )
-    fits = [one.evidence[-1].value for one in (whole, half, none)]
+    fits = [score.evidence[-1].value for score in (whole, half, none)]
     assert fits == pytest.approx([0.8, 0.4, 0.0])
     assert [pair.right for pair in asked.pairs] == [text, "I feel awful now.", text]
 
 
 def test_the_sense_of_a_language_model_can_have_the_share():
-    said = [
+    replies = [
         response("I missed the bus, I feel awful.", "Why are you late?"),
         response("I missed the moon, I feel awful.", "Why are you late?"),
         response("?!", "Why are you late?"),
     ]
-    good, bad, nothing = judge(said, relevance=Flaws(), relevance_weight=0.5)
+    good, bad, nothing = judge(replies, relevance=Flaws(), relevance_weight=0.5)
     assert good.evidence[-1].name == bad.evidence[-1].name == "sense"
     assert good.evidence[-1].value == pytest.approx(1 / (1 + math.exp(-2)))
     assert bad.evidence[-1].value == pytest.approx(1 / (1 + math.exp(2)))
@@ -299,17 +301,17 @@ def test_triples_and_fit_have_their_shares():
 
 
 def test_triples_are_taken_together_with_caution():
-    said = response("I missed the bus, I feel awful.")
-    (mean,) = judge([said])
-    (cautious,) = judge([said], aggregation="cautious")
+    reply = response("I missed the bus, I feel awful.")
+    (mean,) = judge([reply])
+    (cautious,) = judge([reply], aggregation="cautious")
     assert cautious.evidence == mean.evidence
-    assert cautious.value == cautious_score([one.plausibility for one in mean.evidence])
+    assert cautious.value == cautious_score([piece.plausibility for piece in mean.evidence])
 
 
 def test_an_event_without_another_is_judged_by_how_it_fits():
-    said = response("I sleep.", "Why are you late?")
-    (fitting,) = judge([said], relevance=Fit(0.9), relevance_weight=0.5, scope="single")
-    (other,) = judge([said], relevance=Fit(0.1), relevance_weight=0.5, scope="single")
+    reply = response("I sleep.", "Why are you late?")
+    (fitting,) = judge([reply], relevance=Fit(0.9), relevance_weight=0.5, scope="single")
+    (other,) = judge([reply], relevance=Fit(0.1), relevance_weight=0.5, scope="single")
     assert fitting.status == other.status == "ok"
     assert fitting.value - other.value == pytest.approx(0.4)
     assert "judged by context relevance" in fitting.reason
@@ -332,8 +334,8 @@ def test_the_same_two_events_are_judged_once():
             )  # fmt: skip
             return [Extraction(triples, 3, 3) for _ in exchanges]
 
-    (found,) = judge([response("a b c")], extractor=Both())
-    assert [one.triple.tail for one in found.evidence] == ["b", "c"]
+    (score,) = judge([response("a b c")], extractor=Both())
+    assert [piece.triple.tail for piece in score.evidence] == ["b", "c"]
 
 
 def test_what_no_person_would_write_is_not_judged():
@@ -348,8 +350,8 @@ def test_what_no_person_would_write_is_not_judged():
             )  # fmt: skip
             return [Extraction(triples, 3, 3) for _ in exchanges]
 
-    (found,) = judge([response("a b c")], extractor=Unsound())
-    assert [one.triple.head for one in found.evidence] == ["a"]
+    (score,) = judge([response("a b c")], extractor=Unsound())
+    assert [piece.triple.head for piece in score.evidence] == ["a"]
     (none,) = judge([response("a b c")], extractor=Unsound(), max_triples=0)
     assert (none.status, none.evidence) == ("abstained", ())
     assert none.reason.startswith("no two events are related that were read as whole")
@@ -373,15 +375,15 @@ def test_only_the_surest_triples_are_judged():
         def relations(self, pairs):
             return [{"xReact": 0.8, "oReact": 0.0, "HinderedBy": 0.7, "none": 0.1} for _ in pairs]
 
-    said = response("I eat, I drink, I sing.")
-    (both,) = judge([said], Two())
-    (one,) = judge([said], Two(), max_triples=1)
+    reply = response("I eat, I drink, I sing.")
+    (both,) = judge([reply], Two())
+    (limited,) = judge([reply], Two(), max_triples=1)
     assert [e.triple.relation for e in both.evidence] == ["xReact", "HinderedBy"]
-    assert one.evidence == both.evidence[:1]
+    assert limited.evidence == both.evidence[:1]
 
 
 def test_every_scorer_is_an_option():
-    (option,) = [one for one in commonsense.options if one.name == "scorer"]
+    (option,) = [setting for setting in commonsense.options if setting.name == "scorer"]
     assert sorted(option.choices) == scorer_names()
 
 
@@ -390,8 +392,8 @@ def test_knowledge_that_generates_tails_may_judge_by_itself():
         def likelihoods(self, triples):
             return [Likelihood(math.log(0.25), 0.0) for _ in triples]
 
-    said = response("I missed the bus, I feel awful.")
-    (found,) = judge([said], knowledge=Likely(), scorer="likelihood")
-    assert found.value == pytest.approx(0.25)
+    reply = response("I missed the bus, I feel awful.")
+    (score,) = judge([reply], knowledge=Likely(), scorer="likelihood")
+    assert score.value == pytest.approx(0.25)
     with pytest.raises(InputError, match="stores them"):
-        judge([said], scorer="likelihood")
+        judge([reply], scorer="likelihood")

@@ -123,27 +123,27 @@ def test_pooling_gives_mean_lowest_quarter_and_lowest():
 def test_who_is_called_what_does_not_count():
     outputs, numbers = unit(6, size=2), unit(6, size=NUMBERS + ORDER)
     beside, alone = unit(6, size=BESIDE), unit(6, size=ALONE)
-    found = [dialogue_features(outputs, numbers, beside, alone, speakers)
+    features = [dialogue_features(outputs, numbers, beside, alone, speakers)
              for speakers in ("ababab", "bababa")]  # fmt: skip
-    assert found[0].shape == (WHOLE,)
-    np.testing.assert_array_equal(*found)
+    assert features[0].shape == (WHOLE,)
+    np.testing.assert_array_equal(*features)
 
 
 def test_how_turns_sound_by_themselves_does_not_depend_on_their_order():
     alone, speakers, order = unit(6, size=ALONE), np.array(list("aababc")), [3, 1, 5, 0, 4, 2]
-    found = context_free_features(alone, speakers)
+    features = context_free_features(alone, speakers)
     np.testing.assert_allclose(
-        found, context_free_features(alone[order], speakers[order]), atol=1e-6
+        features, context_free_features(alone[order], speakers[order]), atol=1e-6
     )
-    np.testing.assert_allclose(found[:ALONE], alone.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(features[:ALONE], alone.mean(axis=0), atol=1e-6)
     worst = np.minimum(np.minimum(alone[[0, 1, 3]].mean(0), alone[[2, 4]].mean(0)), alone[5])
-    np.testing.assert_allclose(found[ALONE:], worst, atol=1e-6)
+    np.testing.assert_allclose(features[ALONE:], worst, atol=1e-6)
 
 
 def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(head):
-    one, other = thread(7), thread(12)
-    alone = head.read([one])
-    assert head.read([other, one])[1] == alone[0]
+    short, other = thread(7), thread(12)
+    alone = head.read([short])
+    assert head.read([other, short])[1] == alone[0]
     assert len(alone[0][1]) == 7
     assert head.read([Dialogue((), ())]) == [(0.5, ())]
 
@@ -167,7 +167,7 @@ def test_a_bundle_without_settings_is_refused():
 
 def test_odd_words_and_what_is_said_again_stand_beside_each_other():
     texts = ["I have a dog.", "odd", "I have a dog. Really."]
-    found = flaw_features(FixedWords().replaced_tokens(texts), "aba", texts)
-    assert found.shape == (3, BESIDE)
-    assert found[1, 0] == 6
-    assert found[2, -3] == pytest.approx(4 / 5)
+    features = flaw_features(FixedWords().replaced_tokens(texts), "aba", texts)
+    assert features.shape == (3, BESIDE)
+    assert features[1, 0] == 6
+    assert features[2, -3] == pytest.approx(4 / 5)

@@ -22,16 +22,17 @@ class Known:
         self.asked += pairs
         value = [min(1.0, len(pair.right) / 40) for pair in pairs]
         return [
-            Weighed(one, (Part("words", 3.0, one - 0.5), Part("asks", 0.0, 0.001))) for one in value
+            Weighed(probability, (Part("words", 3.0, probability - 0.5), Part("asks", 0.0, 0.001)))
+            for probability in value
         ]
 
     def truncated(self, texts):
         return [len(text) > 100 for text in texts]
 
 
-def judge(*said, model=None):
-    history = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(said[:-1]))
-    response = Response("t", len(history), said[-1], "A", history, tuple(range(len(history))))
+def judge(*texts, model=None):
+    history = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts[:-1]))
+    response = Response("t", len(history), texts[-1], "A", history, tuple(range(len(history))))
     [judgement] = engagement.function([response], model=model or Known())
     return judgement
 
@@ -54,7 +55,7 @@ def test_only_the_last_turn_that_can_be_read_is_asked_about():
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("texts", "reason"),
     [
         (("A reply.",), "no turn before it"),
         (("Hi?", "  "), "the reply is empty"),
@@ -62,8 +63,8 @@ def test_only_the_last_turn_that_can_be_read_is_asked_about():
         (("...", "A reply."), "what was said before holds no word"),
     ],
 )
-def test_without_something_to_judge_it_abstains(said, reason):
-    judgement = judge(*said)
+def test_without_something_to_judge_it_abstains(texts, reason):
+    judgement = judge(*texts)
     assert (judgement.status, judgement.value, judgement.reason) == ("abstained", 0.5, reason)
 
 

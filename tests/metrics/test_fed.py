@@ -38,7 +38,7 @@ class Classifier:
 
 
 def response(text, *history):
-    turns = tuple(Turn("B", said) for said in history)
+    turns = tuple(Turn("B", utterance) for utterance in history)
     return Response("c", len(turns), text, "A", turns, tuple(range(len(turns))))
 
 
@@ -51,9 +51,9 @@ def test_the_score_is_the_mean_of_approval_less_that_of_the_opposite(metric):
 def test_the_two_ask_different_follow_ups():
     for metric, negative in ((fed_appropriate, NO_SENSE), (fed_understandable, NOT_UNDERSTOOD)):
         asked = Scorer()
-        (found,) = metric.function([response("odd", "hi")], model=asked)
+        (score,) = metric.function([response("odd", "hi")], model=asked)
         assert [text for _, text in asked.asked] == [*SAYS_SENSE, *negative]
-        assert len(found.evidence) == len(asked.asked)
+        assert len(score.evidence) == len(asked.asked)
 
 
 def test_turns_are_joined_as_for_dialogpt_and_history_is_bounded():
@@ -63,13 +63,13 @@ def test_turns_are_joined_as_for_dialogpt_and_history_is_bounded():
 
 
 def test_a_judge_of_pairs_will_do():
-    (found,) = fed_appropriate.function([response("odd", "hi")], model=Classifier())
-    assert found.value == pytest.approx(0.6931, abs=1e-4)
+    (score,) = fed_appropriate.function([response("odd", "hi")], model=Classifier())
+    assert score.value == pytest.approx(0.6931, abs=1e-4)
 
 
 def test_an_empty_reply_is_not_judged():
-    (found,) = fed_appropriate.function([response(" ", "hi")], model=Scorer())
-    assert (found.value, found.status, found.reason) == (0.0, "abstained", "the reply is empty")
+    (score,) = fed_appropriate.function([response(" ", "hi")], model=Scorer())
+    assert (score.value, score.status, score.reason) == (0.0, "abstained", "the reply is empty")
 
 
 @pytest.mark.parametrize("history", [0, -3])

@@ -53,9 +53,9 @@ def fluency(tmp_path, model):
 
 
 def test_a_piece_is_disfluent_where_it_is_less_likely_than_at_large(fluency):
-    [found] = fluency.measure(["it is good"])
-    assert found.piece == "good"
-    assert found.value == pytest.approx((np.log(0.2) + 7.0 - 1.0) / 4, abs=1e-5)
+    [measured] = fluency.measure(["it is good"])
+    assert measured.piece == "good"
+    assert measured.value == pytest.approx((np.log(0.2) + 7.0 - 1.0) / 4, abs=1e-5)
 
 
 def test_what_is_likely_in_its_place_and_what_is_rare_everywhere_is_fluent(fluency):
@@ -102,7 +102,7 @@ def test_an_answer_hangs_on_its_own_pair_alone(judge):
         Pair(("Hello.",), "blue my yesterday the of"),
     ]
     together = judge.classify(pairs * 3)
-    assert together == [one for pair in pairs * 3 for one in judge.classify([pair])]
+    assert together == [value for pair in pairs * 3 for value in judge.classify([pair])]
 
 
 def test_where_there_is_nothing_to_judge_it_says_so(judge):

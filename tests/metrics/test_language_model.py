@@ -106,9 +106,11 @@ def test_a_passage_without_tokens_has_no_scores(model):
 
 
 def test_a_probability_is_that_of_the_text_alone_after_its_prompt(model):
-    one, other = model.log_probabilities(["A: i eat", "A: i sleep"], ["bread", "bread"])
-    assert one < 0
-    assert one != other
+    after_eating, after_sleeping = model.log_probabilities(
+        ["A: i eat", "A: i sleep"], ["bread", "bread"]
+    )
+    assert after_eating < 0
+    assert after_eating != after_sleeping
 
 
 def test_what_is_known_of_one_token_after_another_adds_up(model):
@@ -208,6 +210,26 @@ def test_what_is_shown_stands_before_the_prompt(model):
     assert shown[0].log_probability == pytest.approx(whole[0].log_probability, abs=1e-4)
 
 
+def test_alternatives_differ_from_their_first_token_on_and_the_likeliest_comes_first(model):
+    (texts,) = model.alternatives(["i eat"], count=4, max_tokens=4, stop="~")
+    begun = [text.text.split()[0] for text in texts]
+    assert len(set(begun)) == len(begun) >= 3
+    scores = [text.log_probability for text in texts]
+    assert scores == sorted(scores, reverse=True)
+    (best,) = model.generate(["i eat"], max_tokens=4, stop="~")
+    assert texts[0].text == best[0].text
+
+
+def test_alternatives_of_a_prompt_do_not_depend_on_other_prompts(model, folder):
+    prompts = ["i eat", "A : i sleep", "", "happy"]
+    together = model.alternatives(prompts, count=3, max_tokens=4, stop="~")
+    assert together[2] == ()
+    with Models(mode="exact", workers=2, cache=None) as others:
+        other = others.open(f"file:{folder}", CausalGenerator)
+        backwards = other.alternatives(prompts[::-1], count=3, max_tokens=4, stop="~")
+    assert backwards[::-1] == together
+
+
 def test_a_text_ends_before_what_stops_it(model):
     (whole,) = model.generate(["i eat"], max_tokens=6, stop="~")
     last = whole[0].text.split()[-1]
@@ -220,3 +242,5 @@ def test_a_text_ends_before_what_stops_it(model):
 def test_texts_that_cannot_be_written_are_refused(model, asked):
     with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
         model.generate(["i eat"], **asked)
+    with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
+        model.alternatives(["i eat"], **{"count": 2, **asked})

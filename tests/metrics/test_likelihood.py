@@ -152,8 +152,11 @@ def test_powers_of_two_scale_the_states(folder, models):
         for name, exponent in (("plain", 0), ("doubled", 1))
     )
     passage = [Segment("A:"), Segment(" a red bird", scored=True)]
-    ((one,),), ((two,),) = plain.mean_states([passage]), doubled.mean_states([passage])
-    np.testing.assert_allclose(2 * one, two, rtol=2e-3, atol=1e-3)
+    ((plain_mean,),), ((doubled_mean,),) = (
+        plain.mean_states([passage]),
+        doubled.mean_states([passage]),
+    )
+    np.testing.assert_allclose(2 * plain_mean, doubled_mean, rtol=2e-3, atol=1e-3)
 
 
 def test_segments_without_tokens_have_a_state_of_zeros(folder, models):

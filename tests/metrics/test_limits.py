@@ -29,7 +29,7 @@ def rated(on, gap, alike=0.3, baseline="log_length"):
 
 def known(*comparisons, metric="made"):
     limits = Limits("made:2|mode:exact", comparisons)
-    return Recorded({metric: limits}, tuple({one.baseline for one in comparisons}))
+    return Recorded({metric: limits}, tuple({comparison.baseline for comparison in comparisons}))
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_without_recorded_rows_a_metric_is_not_measured():
 
 def test_other_settings_than_the_measured_ones_are_said():
     content = known(rated("fed_turn", -0.1))
-    assert not any("other settings" in one for one in explained("made", content))
-    assert not any("other settings" in one for one in explained("made", content,
+    assert not any("other settings" in sentence for sentence in explained("made", content))
+    assert not any("other settings" in sentence for sentence in explained("made", content,
                                                                 signature="made:2|"))  # fmt: skip
     newer = explained("made", content, signature="made:3|mode:exact")
     assert "Measured with other settings or another version: made:2|mode:exact." in newer
@@ -98,25 +98,25 @@ def test_other_settings_than_the_measured_ones_are_said():
     st.floats(0.01, 0.99), st.floats(0.001, 0.2), st.floats(-0.5, 0.5), st.floats(0.001, 0.2)
 )  # fmt: skip
 def test_nothing_is_held_against_what_is_surely_above_chance_and_baseline(value, half, gap, wide):
-    one = msgspec.structs.replace(
+    comparison = msgspec.structs.replace(
         marked("ignore", value, half), gap=(gap, gap - wide, gap + wide), of_baseline=value - gap
     )
     surely = value - half > 0.5 and gap - wide > 0
-    said = explained("made", known(one))
-    assert (said[0] == "No limit found by what was measured.") == surely
+    sentences = explained("made", known(comparison))
+    assert (sentences[0] == "No limit found by what was measured.") == surely
 
 
 def test_every_figure_in_a_sentence_is_a_recorded_one():
     content = recorded()
     shown = re.compile(r"(?:AUC|Spearman) (\d\.\d\d)")
     for metric, limits in content.metrics.items():
-        values = {f"{one.value:.2f}" for one in limits.comparisons}
+        values = {f"{comparison.value:.2f}" for comparison in limits.comparisons}
         for sentence in explained(metric):
             assert set(shown.findall(sentence)) <= values
             for on in re.findall(r"([\w ]+) \(AUC", sentence):
-                found = on.removeprefix("Near chance for").removeprefix(" higher, for")
-                known_on = [one.on for one in limits.comparisons]
-                assert any(found.endswith(one) for one in known_on), found
+                named_set = on.removeprefix("Near chance for").removeprefix(" higher, for")
+                known_on = [comparison.on for comparison in limits.comparisons]
+                assert any(named_set.endswith(known_set) for known_set in known_on), named_set
 
 
 def test_list_health_and_page_say_it(capsys, tmp_path):

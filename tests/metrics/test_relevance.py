@@ -19,9 +19,9 @@ class SharedWords:
         return [self._share(*pair) for pair in pairs]
 
     def _share(self, left, right):
-        said = {word for text in left for word in text.split()}
+        left_words = {word for text in left for word in text.split()}
         words = right.split()
-        return sum(word in said for word in words) / len(words)
+        return sum(word in left_words for word in words) / len(words)
 
     def truncated(self, texts):
         return [len(text) > 100 for text in texts]

@@ -29,9 +29,9 @@ def first_number():
 
 
 def states(*values):
-    found = np.zeros((len(values), D), np.float32)
-    found[:, 0] = values
-    return found
+    vectors = np.zeros((len(values), D), np.float32)
+    vectors[:, 0] = values
+    return vectors
 
 
 HEAD = ReplacedTokenDetector(first_number(), 1, 2.0, "stub")
@@ -41,9 +41,9 @@ def test_a_word_is_as_odd_as_its_worst_piece():
     text = "Rex's skateboarding, no."
     offsets = [(0, 0), (0, 3), (3, 4), (4, 5), (6, 11), (11, 19), (19, 20), (21, 23), (23, 24)]
     hidden = Hidden(states(9, 0, 1, 2, -1, 4, 8, -2, 5, 9), [*offsets, (0, 0)])
-    found = HEAD.judge(text, hidden)
-    assert found.words == (("rex's", 2.0), ("skateboarding", 4.0), ("no", -2.0))
-    soft, worst, mean, above, most = found.whole
+    verdict = HEAD.judge(text, hidden)
+    assert verdict.words == (("rex's", 2.0), ("skateboarding", 4.0), ("no", -2.0))
+    soft, worst, mean, above, most = verdict.whole
     # The first and the last token stand for no text.
     assert most == 8
     assert worst == pytest.approx((8 + 5 + 4) / 3)
@@ -54,9 +54,9 @@ def test_a_word_is_as_odd_as_its_worst_piece():
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_text_without_a_token_has_no_odd_word(count):
-    found = HEAD.judge("", Hidden(states(*[1.0] * count), [(0, 0)] * count))
-    assert found.words == ()
-    assert found.whole[0] == -3
+    verdict = HEAD.judge("", Hidden(states(*[1.0] * count), [(0, 0)] * count))
+    assert verdict.words == ()
+    assert verdict.whole[0] == -3
 
 
 def replaced(**odds):
@@ -64,14 +64,14 @@ def replaced(**odds):
 
 
 def test_words_are_counted_apart_that_stand_in_another_turn():
-    found = replaced_token_features(
+    features = replaced_token_features(
         [replaced(gardens=1, dog=2), replaced(rose=0), replaced(gardening=3, gone=-1)]
     )
-    assert found.shape == (3, REPLACED_TOKEN_FEATURES)
+    assert features.shape == (3, REPLACED_TOKEN_FEATURES)
     # "gardens" and "gardening" are taken for one word; "dog" is short, "gone" stands alone.
-    assert found[:, 5].tolist() == [1, -3, 3]
-    assert found[:, 6].tolist() == [-3, 0, -1]
-    assert found[:, 7].tolist() == [2, -3, -3]
+    assert features[:, 5].tolist() == [1, -3, 3]
+    assert features[:, 6].tolist() == [-3, 0, -1]
+    assert features[:, 7].tolist() == [2, -3, -3]
 
 
 class StateEncoder:
@@ -97,9 +97,9 @@ def test_states_that_others_ask_for_are_read_along():
     encoder = MemoEncoder(bare, memo)
     judge = MemoReplacedTokens(HEAD, encoder, memo)
     encoder.hidden(["hello"])
-    found = judge.replaced_tokens(["hello", "goodbye", "hello"])
+    verdicts = judge.replaced_tokens(["hello", "goodbye", "hello"])
     assert bare.asked == ["hello", "goodbye"]
-    assert found[0] == found[2] == HEAD.judge("hello", bare.hidden(["hello"])[0][0])
+    assert verdicts[0] == verdicts[2] == HEAD.judge("hello", bare.hidden(["hello"])[0][0])
     # And what reads states leaves the vectors behind.
     asked = len(bare.asked)
     encoder.encode(["goodbye"])
@@ -116,19 +116,19 @@ def shipped():
 def judged(shipped, *texts):
     head, encoder = shipped
     states = encoder.hidden(texts)
-    return [head.judge(text, one) for text, (one, _) in zip(texts, states, strict=True)]
+    return [head.judge(text, state) for text, (state, _) in zip(texts, states, strict=True)]
 
 
-@pytest.mark.parametrize(("said", "odd", "word"), [
+@pytest.mark.parametrize(("text", "odd", "word"), [
     ("I went to the store to buy some milk.", "I went to the store to buy some opinion.",
      "opinion"),
     ("My dog loves to play in the park.", "My dog loves to announce in the park.", "announce"),
     ("We had a lovely dinner last night.", "We had a lovely dinner last triangle.", "triangle"),
 ])  # fmt: skip
-def test_a_word_from_elsewhere_is_odd(shipped, said, odd, word):
-    whole, broken = judged(shipped, said, odd)
+def test_a_word_from_elsewhere_is_odd(shipped, text, odd, word):
+    whole, broken = judged(shipped, text, odd)
     assert broken.whole[0] > whole.whole[0]
-    assert max(broken.words, key=lambda found: found[1])[0] == word
+    assert max(broken.words, key=lambda scored_word: scored_word[1])[0] == word
 
 
 def test_a_text_is_judged_the_same_whatever_is_encoded_beside_it(shipped):

@@ -66,11 +66,11 @@ def test_the_means_lie_between_the_smaller_and_the_larger(pairs):
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30))
 def test_scaling_keeps_the_order_and_fills_the_range(scores):
-    found = scaled(scores)
-    assert all(0 <= value <= 1 for value in found)
+    values = scaled(scores)
+    assert all(0 <= value <= 1 for value in values)
     if max(scores) > min(scores):
-        assert max(found) == 1
-        assert min(found) == 0
+        assert max(values) == 1
+        assert min(values) == 0
 
 
 def test_what_cannot_be_computed_is_refused():

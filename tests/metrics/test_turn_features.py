@@ -24,8 +24,8 @@ TALK = (
 
 
 def vectors(count):
-    found = np.random.default_rng(0).normal(size=(count, 8)).astype(np.float32)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+    matrix = np.random.default_rng(0).normal(size=(count, 8)).astype(np.float32)
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +39,12 @@ def numbers(texts, bigrams, speakers=None):
 
 
 def test_a_sentence_said_again_and_denied_is_seen(bigrams):
-    found = numbers(TALK, bigrams)
-    assert found.shape == (4, NUMBERS)
-    share, denied = found[3, 30:32]
+    features = numbers(TALK, bigrams)
+    assert features.shape == (4, NUMBERS)
+    share, denied = features[3, 30:32]
     assert share > 1
     assert denied == 1
-    assert not found[1, 30:32].any()
+    assert not features[1, 30:32].any()
 
 
 @pytest.mark.parametrize("text", ["What?", "That makes no sense.", "I just asked!", "a bot?"])
@@ -65,29 +65,29 @@ def test_words_that_do_not_belong_side_by_side_are_worse(bigrams):
     "texts", [("Hi.",), ("", ""), ("...", "!?", "Привет"), ("a" * 5000, "b. " * 900)]
 )
 def test_odd_turns_have_numbers_too(texts, bigrams):
-    found = numbers(texts, bigrams)
-    assert found.shape == (len(texts), NUMBERS)
-    assert np.isfinite(found).all()
+    features = numbers(texts, bigrams)
+    assert features.shape == (len(texts), NUMBERS)
+    assert np.isfinite(features).all()
 
 
 def test_of_two_speakers_the_one_who_says_less_counts(bigrams):
     texts = ("Yes.", "I went to the lake with all of my friends.", "No.", "It was a very fine day.")
-    found = numbers(texts, bigrams)
-    assert speaker_features(found, "ABAB").shape == (SPEAKER,)
-    assert speaker_features(found, "ABAB")[0] == pytest.approx(found[[0, 2], 18].mean())
+    features = numbers(texts, bigrams)
+    assert speaker_features(features, "ABAB").shape == (SPEAKER,)
+    assert speaker_features(features, "ABAB")[0] == pytest.approx(features[[0, 2], 18].mean())
 
 
 def test_whom_a_turn_speaks_of_is_counted(bigrams):
-    found = numbers(("I saw you.", "She saw them.", "He did."), bigrams)
-    named = found[:, 35:41] > 0
+    features = numbers(("I saw you.", "She saw them.", "He did."), bigrams)
+    named = features[:, 35:41] > 0
     assert named.tolist() == [
         [True, True, False, False, False, False],
         [False, False, True, False, False, True],
         [False, False, True, False, False, False],
     ]
     # What the turn before named, and who is spoken of for the first time.
-    assert found[1, 42:].tolist()[:3] == [0.5, 0.5, 1]
-    assert found[2, 44] == 0
+    assert features[1, 42:].tolist()[:3] == [0.5, 0.5, 1]
+    assert features[2, 44] == 0
 
 
 def test_greetings_and_goodbyes_stand_where_they_belong(bigrams):
@@ -103,10 +103,10 @@ def test_greetings_and_goodbyes_stand_where_they_belong(bigrams):
 
 def test_what_was_said_before_is_counted_by_who_said_it():
     texts = ["I like my tea hot.", "I like my tea hot!", "Why? I like my tea hot.", "Ok. Ok."]
-    found = verbatim_features("abab", texts)
-    assert found.shape == (4, AGAIN)
-    assert found[:, 0].tolist() == pytest.approx([0, 0, 5 / 6, 0])
-    assert found[:, 1].tolist() == pytest.approx([0, 1, 5 / 6, 0])
+    features = verbatim_features("abab", texts)
+    assert features.shape == (4, AGAIN)
+    assert features[:, 0].tolist() == pytest.approx([0, 0, 5 / 6, 0])
+    assert features[:, 1].tolist() == pytest.approx([0, 1, 5 / 6, 0])
 
 
 @pytest.mark.parametrize("text", ["So do I. Give me 5 out of 5.", "So do I. So do I."])

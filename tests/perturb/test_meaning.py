@@ -40,11 +40,11 @@ KINDS = ["amr-coreference", "amr-contradiction", "amr-irrelevancy", "amr-decreas
 @pytest.mark.parametrize("kind", [*KINDS, "deam-amr"])
 @pytest.mark.parametrize("seed", range(6))
 def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
-    found = perturb(WHOLE, kind, seed=seed, material=MATERIAL)
-    assert found is not None
-    for change in found.changes:
+    perturbed = perturb(WHOLE, kind, seed=seed, material=MATERIAL)
+    assert perturbed is not None
+    for change in perturbed.changes:
         for place in change.turns:
-            tree = read_graph(found.conversation.turns[place].text)
+            tree = read_graph(perturbed.conversation.turns[place].text)
             names = [node[0] for _, node in nodes(tree)]
             assert len(set(names)) == len(names)
             used = re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))
@@ -53,8 +53,8 @@ def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
 
 def test_a_contradiction_is_what_the_same_speaker_stated_before():
     for seed in range(8):
-        found = perturb(WHOLE, "amr-contradiction", seed=seed, material=MATERIAL)
-        [change] = found.changes
+        perturbed = perturb(WHOLE, "amr-contradiction", seed=seed, material=MATERIAL)
+        [change] = perturbed.changes
         [host] = change.turns
         earlier = int(re.search(r"turn (\d+) again", change.what)[1])
         assert earlier < host
@@ -63,7 +63,7 @@ def test_a_contradiction_is_what_the_same_speaker_stated_before():
             parts(read_graph(graph))
             for graph in (GRAPHS[WHOLE.turns[earlier].text],
                           GRAPHS[WHOLE.turns[host].text], change.after))  # fmt: skip
-        stated = [one for one in copied if "amr-unknown" not in written(one)]
+        stated = [graph for graph in copied if "amr-unknown" not in written(graph)]
         assert len(after) == len(before) + len(stated)
 
 
@@ -78,8 +78,8 @@ def test_what_only_asks_or_bids_cannot_be_contradicted():
     asked = Conversation("a", tuple(Turn("A", text) for text in graphs))
     material = Material(graphs=graphs.get, sentences=lambda graph: graph)
     for seed in range(20):
-        found = perturb(asked, "amr-contradiction", seed=seed, material=material)
-        assert found.changes[0].what.startswith("turn 1 again")
+        perturbed = perturb(asked, "amr-contradiction", seed=seed, material=material)
+        assert perturbed.changes[0].what.startswith("turn 1 again")
 
 
 def test_relations_that_amr_made_up_are_not_exchanged():
@@ -91,8 +91,8 @@ def test_relations_that_amr_made_up_are_not_exchanged():
     talk = Conversation("a", tuple(Turn("A", text) for text in graphs))
     material = Material(graphs=graphs.get, sentences=lambda graph: graph)
     for seed in range(20):
-        found = perturb(talk, "amr-irrelevancy", seed=seed, material=material)
-        assert all("-91" not in change.what for change in found.changes)
+        perturbed = perturb(talk, "amr-irrelevancy", seed=seed, material=material)
+        assert all("-91" not in change.what for change in perturbed.changes)
 
 
 def test_a_sentence_that_refers_to_another_stands_for_itself():
@@ -105,23 +105,26 @@ def test_a_sentence_that_refers_to_another_stands_for_itself():
         "(w / walk-01 :ARG0 (i / i) :ARG1 (d / dog) :ARG2 i)"
     )
     talk = Conversation("a", (Turn("A", "I love my dog. I walk it."),))
-    material = Material(graphs={talk.turns[0].text: graph}.get, sentences=lambda one: one)
+    material = Material(graphs={talk.turns[0].text: graph}.get, sentences=lambda text: text)
     for seed in range(8):
-        found = perturb(talk, "amr-decreased-engagement", seed=seed, material=material)
-        tree = read_graph(found.changes[0].after)
+        perturbed = perturb(talk, "amr-decreased-engagement", seed=seed, material=material)
+        tree = read_graph(perturbed.changes[0].after)
         names = {node[0] for _, node in nodes(tree)}
         assert set(re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))) <= names
 
 
 def test_questions_and_details_are_taken_out():
-    whats = set()
+    descriptions = set()
     for seed in range(60):
-        found = perturb(WHOLE, "amr-decreased-engagement", seed=seed, material=MATERIAL)
-        whats |= {change.what for change in found.changes}
-    assert "question, sentence 2, taken out" in whats
-    assert ":op1 station taken out" in whats
-    assert ":ARG1 rain taken out" in whats
-    assert not any("taken out" in what and what.startswith(":ARG0") for what in whats)
+        perturbed = perturb(WHOLE, "amr-decreased-engagement", seed=seed, material=MATERIAL)
+        descriptions |= {change.what for change in perturbed.changes}
+    assert "question, sentence 2, taken out" in descriptions
+    assert ":op1 station taken out" in descriptions
+    assert ":ARG1 rain taken out" in descriptions
+    assert not any(
+        "taken out" in description and description.startswith(":ARG0")
+        for description in descriptions
+    )
 
 
 def test_without_graphs_it_says_what_is_needed():
@@ -148,8 +151,8 @@ def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
     graphs.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in GRAPHS.items()))
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
     assert main(["perturb", str(chat), "--kind", "amr-coreference", "--graphs", str(graphs)]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert "(" in found["meta"]["changes"][0]["after"]
+    record = json.loads(capsys.readouterr().out)
+    assert "(" in record["meta"]["changes"][0]["after"]
 
 
 class FakeParser:
@@ -180,8 +183,8 @@ def test_graphs_come_from_amrlib_and_go_back_to_words(monkeypatch, tmp_path, cap
     assert graphs("He hates the rain.") == GRAPHS["He hates the rain."]
     assert graphs("What no parser reads") is None
     assert sentences(GRAPHS["He hates the rain."]) == "said hate-01"
-    found = perturb(WHOLE, "amr-irrelevancy", material=Material((), graphs, sentences))
-    assert found.changes[0].after.startswith("said ")
+    perturbed = perturb(WHOLE, "amr-irrelevancy", material=Material((), graphs, sentences))
+    assert perturbed.changes[0].after.startswith("said ")
     chat = tmp_path / "chat.txt"
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
     assert main(["perturb", str(chat), "--kind", "deam-amr"]) == 0
@@ -207,9 +210,9 @@ def test_the_hand_made_conversation_can_be_changed_as_expected(data_folder, gold
     for expected in golden("amr_golden")["handmade_eligibility"]:
         tree = read_graph(graphs[expected["text"]])
         assert len(parts(tree)) == expected["sentences"]
-        found = [concept(node) for _, node in nodes(tree)]
-        assert ("amr-unknown" in found) == expected["question"]
-        lemmas = [one[:-3] for one in found if re.fullmatch(r"[a-z]+-\d\d", one)]
+        concepts = [concept(node) for _, node in nodes(tree)]
+        assert ("amr-unknown" in concepts) == expected["question"]
+        lemmas = [name[:-3] for name in concepts if re.fullmatch(r"[a-z]+-\d\d", name)]
         assert lemmas == expected["single_token_predicate_lemmas"]
         lone = Conversation("hm", (Turn("A", expected["text"]),))
         material = Material(graphs=graphs.get, sentences=lambda graph: graph)

@@ -40,68 +40,70 @@ KINDS = [kind.name for kind in find_perturbations().values() if kind.level != "a
 ALL = [*KINDS, "deam", "mesgar", "vakulenko", "dynaeval"]
 
 
-def texts(found):
-    return [turn.text for turn in found.turns]
+def texts(dialogue):
+    return [turn.text for turn in dialogue.turns]
 
 
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_changed_is_noted_and_nothing_else_is_changed(kind, seed):
     whole = conversation()
-    found = perturb(whole, kind, seed=seed, material=MATERIAL)
-    assert found is not None
-    noted = {place for change in found.changes for place in change.turns}
-    pairs = zip(whole.turns, found.conversation.turns, strict=True)
+    perturbed = perturb(whole, kind, seed=seed, material=MATERIAL)
+    assert perturbed is not None
+    noted = {place for change in perturbed.changes for place in change.turns}
+    pairs = zip(whole.turns, perturbed.conversation.turns, strict=True)
     differing = {place for place, (old, new) in enumerate(pairs) if old != new}
     assert differing
     assert differing <= noted
-    for change in found.changes:
+    for change in perturbed.changes:
         assert change.what
         assert change.kind in KINDS
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_the_seed_alone_decides(kind):
-    one, again = (perturb(conversation(), kind, seed=3, material=MATERIAL) for _ in range(2))
-    assert one == again
+    first, again = (perturb(conversation(), kind, seed=3, material=MATERIAL) for _ in range(2))
+    assert first == again
     many = {str(perturb(conversation(), kind, seed=seed, material=MATERIAL)) for seed in range(9)}
     assert len(many) > 1 or kind == "half-swap"
 
 
 @pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("said", [(), ("",), ("Hm.",), ("ok", "ok"), ("…", "!!")])
-def test_nothing_to_break_gives_nothing_rather_than_the_same(kind, said):
-    short = conversation(said)
-    found = perturb(short, kind, material=Material([short]))
-    assert found is None or found.conversation.turns != short.turns
+@pytest.mark.parametrize("turns", [(), ("",), ("Hm.",), ("ok", "ok"), ("…", "!!")])
+def test_nothing_to_break_gives_nothing_rather_than_the_same(kind, turns):
+    short = conversation(turns)
+    perturbed = perturb(short, kind, material=Material([short]))
+    assert perturbed is None or perturbed.conversation.turns != short.turns
 
 
 @pytest.mark.parametrize("kind", ALL)
-@given(said=st.lists(st.text(max_size=40), max_size=6), seed=st.integers(0, 99))
+@given(turns=st.lists(st.text(max_size=40), max_size=6), seed=st.integers(0, 99))
 @settings(max_examples=30, deadline=None, derandomize=True)
-def test_any_text_is_broken_or_left_out(kind, said, seed):
-    whole = conversation(said)
-    found = perturb(whole, kind, seed=seed, material=Material([whole, conversation(OTHER, "o")]))
-    if found is not None:
-        assert found.conversation.turns != whole.turns
-        assert len(found.conversation.turns) == len(whole.turns)
+def test_any_text_is_broken_or_left_out(kind, turns, seed):
+    whole = conversation(turns)
+    perturbed = perturb(
+        whole, kind, seed=seed, material=Material([whole, conversation(OTHER, "o")])
+    )
+    if perturbed is not None:
+        assert perturbed.conversation.turns != whole.turns
+        assert len(perturbed.conversation.turns) == len(whole.turns)
 
 
 @pytest.mark.parametrize("kind", ["turn-order", "speaker-order", "turn-insertion", "half-swap"])
 def test_orders_keep_all_texts_and_who_speaks_when(kind):
-    found = perturb(conversation(), kind, material=MATERIAL)
-    assert sorted(texts(found.conversation)) == sorted(TALK)
-    assert [turn.speaker for turn in found.conversation.turns] == list("ABABABAB")
+    perturbed = perturb(conversation(), kind, material=MATERIAL)
+    assert sorted(texts(perturbed.conversation)) == sorted(TALK)
+    assert [turn.speaker for turn in perturbed.conversation.turns] == list("ABABABAB")
 
 
 def test_one_speaker_alone_is_shuffled():
-    found = perturb(conversation(), "speaker-order", seed=1)
-    places = {place % 2 for change in found.changes for place in change.turns}
+    perturbed = perturb(conversation(), "speaker-order", seed=1)
+    places = {place % 2 for change in perturbed.changes for place in change.turns}
     assert len(places) == 1
 
 
 @pytest.mark.parametrize(
-    ("said", "opposite"),
+    ("text", "opposite"),
     [
         ("I walked home.", "I didn't walk home."),
         ("She likes it.", "She doesn't like it."),
@@ -116,56 +118,58 @@ def test_one_speaker_alone_is_shuffled():
         ("Fine.", None),
     ],
 )
-def test_statements_are_turned_round(said, opposite):
-    assert negated(said) == opposite
+def test_statements_are_turned_round(text, opposite):
+    assert negated(text) == opposite
 
 
 def test_a_contradiction_is_added_to_a_later_turn_of_the_same_speaker():
     for seed in range(10):
-        found = perturb(conversation(), "contradiction", seed=seed)
-        [change] = found.changes
+        perturbed = perturb(conversation(), "contradiction", seed=seed)
+        [change] = perturbed.changes
         [place] = change.turns
-        assert found.conversation.turns[place].text.startswith(TALK[place].rstrip("."))
+        assert perturbed.conversation.turns[place].text.startswith(TALK[place].rstrip("."))
         earlier = int(change.what.rsplit(" ", 1)[1])
         assert earlier < place
         assert earlier % 2 == place % 2
 
 
 def test_verbs_agree_with_whom_a_pronoun_now_points_to():
-    said = ("He is late and he doesn't call.", "ok")
-    found = {perturb(conversation(said), "coreference", seed=seed).conversation.turns[0].text
+    turns = ("He is late and he doesn't call.", "ok")
+    variants = {perturb(conversation(turns), "coreference", seed=seed).conversation.turns[0].text
              for seed in range(40)}  # fmt: skip
-    assert "They are late and they don't call." in found
-    assert "I am late and I don't call." in found
-    assert not any("They is" in text or "she don't" in text for text in found)
+    assert "They are late and they don't call." in variants
+    assert "I am late and I don't call." in variants
+    assert not any("They is" in text or "she don't" in text for text in variants)
 
 
 def test_irrelevant_words_come_from_other_turns_and_keep_their_form():
-    said = ("The cats were sleeping.", "My neighbours washed the windows.")
-    found = [perturb(conversation(said), "irrelevancy", seed=seed) for seed in range(20)]
-    changed = {change.what for one in found if one for change in one.changes}
+    turns = ("The cats were sleeping.", "My neighbours washed the windows.")
+    variants = [perturb(conversation(turns), "irrelevancy", seed=seed) for seed in range(20)]
+    changed = {change.what for variant in variants if variant for change in variant.changes}
     assert changed & {"cats to neighbours", "cats to windows"}
     assert "windows to cats" in changed
 
 
 def test_engagement_goes_with_the_question():
-    said = ("I like tea. What about you?", "Me too.")
-    found = {perturb(conversation(said), "decreased-engagement", seed=seed).conversation.turns[0]
-             .text for seed in range(9)}  # fmt: skip
-    assert "I like tea." in found
+    turns = ("I like tea. What about you?", "Me too.")
+    variants = {
+        perturb(conversation(turns), "decreased-engagement", seed=seed).conversation.turns[0].text
+        for seed in range(9)
+    }
+    assert "I like tea." in variants
 
 
 def test_a_mixture_of_ones_own():
     own = mixture(Mixture("own", ("turn-order", "contradiction"), 2, 2, "me"))
-    found = perturb(conversation(), own)
-    assert {change.kind for change in found.changes} == {"turn-order", "contradiction"}
+    perturbed = perturb(conversation(), own)
+    assert {change.kind for change in perturbed.changes} == {"turn-order", "contradiction"}
     assert {change.kind for change in perturb(conversation(), own, seed=5).changes} <= set(KINDS)
 
 
 def test_every_kind_of_a_mixture_exists():
     known = set(find_perturbations())
-    for one in MIXTURES.values():
-        assert set(one.kinds) <= known
+    for mixed in MIXTURES.values():
+        assert set(mixed.kinds) <= known
 
 
 def test_a_perturbation_of_ones_own():
@@ -205,9 +209,9 @@ def test_the_command_writes_broken_conversations_that_can_be_read_again(tmp_path
     file.write_text("".join(f"{'AB'[i % 2]}: {text}\n" for i, text in enumerate(TALK)))
     arguments = ["perturb", str(file), "--kind", "contradiction", "--kind", "section-replacement"]
     assert main([*arguments, "-o", str(out)]) == 0
-    said = capsys.readouterr().err
-    assert "contradiction: 1 of 1 conversation broken" in said
-    assert "section-replacement: 0 of 1 conversation broken; nothing to break in 1" in said
+    messages = capsys.readouterr().err
+    assert "contradiction: 1 of 1 conversation broken" in messages
+    assert "section-replacement: 0 of 1 conversation broken; nothing to break in 1" in messages
     [line] = out.read_text().splitlines()
     meta = json.loads(line)["meta"]
     assert meta["perturbation"] == "contradiction"

@@ -11,9 +11,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def module(name):
     spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
 
 
 @pytest.mark.data

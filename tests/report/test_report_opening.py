@@ -24,14 +24,14 @@ def test_the_replies_to_look_at_first_open_the_page(tmp_path, talk):
 def test_the_commonest_reason_stands_with_the_counts(tmp_path, talk):
     writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE])
     writer.add(talk, [])
-    found = summary(RELEVANCE)
-    (totals,) = found.metrics
+    run_summary = summary(RELEVANCE)
+    (totals,) = run_summary.metrics
     totals = msgspec.structs.replace(
         totals,
         counts={"ok": 1, "abstained": 2, "failed": 3},
         reasons={"failed": CommonReason("no <answer>", 2), "abstained": CommonReason("empty", 2)},
     )
-    writer.close(msgspec.structs.replace(found, metrics=(totals,)))
+    writer.close(msgspec.structs.replace(run_summary, metrics=(totals,)))
     text = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
     assert "failed, 2 of 3: no <answer>" in text
     assert "abstained: empty" in text

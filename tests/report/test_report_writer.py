@@ -86,8 +86,8 @@ def test_the_index_agrees_with_the_scores(tmp_path, talk):
     assert (index["ids"], index["turns"], index["speakers"]) == (["cooking"], [4], ["A", "B"])
     a, b = 0, 1
     relevance = index["cells"][0][0]
-    found = {relevance[i]: relevance[i + 1 : i + 3] for i in range(0, len(relevance), 3)}
-    assert found == {a: [ABSTAINED | FAILED, None], b: [1 << 18 | 1 << 1, 0.05]}
+    entries = {relevance[i]: relevance[i + 1 : i + 3] for i in range(0, len(relevance), 3)}
+    assert entries == {a: [ABSTAINED | FAILED, None], b: [1 << 18 | 1 << 1, 0.05]}
     assert index["cells"][1][0] == [-1, 1 << 8, 0.4]
 
 
@@ -205,9 +205,9 @@ def test_a_field_that_is_nested_deeply_is_cut_off_and_said_so(tmp_path, depth, t
     meta = {"x": nested, "y": 1}
     scores = [score(conversation, 0, RELEVANCE, 0.5), score(conversation, 0, LENGTH, 1, meta=meta)]
     [line] = write(tmp_path / "r.html", [(conversation, scores)], RELEVANCE, LENGTH).lines
-    said = "… cut off: nested deeper than 32 levels"
+    marker = "… cut off: nested deeper than 32 levels"
     for shown in (line["conversation"], line["conversation"]["turns"][0]):
-        assert (said in json.dumps(shown["meta"], ensure_ascii=False)) == (depth > 32)
+        assert (marker in json.dumps(shown["meta"], ensure_ascii=False)) == (depth > 32)
         assert ("core" in json.dumps(shown["meta"])) == (depth <= 32)
     assert line["conversation"]["meta"]["y"] == 1
 

@@ -37,9 +37,9 @@ def test_vectors_do_not_depend_on_batch_order_or_threads(encoder, texts):
 
 def test_more_threads_give_the_same_bits(texts):
     bundle = open_bundle("encoder")
-    one = EmbeddedEncoder(bundle, mode="fast", threads=1).encode(texts)
+    single = EmbeddedEncoder(bundle, mode="fast", threads=1).encode(texts)
     three = EmbeddedEncoder(bundle, mode="fast", threads=3).encode(texts)
-    assert np.array_equal(one, three)
+    assert np.array_equal(single, three)
 
 
 def test_fast_stays_near_exact(texts):

@@ -187,8 +187,8 @@ def test_a_language_model_of_transformers_agrees_with_the_converted_one(tmp_path
         odds = network(torch.tensor([ids])).logits[0].log_softmax(-1).numpy()
     expected = [odds[i, token] for i, token in enumerate(ids[1:])]
     (first, second) = model.token_scores([PASSAGE])[0]
-    found = [token.log_probability for token in (*first, *second)]
-    assert found == pytest.approx(expected[-len(found) :], abs=1e-5)
+    log_probabilities = [token.log_probability for token in (*first, *second)]
+    assert log_probabilities == pytest.approx(expected[-len(log_probabilities) :], abs=1e-5)
     assert model.log_probabilities(["a"], ["bread"])[0] < 0
 
 

@@ -37,8 +37,8 @@ def test_weights_come_back_from_int8_within_half_a_step(tmp_path):
     network = Mlp([(weight, draw.standard_normal(4))])
     network.save_int8(tmp_path / "small.npz")
     network.save(tmp_path / "plain.npz")
-    ((found, bias),) = Mlp.load(tmp_path / "small.npz").layers
+    ((restored, bias),) = Mlp.load(tmp_path / "small.npz").layers
     steps = np.abs(weight).max(axis=0) / 127
-    assert np.all(np.abs(found - weight) <= 0.5001 * steps)
+    assert np.all(np.abs(restored - weight) <= 0.5001 * steps)
     assert np.array_equal(bias, network.layers[0][1])
     assert (tmp_path / "small.npz").stat().st_size < (tmp_path / "plain.npz").stat().st_size

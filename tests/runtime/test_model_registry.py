@@ -55,14 +55,14 @@ def chat(tmp_path):
 
 def declared(decorator):
     """Return name and place of everything in the package that a decorator declares."""
-    found = {}
+    kinds = {}
     for path in SOURCE.rglob("*.py"):
         module = ".".join(("grice", *path.relative_to(SOURCE).with_suffix("").parts))
         for node in ast.parse(path.read_text("utf-8")).body:
             for name, call in applied(node):
                 if isinstance(call, ast.Call) and getattr(call.func, "id", "") == decorator:
-                    found[call.args[0].value] = f"{module}:{name}"
-    return found
+                    kinds[call.args[0].value] = f"{module}:{name}"
+    return kinds
 
 
 def applied(node):

@@ -20,9 +20,9 @@ def test_no_two_neighbouring_weights_overflow_sixteen_bits(name):
     content = (shipped_bundles()[name] / "model.bin").read_bytes()
     multiplied = saturation.multiplied(saturation.variables(content))
     assert multiplied
-    for one in multiplied:
-        weights = np.frombuffer(content, np.int8, one.size, one.start).reshape(one.shape)
-        assert 255 * saturation.largest_pair(weights) < 2**15, one.name
+    for tensor in multiplied:
+        weights = np.frombuffer(content, np.int8, tensor.size, tensor.start).reshape(tensor.shape)
+        assert 255 * saturation.largest_pair(weights) < 2**15, tensor.name
 
 
 @settings(derandomize=True, deadline=None)
@@ -33,5 +33,7 @@ def test_what_is_lowered_stays_near_and_cannot_saturate(weights):
     assert np.all((scale >= 0.5) & (scale <= 1))
     exact = weights.astype(np.float32)
     halved = np.rint(exact / 2) * 2
-    error, plain = (((one - exact) ** 2).sum(axis=1) for one in (lowered / scale[:, None], halved))
+    error, plain = (
+        ((rounded - exact) ** 2).sum(axis=1) for rounded in (lowered / scale[:, None], halved)
+    )
     assert np.all(error <= plain + 1e-2)

@@ -142,7 +142,7 @@ def test_many_texts_are_read_in_blocks_and_answered_in_order(folder):
 
     texts = ["B I " * (i % 7) + "." for i in range(1000)]
     spans = SpanHead(stated(SETTINGS), folder, counting, "invented").tag(texts)
-    assert [len(found) for found in spans] == [i % 7 for i in range(1000)]
+    assert [len(group) for group in spans] == [i % 7 for i in range(1000)]
     assert max(asked) < 1000
 
 

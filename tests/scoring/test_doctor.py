@@ -66,14 +66,14 @@ def diagnosis(capsys, *words):
 
 @pytest.mark.parametrize("mode", ["fast", "exact"])
 def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
-    status, told = diagnosis(capsys, "--mode", mode)
-    assert (status, told["holds"], told["problems"]) == (0, True, [])
-    assert [(row["arrangement"], row["metric"]) for row in told["arrangements"]] == [
+    status, report = diagnosis(capsys, "--mode", mode)
+    assert (status, report["holds"], report["problems"]) == (0, True, [])
+    assert [(row["arrangement"], row["metric"]) for row in report["arrangements"]] == [
         (name, metric) for name in ("alone", "reversed", "two workers") for metric in RECORDED
     ]
-    assert all(row["scores"] >= told["conversations"] for row in told["arrangements"])
+    assert all(row["scores"] >= report["conversations"] for row in report["arrangements"])
     # How far another processor is from the recorded scores is no test's business.
-    assert [(row["metric"], row["note"]) for row in told["distances"]] == [
+    assert [(row["metric"], row["note"]) for row in report["distances"]] == [
         (metric, "") for metric in RECORDED
     ], "the models have changed: run python -m grice_research.recipes.reference_scores"
 
@@ -84,22 +84,22 @@ def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
     assert "The promise does not hold here for crowd." in shown
     row = next(line for line in shown.splitlines() if line.startswith(" crowd "))
     assert row.split() == ["crowd", "37", "37", "by", "0.3", "same", "same"]
-    _, told = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
-    alone, *others = told["arrangements"]
+    _, report = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
+    alone, *others = report["arrangements"]
     assert (alone["differing"], [row["differing"] for row in others]) == (37, [0, 0])
     assert alone["largest"] == pytest.approx(1 / 3 - 1 / 37)
 
 
 def test_scores_that_fail_are_no_promise_kept(capsys, plugin):
-    status, told = diagnosis(capsys, "--plugin", plugin, "-m", "fragile")
-    assert (status, told["holds"]) == (1, False)
-    assert told["problems"] == ["fragile: 1 of 37 scores failed: ValueError: too short"]
+    status, report = diagnosis(capsys, "--plugin", plugin, "-m", "fragile")
+    assert (status, report["holds"]) == (1, False)
+    assert report["problems"] == ["fragile: 1 of 37 scores failed: ValueError: too short"]
 
 
 def test_a_score_that_is_missing_in_one_arrangement_differs_by_no_amount(capsys, plugin):
-    status, told = diagnosis(capsys, "--plugin", plugin, "-m", "shy")
-    assert (status, told["holds"], told["problems"]) == (1, False, [])
-    alone = told["arrangements"][0]
+    status, report = diagnosis(capsys, "--plugin", plugin, "-m", "shy")
+    assert (status, report["holds"], report["problems"]) == (1, False, [])
+    alone = report["arrangements"][0]
     assert alone["differing"] > 0
     assert alone["largest"] == 0
 
@@ -127,9 +127,9 @@ def test_an_engine_that_cannot_start_is_what_is_told():
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
-    assert "NONE" in told["problems"][0]
-    assert told["machine"]["variables"]["CT2_FORCE_CPU_ISA"] == "NONE"
+    report = json.loads(done.stdout)
+    assert "NONE" in report["problems"][0]
+    assert report["machine"]["variables"]["CT2_FORCE_CPU_ISA"] == "NONE"
 
 
 def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, monkeypatch):
@@ -138,9 +138,9 @@ def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, mo
     (folder / "head.npz").write_bytes(b"")
     bundles = {"engagement": folder, "events": shipped_bundles()["events"]}
     monkeypatch.setattr(doctor, "shipped_bundles", lambda: bundles)
-    status, told = diagnosis(capsys, "-m", "log_length")
-    assert (status, [model["name"] for model in told["models"]]) == (1, ["events"])
-    assert "head.npz is not the file its card describes" in told["problems"][0]
+    status, report = diagnosis(capsys, "-m", "log_length")
+    assert (status, [model["name"] for model in report["models"]]) == (1, ["events"])
+    assert "head.npz is not the file its card describes" in report["problems"][0]
 
 
 def test_an_unknown_metric_is_refused(capsys):
@@ -151,10 +151,10 @@ def test_an_unknown_metric_is_refused(capsys):
 def test_what_cannot_be_had_again_is_said_with_the_reason(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
     monkeypatch.delenv("GRICE_DATA", raising=False)
-    _, found = diagnosis(capsys, "-m", "log_length")
-    said = found["not_reproducible"]
+    _, report = diagnosis(capsys, "-m", "log_length")
+    reasons = report["not_reproducible"]
     assert any(
-        line.startswith("the preset medium: medium, medium-states not here") for line in said
+        line.startswith("the preset medium: medium, medium-states not here") for line in reasons
     )
-    assert any("GRICE_DATA names no folder" in line for line in said)
-    assert not any("log_length" in line for line in said)
+    assert any("GRICE_DATA names no folder" in line for line in reasons)
+    assert not any("log_length" in line for line in reasons)

@@ -40,21 +40,21 @@ def test_what_does_not_fail_is_asked_once():
 @pytest.mark.parametrize("count", [1, 2, 3, 1000, 100_000])
 def test_what_always_fails_is_asked_four_times_at_most(count):
     ask = Counting(range(count))
-    found = answers(ask, range(count))
+    results = answers(ask, range(count))
     assert len(ask.calls) <= 4
-    assert {one.reason for one in found} == {"ValueError: odd one"}
-    assert found[-1].others == 0
+    assert {result.reason for result in results} == {"ValueError: odd one"}
+    assert results[-1].others == 0
     if count > 3:
-        assert found[1].others == count - 1
+        assert results[1].others == count - 1
 
 
 @pytest.mark.parametrize("bad", [{0}, {511}, {1023}, {0, 511, 1023}, {1, 2, 700, 701, 702}])
 def test_few_items_that_fail_cost_no_other(bad):
     ask = Counting(bad)
-    found = answers(ask, range(1024))
+    results = answers(ask, range(1024))
     assert len(ask.calls) <= CALLS
-    assert {i for i, one in enumerate(found) if isinstance(one, Failure)} == bad
-    assert all(found[i].others == 0 for i in bad)
+    assert {i for i, result in enumerate(results) if isinstance(result, Failure)} == bad
+    assert all(results[i].others == 0 for i in bad)
 
 
 def test_one_item_that_fails_is_found_by_halves():
@@ -78,13 +78,13 @@ def test_what_fails_once_only_loses_nothing():
 @given(st.sets(st.integers(0, 299)), st.integers(1, 300))
 def test_calls_are_bounded_and_answers_are_right(bad, count):
     ask = Counting(bad)
-    found = answers(ask, range(count))
+    results = answers(ask, range(count))
     assert len(ask.calls) <= CALLS
-    for item, one in enumerate(found):
-        if isinstance(one, Failure):
-            assert item in bad or one.others > 0
+    for item, result in enumerate(results):
+        if isinstance(result, Failure):
+            assert item in bad or result.others > 0
         else:
-            assert one == item**2
+            assert result == item**2
 
 
 def judged(function, texts):
@@ -101,7 +101,7 @@ def test_a_failed_score_says_how_many_were_judged_with_it():
     scores = judged(broken, ["a"] * 10)
     assert {score.status for score in scores} == {"failed"}
     assert scores[0].reason == "the endpoint does not answer"
-    assert scores[1].reason == "the endpoint does not answer (judged together with 9 others)"
+    assert scores[1].reason == "the endpoint does not answer (judged together with others)"
 
 
 def test_a_value_outside_the_range_fails_alone_and_is_not_asked_for_again():
@@ -136,10 +136,10 @@ def test_a_batch_that_does_not_fit_is_asked_in_halves_and_that_is_said_once(erro
             raise error
         return [item**2 for item in items]
 
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         assert answers(ask, range(1024)) == [item**2 for item in range(1024)]
     assert calls == [1024, 512, 256, 256, 512, 256, 256]
-    assert [str(one.message) for one in said] == [
+    assert [str(warning.message) for warning in caught] == [
         "memory ran out; what did not fit is scored in halves"
     ]

@@ -22,6 +22,6 @@ def test_many_targets_are_looked_up_and_not_searched():
     count = 2000
     turns = tuple(Turn("AB"[i % 2], str(i)) for i in range(count))
     targets = tuple(Index(i) for i in range(0, count, 2))
-    found = responses(Conversation("long", turns, targets))
-    assert [one.turn for one in found] == list(range(0, count, 2))
+    replies = responses(Conversation("long", turns, targets))
+    assert [reply.turn for reply in replies] == list(range(0, count, 2))
     assert Index.compared <= 2 * count

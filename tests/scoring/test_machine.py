@@ -22,7 +22,7 @@ ARM = "processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd asimddp sve\n"
 
 
 @pytest.fixture
-def told_by(tmp_path, monkeypatch):
+def description_of(tmp_path, monkeypatch):
     def describe(cpuinfo, architecture):
         path = tmp_path / "cpuinfo"
         if cpuinfo is not None:
@@ -34,46 +34,46 @@ def told_by(tmp_path, monkeypatch):
     return describe
 
 
-def test_an_x86_processor_is_described(told_by):
-    told = told_by(X86, "x86_64")
-    assert told.processor == "Some Processor @ 2.00GHz (family 6, model 143)"
-    assert told.instructions == ("AVX", "AVX2", "FMA", "AVX-512", "AVX-512 VNNI", "AMX int8")
-    assert told.missing == ("AVX-VNNI", "AVX-512 BF16", "AVX-512 FP16")
+def test_an_x86_processor_is_described(description_of):
+    description = description_of(X86, "x86_64")
+    assert description.processor == "Some Processor @ 2.00GHz (family 6, model 143)"
+    assert description.instructions == ("AVX", "AVX2", "FMA", "AVX-512", "AVX-512 VNNI", "AMX int8")
+    assert description.missing == ("AVX-VNNI", "AVX-512 BF16", "AVX-512 FP16")
 
 
-def test_an_arm_processor_is_described(told_by):
-    told = told_by(ARM, "aarch64")
-    assert told.instructions == ("NEON", "dot product", "SVE")
-    assert told.missing == ("int8 matrices",)
+def test_an_arm_processor_is_described(description_of):
+    description = description_of(ARM, "aarch64")
+    assert description.instructions == ("NEON", "dot product", "SVE")
+    assert description.missing == ("int8 matrices",)
 
 
-def test_numpy_is_asked_where_the_system_tells_nothing(told_by, monkeypatch):
+def test_numpy_is_asked_where_the_system_tells_nothing(description_of, monkeypatch):
     extensions = {"baseline": ["SSE", "SSE2"], "found": ["X86_V3", "AVX512_ICL"], "not found": []}
     monkeypatch.setattr(machine.np, "show_config", lambda _: {"SIMD Extensions": extensions})
-    told = told_by(None, "AMD64")
-    assert told.instructions == ("AVX", "AVX2", "FMA", "AVX-512", "AVX-512 VNNI")
-    assert told.processor
+    description = description_of(None, "AMD64")
+    assert description.instructions == ("AVX", "AVX2", "FMA", "AVX-512", "AVX-512 VNNI")
+    assert description.processor
 
 
-def test_an_engine_that_tells_nothing_is_left_out(told_by, monkeypatch):
+def test_an_engine_that_tells_nothing_is_left_out(description_of, monkeypatch):
     monkeypatch.setattr(machine.sys, "executable", "/nowhere")
-    told = told_by(X86, "x86_64")
-    assert "ctranslate2" not in told.kernels
+    description = description_of(X86, "x86_64")
+    assert "ctranslate2" not in description.kernels
 
 
-def test_the_matrix_library_of_numpy_is_told_with_its_kernels(told_by, monkeypatch):
+def test_the_matrix_library_of_numpy_is_told_with_its_kernels(description_of, monkeypatch):
     libraries = [
         {"user_api": "openmp", "internal_api": "openmp"},
         {"user_api": "blas", "internal_api": "openblas", "architecture": "Haswell"},
     ]
     monkeypatch.setattr(machine, "threadpool_info", lambda: libraries)
-    assert told_by(X86, "x86_64").kernels["numpy"] == "openblas Haswell"
+    assert description_of(X86, "x86_64").kernels["numpy"] == "openblas Haswell"
 
 
 def test_this_machine_is_described():
-    told = describe_machine()
-    assert told.cores >= 1
-    assert told.memory is None or told.memory > 2**20
+    description = describe_machine()
+    assert description.cores >= 1
+    assert description.memory is None or description.memory > 2**20
     always = {"grice", "python", "ctranslate2", "numpy", "tokenizers"}
-    assert always <= set(told.versions) <= {*always, *machine.OPTIONAL}
-    assert all(name.isupper() or "_" in name for name in told.variables)
+    assert always <= set(description.versions) <= {*always, *machine.OPTIONAL}
+    assert all(name.isupper() or "_" in name for name in description.variables)

@@ -30,16 +30,16 @@ class Run:
     def window(self, seconds, *values):
         self.now += seconds
         self.read += 2
-        told = [self.pace.add(TALK, scores(*values)) for _ in range(2)]
-        return next(filter(None, told), None)
+        forecasts = [self.pace.add(TALK, scores(*values)) for _ in range(2)]
+        return next(filter(None, forecasts), None)
 
 
 def test_the_time_left_is_what_the_rest_takes_at_the_pace_so_far():
     run = Run(1000)
-    told = [run.window(2.0, 0.2, 0.8) for _ in range(6)]
-    (forecast,) = filter(None, told)
+    forecasts = [run.window(2.0, 0.2, 0.8) for _ in range(6)]
+    (forecast,) = filter(None, forecasts)
     # Eight conversations were scored in eight seconds when the fifth window came.
-    assert told.index(forecast) == 4
+    assert forecasts.index(forecast) == 4
     assert forecast.seconds == pytest.approx(992)
     assert forecast.replies == pytest.approx(2)
 
@@ -56,8 +56,8 @@ def test_what_was_computed_before_says_nothing_of_the_rest():
     run = Run(1000)
     for _ in range(200):
         assert run.window(0.001, 0.5) is None
-    told = [run.window(2.0, 0.5) for _ in range(5)]
-    assert told[4].seconds == pytest.approx(592)
+    forecasts = [run.window(2.0, 0.5) for _ in range(5)]
+    assert forecasts[4].seconds == pytest.approx(592)
 
 
 def test_a_sample_is_as_large_as_the_spread_asks_for():
@@ -76,8 +76,8 @@ def test_a_sample_is_as_large_as_the_spread_asks_for():
 
 def test_a_sample_that_saves_little_is_not_named():
     run = Run(150)
-    told = [run.window(2.0, 0.4 + 0.1 * (k % 2)) for k in range(5)]
-    assert told[4].sample == 0
+    forecasts = [run.window(2.0, 0.4 + 0.1 * (k % 2)) for k in range(5)]
+    assert forecasts[4].sample == 0
 
 
 def test_an_input_of_unknown_length_has_no_forecast():

@@ -127,14 +127,29 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
     assert score(chat, "-o", out, metric="log_length") == 0
 
 
-@pytest.mark.parametrize("preset", ["medium", "large"])
-def test_a_preset_whose_model_is_missing_names_the_command(config, chat, capsys, preset):
+@pytest.mark.parametrize(
+    ("preset", "command"),
+    [
+        ("medium", "grice models get medium medium-states\n"),
+        ("large", "grice models get medium large-states\n"),
+    ],
+)
+def test_a_preset_whose_models_are_missing_names_the_command(config, chat, capsys, preset, command):
     assert score(chat, "--models", preset) == 2
-    assert f"grice models get {preset}" in capsys.readouterr().err
+    assert command in capsys.readouterr().err
     assert main(["models", "use", preset]) == 2
-    assert f"grice models get {preset}" in capsys.readouterr().err
-    with pytest.raises(ModelError, match="is not here"):
+    assert command in capsys.readouterr().err
+    with pytest.raises(ModelError, match="are not here"):
         grice.load("log_length", models=preset)
+
+
+def test_a_preset_of_which_one_model_is_missing_names_that_one(config, chat, tmp_path, capsys):
+    own = tmp_path / "own.toml"
+    own.write_text('summary = "one"\nmodels = ["qwen2.5-0.5b"]\n', "utf-8")
+    assert score(chat, "--models", own) == 2
+    assert "the model 'qwen2.5-0.5b' is not here; fetch it: grice models add hf:" in (
+        capsys.readouterr().err
+    )
 
 
 def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys):

@@ -378,8 +378,8 @@ def test_evidence_on_a_conversation_points_into_it_as_it_came():
     @metric("last", version="1", summary="?", judges="conversation", source="-",
             example=Example(["a", "b"], 0.0, 1.0))  # fmt: skip
     def last(conversations):
-        for one in conversations:
-            turn = len(one.turns) - 1
+        for conversation in conversations:
+            turn = len(conversation.turns) - 1
             triple = Triple("a", "Causes", "b", Span(turn, 0, 2), Span(0, 0, 1))
             yield Judgement(
                 0.5,

@@ -32,7 +32,7 @@ def judge(item, texts):
         for turn, text in texts
         for start, word in words_of(text)
     ]
-    evidence = [FeatureEvidence(text_of(dict(texts), one), 1.0, None, one) for one in spans]
+    evidence = [FeatureEvidence(text_of(dict(texts), span), 1.0, None, span) for span in spans]
     if spans:
         triple = Triple("a", "xWant", "b", spans[0], spans[-1])
         evidence.append(TripleEvidence(triple, 0.5))
@@ -69,19 +69,19 @@ def pointing(name, judges):
 @pytest.fixture(scope="module")
 def without_models():
     models = Models(mode="exact", workers=1, cache=None)
-    known = [one for one in find_metrics().metrics.values() if not one.models]
-    yield [load_metric(one, models, {}) for one in known]
+    known = [registered for registered in find_metrics().metrics.values() if not registered.models]
+    yield [load_metric(registered, models, {}) for registered in known]
     models.close()
 
 
-def talks(said, data):
+def talks(turns, data):
     """Return the same conversation with spaces and with tags between the words."""
-    tags = [[data.draw(st.sampled_from(TAGS)) for _ in words] for words in said]
+    tags = [[data.draw(st.sampled_from(TAGS)) for _ in words] for words in turns]
     joined = [
         "".join(part for pair in zip(words, marks, strict=True) for part in pair)
-        for words, marks in zip(said, tags, strict=True)
+        for words, marks in zip(turns, tags, strict=True)
     ]
-    spaced = ["".join(f"{word} " for word in words) for words in said]
+    spaced = ["".join(f"{word} " for word in words) for words in turns]
     return [
         Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts)))
         for texts in (spaced, joined)
@@ -89,17 +89,17 @@ def talks(said, data):
 
 
 @given(TALK, st.data())
-def test_tags_count_as_spaces(without_models, said, data):
-    spaced, tagged = talks(said, data)
+def test_tags_count_as_spaces(without_models, turns, data):
+    spaced, tagged = talks(turns, data)
     for loaded in without_models:
-        one, other = loaded.score([spaced, tagged])
-        assert one == other
+        plain, other = loaded.score([spaced, tagged])
+        assert plain == other
 
 
 @pytest.mark.parametrize("judges", ["response", "conversation"])
 @given(TALK, st.data())
-def test_evidence_points_into_the_text_as_it_came(judges, said, data):
-    _, tagged = talks(said, data)
+def test_evidence_points_into_the_text_as_it_came(judges, turns, data):
+    _, tagged = talks(turns, data)
     instruction = Turn("S", "be <b>kind</b>", role="system")
     talk = Conversation("c", (tagged.turns[0], instruction, *tagged.turns[1:]))
     [scores] = pointing(judges, judges).score([talk])
@@ -110,7 +110,11 @@ def test_evidence_points_into_the_text_as_it_came(judges, said, data):
                     piece.name
                 )
             else:
-                spans = [one.span for one in score.evidence if isinstance(one, FeatureEvidence)]
+                spans = [
+                    evidence.span
+                    for evidence in score.evidence
+                    if isinstance(evidence, FeatureEvidence)
+                ]
                 assert (piece.triple.head_span, piece.triple.tail_span) == (spans[0], spans[-1])
 
 
@@ -120,7 +124,7 @@ def test_tags_of_references_do_not_count():
     @metric("refers", version="1", summary="Keeps references.", judges="response", source="none",
             example=Example(["a", "b"], 0.0, 1.0))  # fmt: skip
     def refers(responses):
-        seen.extend(one.references for one in responses)
+        seen.extend(response.references for response in responses)
         return [Judgement(0.5) for _ in responses]
 
     turn = Turn("A", "tea", references=("green<br>tea", "coffee"))

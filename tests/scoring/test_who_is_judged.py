@@ -62,6 +62,22 @@ def test_who_is_asked_for_is_judged():
     assert [item.turn for item in responses(targets)] == [0, 1], "a record may name its turns"
 
 
+def test_beside_a_user_alone_another_spelling_of_an_assistant_is_said(tmp_path, capsys):
+    talk = {
+        "messages": [
+            {"role": "user", "content": "Where is my order?"},
+            {"role": "assistent", "content": "It is on its way."},
+        ]
+    }
+    assert [score["turn"] for score in scores_of(tmp_path, talk)] == [0, 1]
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "1 turn is of the role 'assistent', which is not known as an assistant's" in shown
+    assert [
+        score["turn"] for score in scores_of(tmp_path, talk, more=["--speaker", "assistent"])
+    ] == [1]
+    assert "not known" not in capsys.readouterr().err
+
+
 def test_calls_of_tools_and_their_answers_are_no_replies(tmp_path, capsys):
     scores = scores_of(tmp_path, SUPPORT)
     assert [score["turn"] for score in scores] == [2, 6, 8]
@@ -150,6 +166,29 @@ def test_a_reply_that_is_a_json_object_says_so():
             Conversation("c", (Turn("A", "?"), Turn("B", text)), (1,)), "log_length"
         )
         assert score.flags == flags
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Ihre Bestellung wurde geändert und wird morgen geliefert.",
+        "Claro, puede pagar con tarjeta.",
+        "Votre commande sera livrée demain.",
+    ],
+)
+def test_a_short_reply_that_is_plainly_not_english_is_not_judged(reply):
+    [score] = grice.score(["Where is my order?", reply], "relevance")
+    assert score.status == "abstained"
+    assert "not in English" in score.reason
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Hotel Casa de la Playa.", "lol ok thx", "hahaha hahahaha hahahahaha ha", "Gracias!"],
+)
+def test_names_laughs_and_slang_are_english(reply):
+    [score] = grice.score(["Where did you stay?", reply], "relevance")
+    assert score.status == "ok"
 
 
 @pytest.mark.parametrize("metric", ["relevance", "engagement", "commonsense", "repetition"])

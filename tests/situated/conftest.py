@@ -22,12 +22,12 @@ class WordTagger:
         return [
             Found(
                 tuple(
-                    TaggedSpan(one.start(), one.end(), "GPE", 1.0)
-                    for one in re.finditer("|".join(PLACES), text)
+                    TaggedSpan(match.start(), match.end(), "GPE", 1.0)
+                    for match in re.finditer("|".join(PLACES), text)
                 ),
                 tuple(
-                    TaggedSpan(one.start(), one.end(), "NOUN", 1.0)
-                    for one in re.finditer(rf"\b(?:{'|'.join(NOUNS)})\b", text)
+                    TaggedSpan(match.start(), match.end(), "NOUN", 1.0)
+                    for match in re.finditer(rf"\b(?:{'|'.join(NOUNS)})\b", text)
                 ),
             )
             for text in texts
@@ -40,12 +40,12 @@ class WordEncoder:
     identity = "bag"
 
     def encode(self, texts):
-        return [self._one(text) for text in texts]
+        return [self._vector(text) for text in texts]
 
     def truncated(self, texts):
         return [False] * len(texts)
 
-    def _one(self, text):
+    def _vector(self, text):
         vector = np.zeros(64, np.float32)
         for word in re.findall(r"\w+", text.lower()):
             vector[sum(map(ord, word)) % 64] += 1

@@ -49,10 +49,10 @@ def test_meteor_is_golden_but_where_a_phrase_is_paraphrased(cases):
     apart = []
     for case in cases["cases"]:
         if len(case["references"]) == 1:
-            found = meteor(meteor_counts(case["hypothesis"], case["references"][0])[None])[0]
-            if found != pytest.approx(case["meteor"], abs=1e-4):
+            score = meteor(meteor_counts(case["hypothesis"], case["references"][0])[None])[0]
+            if score != pytest.approx(case["meteor"], abs=1e-4):
                 apart.append(case["hypothesis"])
-                assert found < case["meteor"]
+                assert score < case["meteor"]
     # "lives in" stands for "originated in" in a table that does not ship.
     assert apart == ["The Hopi tribe lives in the USA; Kendo's from Japan!"]
 

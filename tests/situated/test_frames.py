@@ -70,8 +70,8 @@ def test_clauses_of_keywords(frames, keywords, contexts, expected):
 @pytest.mark.parametrize("kind", ["", "GEO", "TEMP"])
 def test_every_keyword_stands_in_its_clause(frames, keywords, kind):
     text = frames.write(keywords, {keywords[0]: kind})
-    found = match_keywords(f"{text}.", keywords, [0] * len(keywords))
-    assert found.missing == ()
+    match = match_keywords(f"{text}.", keywords, [0] * len(keywords))
+    assert match.missing == ()
     for word in keywords:
         many = keywords.count(word)
         assert len(re.findall(rf"(?<!\w){re.escape(word)}(?!\w)", text)) >= min(many, 1)

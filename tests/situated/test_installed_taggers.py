@@ -72,14 +72,18 @@ class SequenceTagger:
 
     def predict(self, sentences, mini_batch_size):
         assert mini_batch_size > 0
-        for one in sentences:
-            assert one.text.strip()
-            start, end = place(one.text)
+        for sentence in sentences:
+            assert sentence.text.strip()
+            start, end = place(sentence.text)
             if self.tag_type == "ner":
-                one.spans = [SimpleNamespace(start_position=start, end_position=end, tag="GPE",
+                sentence.spans = [SimpleNamespace(start_position=start, end_position=end, tag="GPE",
                                              score=0.97)]  # fmt: skip
             else:
-                one.words = [Token(0, 4, "NOUN"), Token(5, 10, "VERB"), Token(start, end, "PROPN")]
+                sentence.words = [
+                    Token(0, 4, "NOUN"),
+                    Token(5, 10, "VERB"),
+                    Token(start, end, "PROPN"),
+                ]
 
 
 class Token:
@@ -108,9 +112,9 @@ def packages(monkeypatch):
 def test_entities_and_nouns_have_their_places(packages, make):
     tagger = make()
     assert isinstance(tagger, Tagger)
-    found = tagger.find([TEXT])[0]
-    assert [(TEXT[e.start : e.end], e.label) for e in found.entities] == [("Norway", "GPE")]
-    assert [TEXT[n.start : n.end] for n in found.nouns] == ["Snow", "Norway"]
+    tagged = tagger.find([TEXT])[0]
+    assert [(TEXT[e.start : e.end], e.label) for e in tagged.entities] == [("Norway", "GPE")]
+    assert [TEXT[n.start : n.end] for n in tagged.nouns] == ["Snow", "Norway"]
 
 
 def test_identities_name_the_models(packages):
@@ -121,8 +125,8 @@ def test_identities_name_the_models(packages):
 
 
 def test_flair_is_not_shown_empty_texts(packages):
-    found = FlairTagger("ner-english-ontonotes-large").find(["", TEXT, "  "])
-    assert [len(one.entities) for one in found] == [0, 1, 0]
+    tagged = FlairTagger("ner-english-ontonotes-large").find(["", TEXT, "  "])
+    assert [len(tags.entities) for tags in tagged] == [0, 1, 0]
     assert FlairTagger("ner-english-ontonotes-large").find([]) == []
 
 

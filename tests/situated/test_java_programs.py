@@ -58,7 +58,7 @@ def test_spice_is_called_as_published_and_read_by_name(program):
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         ("import sys; sys.exit('no models')", "status 1: no models"),
         ("import sys; open(sys.argv[8], 'w').write('[]')", "something else"),
@@ -66,9 +66,9 @@ def test_spice_is_called_as_published_and_read_by_name(program):
         ("pass", "status 0"),
     ],
 )
-def test_a_spice_that_fails_is_an_error_with_its_reason(program, source, told):
+def test_a_spice_that_fails_is_an_error_with_its_reason(program, source, message):
     jar, java = program(source, "spice.jar")
-    with pytest.raises(ModelError, match=told):
+    with pytest.raises(ModelError, match=message):
         spice(jar, ["a"], ["b"], java=java)
 
 

@@ -33,11 +33,11 @@ def test_the_papers_example(reading, expected):
 def test_every_golden_case(golden):
     for case in golden("situatedgen_match_cases")["cases"]:
         for reading in READINGS:
-            found = match_keywords(
+            match = match_keywords(
                 case["prediction"], case["keywords"], case["keywords_pos"], reading=reading
             )
             expected = pytest.approx(case[f"match_{reading}"], abs=1e-6)
-            assert found.value == expected, (case["name"], reading)
+            assert match.value == expected, (case["name"], reading)
 
 
 @pytest.mark.data
@@ -47,9 +47,9 @@ def test_the_released_references(golden, released, reading):
     systems = golden("situatedgen_baselines")["systems"]
     for name, order in (("reference", 1), ("reference_reversed", -1)):
         values = [
-            value(" ".join(one.statements[::order]) if order < 0 else one.reference, reading,
-                  one.keywords, one.keywords_pos)
-            for one in samples
+            value(" ".join(sample.statements[::order]) if order < 0 else sample.reference, reading,
+                  sample.keywords, sample.keywords_pos)
+            for sample in samples
         ]  # fmt: skip
         expected = systems[name][f"match_{reading}"]
         assert sum(values) / len(values) == pytest.approx(expected, abs=1e-4)
@@ -79,9 +79,9 @@ def test_orientation_does_not_matter(items):
     turned = [1 - place for place in places]
     output = halved(keywords)
     for reading in READINGS:
-        one = match_keywords(output, keywords, places, reading=reading)
+        match = match_keywords(output, keywords, places, reading=reading)
         other = match_keywords(output, keywords, turned, reading=reading)
-        assert one.value == other.value
+        assert match.value == other.value
 
 
 @given(INPUTS, st.randoms(use_true_random=False))
@@ -89,11 +89,11 @@ def test_the_order_of_keywords_does_not_matter_but_under_first(items, rng):
     shuffled = rng.sample(items, len(items))
     output = halved([word for word, _ in items])
     for reading in ("exclusive", "present", "naive"):
-        one, other = (
+        first, other = (
             match_keywords(output, *zip(*some, strict=True), reading=reading).value
             for some in (items, shuffled)
         )
-        assert one == pytest.approx(other)
+        assert first == pytest.approx(other)
 
 
 @given(INPUTS)
@@ -102,10 +102,10 @@ def test_a_third_sentence_changes_nothing(items):
     output = halved(keywords)
     longer = f"{output} {' '.join(keywords)}."
     for reading in READINGS:
-        one, other = (
+        first, other = (
             match_keywords(text, keywords, places, reading=reading) for text in (output, longer)
         )
-        assert one.value == other.value
+        assert first.value == other.value
 
 
 @given(INPUTS)
@@ -113,8 +113,8 @@ def test_writing_everything_twice_earns_little_under_exclusive(items):
     keywords, places = zip(*items, strict=True)
     sides = {word: {place for other, place in items if other == word} for word in keywords}
     earned = sum(len(sides[word]) == 2 for word in keywords) / len(keywords)
-    found = match_keywords(twice(keywords), keywords, places, reading="exclusive")
-    assert found.value == pytest.approx(earned)
+    match = match_keywords(twice(keywords), keywords, places, reading="exclusive")
+    assert match.value == pytest.approx(earned)
 
 
 @given(INPUTS)
@@ -124,8 +124,8 @@ def test_present_gives_away_everything_to_a_copy(items):
 
 
 def test_a_keyword_inside_a_longer_word_is_none():
-    found = match_keywords("Romance is smart. A woman lives there.", ["art", "Oman"], [0, 1])
-    assert (found.value, found.missing) == (0, ("art", "Oman"))
+    match = match_keywords("Romance is smart. A woman lives there.", ["art", "Oman"], [0, 1])
+    assert (match.value, match.missing) == (0, ("art", "Oman"))
 
 
 def test_plural_and_case_are_no_difference():

@@ -33,7 +33,7 @@ def contrast(models):
 
 
 def sample(first, second, *entities, keywords=("a",), places=(0,)):
-    a, b = ((Entity(one, "GPE"),) for one in entities)
+    a, b = ((Entity(place, "GPE"),) for place in entities)
     return Sample("x", keywords, places, (first, second), f"{first} {second}", ("a", "b"),
                   ("GEO",), (a, b))  # fmt: skip
 
@@ -45,10 +45,10 @@ LANDMARKS = sample(
 
 def test_the_tagger_finds_places_and_dates(context):
     text = "Barack Obama was born in Hawaii in 1961."
-    found = context.tagger.find([text, "", "   "])
-    said = {(text[one.start : one.end], one.label) for one in found[0].entities}
-    assert {("Hawaii", "GPE"), ("1961", "DATE")} <= said
-    assert found[1] == found[2] == ((), ())
+    tagged = context.tagger.find([text, "", "   "])
+    entities = {(text[entity.start : entity.end], entity.label) for entity in tagged[0].entities}
+    assert {("Hawaii", "GPE"), ("1961", "DATE")} <= entities
+    assert tagged[1] == tagged[2] == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_the_tagger_finds_places_and_dates(context):
     ],
 )
 def test_listed_places_are_put_right(context, text, expected):
-    found = context.tagger.find([text])[0].entities
-    places = {text[one.start : one.end] for one in found if one.label == "GPE"}
+    entities = context.tagger.find([text])[0].entities
+    places = {text[entity.start : entity.end] for entity in entities if entity.label == "GPE"}
     assert places == expected
 
 
@@ -75,7 +75,7 @@ def test_yes_no_questions_keep_their_subject_whole(context):
         Question("a", "Is the capital of France near Berlin?", False, "yes_no"),
         Question("b", "Could you buy coffee in Kenya?", True, "yes_no"),
     ]
-    assert [one.statement for one in to_statements(asked, context.clauses)] == [
+    assert [statement.statement for statement in to_statements(asked, context.clauses)] == [
         "The capital of France is not near Berlin", "You could buy coffee in Kenya",
     ]  # fmt: skip
 
@@ -90,9 +90,9 @@ def test_a_pair_stands_above_its_exchange(contrast):
 
 def test_a_list_of_words_is_no_sentence(contrast):
     words = "Paris Tower Eiffel stands. London Ben Big stands."
-    said = contrast.judge.judge_outputs([LANDMARKS] * 2, [LANDMARKS.reference, words])
-    assert said[0].fluency > said[1].fluency
-    assert said[0].plausibility > said[1].plausibility
+    judgements = contrast.judge.judge_outputs([LANDMARKS] * 2, [LANDMARKS.reference, words])
+    assert judgements[0].fluency > judgements[1].fluency
+    assert judgements[0].plausibility > judgements[1].plausibility
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,17 @@ def test_a_list_of_words_is_no_sentence(contrast):
     ],
 )
 def test_what_cannot_be_judged_says_why(contrast, output, reason):
-    said = contrast.judge.judge_outputs([LANDMARKS], [output])[0]
-    assert said.plausibility == 0
-    assert said.reason.startswith(reason)
+    judgement = contrast.judge.judge_outputs([LANDMARKS], [output])[0]
+    assert judgement.plausibility == 0
+    assert judgement.reason.startswith(reason)
 
 
 def test_contexts_of_samples_that_state_none(context):
     bare = Sample("bare", ("a",), (0,), LANDMARKS.statements)
-    found = with_contexts([bare, LANDMARKS], context.tagger)
-    assert found[0].entities == LANDMARKS.entities
-    assert found[0].context == ("GEO",)
-    assert found[1] == LANDMARKS
+    completed = with_contexts([bare, LANDMARKS], context.tagger)
+    assert completed[0].entities == LANDMARKS.entities
+    assert completed[0].context == ("GEO",)
+    assert completed[1] == LANDMARKS
 
 
 KEYWORDS = ("Paris", "Big Ben", "London", "Eiffel Tower")
@@ -126,9 +126,9 @@ def test_the_baseline_uses_every_keyword_once(context, contrast):
     inputs = [KEYWORDS, ("July", "China", "winter", "Australia", "summer", "July"), ()]
     written = recomposer.generate(inputs)
     for keywords, text in zip(inputs[:2], written, strict=False):
-        found = match_keywords(text, keywords, [0] * len(keywords))
-        assert found.coverage == 1
-        assert found.sentences == 2
+        match = match_keywords(text, keywords, [0] * len(keywords))
+        assert match.coverage == 1
+        assert match.sentences == 2
     assert written[2] == ""
     assert recomposer.generate(inputs) == written
 
@@ -136,8 +136,12 @@ def test_the_baseline_uses_every_keyword_once(context, contrast):
 def test_a_place_takes_its_article_with_it(context, contrast):
     bundle = contrast.bundle
     templates = [
-        Template(f"The {what} of the United States is large.", (what, "United States"), ("", "GEO"))
-        for what in ("population", "coffee")
+        Template(
+            f"The {quantity} of the United States is large.",
+            (quantity, "United States"),
+            ("", "GEO"),
+        )
+        for quantity in ("population", "coffee")
     ] + [Template("Tourists love Chile.", ("Tourists", "Chile"), ("", "GEO"))]
     recomposer = Recomposer(templates, Frames(bundle.path("classes.txt.gz")),
                             bundle.path("together.npz"), contrast.judge, context.tagger,
@@ -146,7 +150,7 @@ def test_a_place_takes_its_article_with_it(context, contrast):
              ("Tourists", "Netherlands", "coffee", "Kenya")]  # fmt: skip
     first, second = recomposer.generate(lines)
     assert {"The population of Canada is large.", "The population of Brazil is large."} & {
-        f"{one}." for one in first.rstrip(".").split(". ")
+        f"{sentence}." for sentence in first.rstrip(".").split(". ")
     }
     assert "Tourists love the Netherlands." in second or "Tourists love Kenya." in second
     assert " the Kenya" not in second
@@ -195,9 +199,9 @@ def test_a_sample_without_context_is_counted(tmp_path, capsys):
     outputs = tmp_path / "o.txt"
     outputs.write_text("Cats like milk. Dogs like bones.\n")
     assert main(["situated", "score", str(file), str(outputs)]) == 0
-    said = capsys.readouterr()
-    assert "1 of 1: no context in the input" in said.err
-    assert "ALL: 1 sample\n" in said.out
+    printed = capsys.readouterr()
+    assert "1 of 1: no context in the input" in printed.err
+    assert "ALL: 1 sample\n" in printed.out
 
 
 def test_build_as_a_command(tmp_path, capsys):
@@ -212,7 +216,7 @@ def test_build_as_a_command(tmp_path, capsys):
     made = [json.loads(line) for name in ("train", "dev", "test")
             for line in (out / f"{name}.jsonl").read_text().splitlines()]  # fmt: skip
     assert made
-    assert all(one["context"] == ["GEO"] for one in made)
+    assert all(record["context"] == ["GEO"] for record in made)
     sheet = (out / "DATASHEET.md").read_text()
     assert "MATCH of halved keywords" in sheet
     assert sum(line.startswith("| q") for line in sheet.splitlines()) == 1
@@ -221,5 +225,5 @@ def test_build_as_a_command(tmp_path, capsys):
 
 def test_halved_keywords_of_a_sample_cannot_pass_for_sentences(contrast):
     text = halved(KEYWORDS)
-    said = contrast.judge.judge_outputs([LANDMARKS], [text])[0]
-    assert said.plausibility < 0.3
+    judgement = contrast.judge.judge_outputs([LANDMARKS], [text])[0]
+    assert judgement.plausibility < 0.3

@@ -45,7 +45,7 @@ def test_yes_no_questions_are_turned_as_published(question, answer, start, expec
 
 
 def test_statements_of_every_form(clauses):
-    given_ones = [
+    inputs = [
         Question("a", "Spain has rivers.", True, "claim"),
         Question("b", "Spain is in Asia.", False, "claim"),
         Question("c", "Is July hot in Chile?", True, "yes_no"),
@@ -53,10 +53,10 @@ def test_statements_of_every_form(clauses):
         Question("e", "What about it", True, "yes_no"),
         Question("f", "Many canals are in what city?", "Venice", "choice"),
     ]
-    found = {one.id: one.statement for one in to_statements(given_ones, clauses)}
-    assert found.keys() == {"a", "c", "d", "f"}
-    assert found["d"].endswith("wet if it rains")
-    assert found["f"] == "Many canals are in Venice"
+    statements = {statement.id: statement.statement for statement in to_statements(inputs, clauses)}
+    assert statements.keys() == {"a", "c", "d", "f"}
+    assert statements["d"].endswith("wet if it rains")
+    assert statements["f"] == "Many canals are in Venice"
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_a_converter_of_ones_own():
             assert count == 1
             return [(Generated(prompt.replace(" [SEP] ", " = "), -1.0),) for prompt in prompts]
 
-    found = generate_statements([Question("a", "Where is it?", "here")], Writer())
-    assert found == [Statement("a", "Where is it? = here")]
+    statements = generate_statements([Question("a", "Where is it?", "here")], Writer())
+    assert statements == [Statement("a", "Where is it? = here")]
 
 
 @pytest.mark.parametrize(
@@ -108,14 +108,14 @@ def test_a_converter_of_ones_own():
     ],
 )
 def test_spelt_dates(text, label, stretch):
-    assert [(one.label, text[one.start : one.end]) for one in spelt_spans(text)] == [
+    assert [(span.label, text[span.start : span.end]) for span in spelt_spans(text)] == [
         (label, stretch)
     ]
 
 
 def test_the_year_of_games_is_a_date_of_its_own():
     text = "He ran at the 1936 Summer Olympics."
-    assert [(one.label, text[one.start : one.end]) for one in spelt_spans(text)] == [
+    assert [(span.label, text[span.start : span.end]) for span in spelt_spans(text)] == [
         ("DATE", "1936"), ("EVENT", "Summer Olympics"),
     ]  # fmt: skip
 
@@ -137,10 +137,10 @@ def test_the_year_of_games_is_a_date_of_its_own():
     ],
 )  # fmt: skip
 def test_what_is_spelt_puts_the_tagger_right(text, tagged, expected):
-    spans = [TaggedSpan(text.index(one), text.index(one) + len(one), label, 0.5)
-             for one, label in tagged]  # fmt: skip
-    found = merge_spans(text, spans)
-    assert [(text[one.start : one.end], one.label) for one in found] == expected
+    spans = [TaggedSpan(text.index(word), text.index(word) + len(word), label, 0.5)
+             for word, label in tagged]  # fmt: skip
+    merged = merge_spans(text, spans)
+    assert [(text[span.start : span.end], span.label) for span in merged] == expected
 
 
 def test_no_date_in_a_weight():
@@ -155,7 +155,7 @@ def test_statements_without_context_are_left_out(tagger):
     kept, left = mark_statements(
         [Statement("a", "In Spain coffee is bitter."), Statement("b", "Snow is cold.")], tagger
     )
-    assert [one.id for one in left] == ["b"]
+    assert [statement.id for statement in left] == ["b"]
     assert kept[0].keywords == ("Spain", "coffee")
     assert kept[0].masked == "In [UNK] [UNK] is bitter."
 
@@ -225,7 +225,7 @@ def test_splits_share_no_statement():
     ] + [MinedPair(("0-0", "1-0"), 0.9, ("GEO",))]
     splits, between = split_pairs(pairs)
     assert between <= 1
-    names = {key: {name for one in part for name in one.ids} for key, part in splits.items()}
+    names = {key: {name for sample in part for name in sample.ids} for key, part in splits.items()}
     assert not names["train"] & names["dev"]
     assert not names["train"] & names["test"]
     assert not names["dev"] & names["test"]
@@ -243,8 +243,8 @@ def test_no_two_splits_share_the_keywords_of_a_sentence():
     train = [pair("a", ("Spain", "coffee"), ("Chile", "snow")), pair("b", ("x", "y"), ("z", "v"))]
     dev = [pair("c", ("snow", "chile"), ("Kenya", "tea"))]
     test = [pair("d", ("Kenya", "coffee"), ("Y", "x"))]
-    found, left_out = keep_apart({"train": train, "dev": dev, "test": test})
-    assert found == {"train": [], "dev": dev, "test": test}
+    splits, left_out = keep_apart({"train": train, "dev": dev, "test": test})
+    assert splits == {"train": [], "dev": dev, "test": test}
     assert left_out == 2
 
 
@@ -254,17 +254,17 @@ def test_nothing_to_split_is_said():
 
 
 def test_a_benchmark_from_statements(tagger, encoder, clauses):
-    given_ones = [
+    inputs = [
         Statement(f"s::{place}-{noun}", f"In {place} {noun} is a common sight of the year.")
         for place in ("Spain", "Chile", "China", "Texas", "Ohio", "Kenya")
         for noun in ("coffee", "snow", "winter")
     ]
-    given_ones.append(Statement("s::none", "Nothing is here."))
-    given_ones.append(Question("q", "Spain is in Asia.", False, "claim"))
-    built = build_benchmark(given_ones, clauses=clauses, tagger=tagger, encoder=encoder)
+    inputs.append(Statement("s::none", "Nothing is here."))
+    inputs.append(Question("q", "Spain is in Asia.", False, "claim"))
+    built = build_benchmark(inputs, clauses=clauses, tagger=tagger, encoder=encoder)
     assert built.counts["statement without context"] == 1
     assert built.counts["no statement (false claim or unknown form)"] == 1
-    some = next(one for part in built.splits.values() for one in part)
+    some = next(sample for part in built.splits.values() for sample in part)
     assert sorted(some.keywords_pos) == [0, 0, 1, 1]
     assert some.context == ("GEO",)
     sheet = datasheet(built, title="T", sources=["mine (CC0)"], settings="grice situated build")
@@ -288,11 +288,11 @@ def test_reading_what_people_have(tmp_path):
         {"question": "Spain is hot.", "answer": False},
     ]
     file.write_text("\n".join(map(json.dumps, lines)) + "\nKenya has coffee.\n")
-    found = read_given(file)
-    assert [getattr(one, "form", "statement") for one in found] == [
+    records = read_given(file)
+    assert [getattr(record, "form", "statement") for record in records] == [
         "statement", "yes_no", "choice", "claim", "statement",
     ]  # fmt: skip
-    assert found[-1] == Statement("mine::4", "Kenya has coffee.")
+    assert records[-1] == Statement("mine::4", "Kenya has coffee.")
 
 
 @pytest.mark.parametrize(
@@ -323,8 +323,8 @@ def test_steps_as_commands_read_each_other(tmp_path, capsys):
     marks.write_text("\n".join(map(json.dumps, rows)) + "\n")
     folder = tmp_path / "out"
     assert main(["situated", "split", str(pairs), str(marks), "-o", str(folder)]) == 0
-    found = json.loads((folder / "train.jsonl").read_text())
-    assert found["statements"] == ["Spain is hot.", "Chile is hot."]
+    record = json.loads((folder / "train.jsonl").read_text())
+    assert record["statements"] == ["Spain is hot.", "Chile is hot."]
     assert main(["situated", "describe", str(folder / "train.jsonl"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"] == 1
 

@@ -36,15 +36,15 @@ def marked(name, statement, place, keywords):
 @pytest.fixture
 def samples(tmp_path):
     records = []
-    for month, one, season, other, opposite in PAIRS:
-        first, second = f"{month} is {season} in {one}.", f"{month} is {opposite} in {other}."
+    for month, place, season, other, opposite in PAIRS:
+        first, second = f"{month} is {season} in {place}.", f"{month} is {opposite} in {other}."
         records.append(
             {
                 "id": month,
-                "keywords": [month, one, season, other, opposite],
+                "keywords": [month, place, season, other, opposite],
                 "keywords_pos": [0, 0, 0, 1, 1],
                 "statements": [first, second],
-                "entities": [[{"text": one, "label": "GPE"}], [{"text": other, "label": "GPE"}]],
+                "entities": [[{"text": place, "label": "GPE"}], [{"text": other, "label": "GPE"}]],
                 "context": ["GEO"],
             }
         )
@@ -84,15 +84,15 @@ def test_statements_stand_as_they_are_and_claims_that_are_false_do_not(tmp_path,
         {"id": "b", "question": "July is hot in Chile.", "answer": "false", "form": "claim"},
     ]
     statements, lost = statements_of_file(write(tmp_path / "given.jsonl", lines), clauses)
-    assert [one.id for one in statements] == ["a"]
+    assert [statement.id for statement in statements] == ["a"]
     assert lost == 1
 
 
 def test_samples_are_written_in_splits(tmp_path):
     statements, pairs = [], []
-    for i, (month, one, season, other, opposite) in enumerate(PAIRS * 4):
+    for i, (month, place, season, other, opposite) in enumerate(PAIRS * 4):
         ids = [f"{i}a", f"{i}b"]
-        statements.append(marked(ids[0], f"{month} {i} is {season} in {one}", one, [one]))
+        statements.append(marked(ids[0], f"{month} {i} is {season} in {place}", place, [place]))
         statements.append(marked(ids[1], f"{month} {i} is {opposite} in {other}", other, [other]))
         pairs.append({"ids": ids, "score": 0.9, "context": ["GEO"]})
     folder = tmp_path / "splits"

@@ -25,11 +25,11 @@ def test_all_measures_have_an_interval_and_each_context_its_row(july):
         msgspec.structs.replace(july, id=str(i), ids=(f"{i}a", f"{i}b"), context=("GEO",))
         for i in range(12)
     ]
-    rows = score_outputs(samples, {one.id: one.reference for one in samples}, name="x")
+    rows = score_outputs(samples, {sample.id: sample.reference for sample in samples}, name="x")
     assert [row.context for row in rows] == ["ALL", "GEO"]
     for measure in MEASURES:
-        found = rows[0].measures[measure]
-        assert found.low <= found.value <= found.high
+        estimate = rows[0].measures[measure]
+        assert estimate.low <= estimate.value <= estimate.high
     assert rows[0].measures["match_exclusive"].value == 1
 
 
@@ -39,26 +39,26 @@ def test_a_value_per_sample_has_the_interval_of_a_measure(july):
     ]
     values = [float(i % 3 == 0) for i in range(12)]
     rows = score_outputs(samples, {}, name="x", extra={"hits": values})
-    found = mean_of_samples(values, samples)
-    assert found == rows[0].measures["hits"]
-    assert found.value == pytest.approx(4 / 12)
-    assert found.low < found.value < found.high
+    estimate = mean_of_samples(values, samples)
+    assert estimate == rows[0].measures["hits"]
+    assert estimate.value == pytest.approx(4 / 12)
+    assert estimate.low < estimate.value < estimate.high
 
 
 def test_one_sample_has_no_interval(july):
-    found = score_outputs([july], {"july": july.reference}, name="x")[0].measures["coverage"]
-    assert (found.value, found.low, found.high) == (1, None, None)
-    assert found.note == "one sample has no interval"
+    estimate = score_outputs([july], {"july": july.reference}, name="x")[0].measures["coverage"]
+    assert (estimate.value, estimate.low, estimate.high) == (1, None, None)
+    assert estimate.note == "one sample has no interval"
 
 
 def test_the_best_order_is_never_worse(july):
     rows = score_outputs([july], {"july": " ".join(reversed(july.statements))}, name="x")
-    found = rows[0].measures
+    measures = rows[0].measures
     for measure in ("bleu4", "rouge2", "rouge_l", "meteor"):
-        assert found[f"{measure}_best"].value == pytest.approx(1)
-        assert found[measure].value < 1
-    assert found["match_first"].value == pytest.approx(4 / 6)
-    assert found["match_exclusive"].value == 1
+        assert measures[f"{measure}_best"].value == pytest.approx(1)
+        assert measures[measure].value < 1
+    assert measures["match_first"].value == pytest.approx(4 / 6)
+    assert measures["match_exclusive"].value == 1
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,15 @@ def test_outputs_of_no_sample_are_refused(july):
 @pytest.mark.data
 def test_floor_and_statistics_of_the_released_test_set(released, golden):
     samples = read_samples(released / "test.jsonl.gz")
-    found = describe(samples)
+    description = describe(samples)
     stated = golden("situatedgen_stats")["table2"]["release"]["test"]
-    assert found.pairs == stated["pairs"]
-    assert found.unique_statements == stated["unique_statements"]
-    assert found.unique_keywords == stated["unique_keywords_case_sensitive"]
-    assert found.mean_keywords == pytest.approx(stated["avg_input_keywords"])
-    assert found.mean_tokens == pytest.approx(stated["avg_output_tokens_nltk_per_statement"], 1e-3)
+    assert description.pairs == stated["pairs"]
+    assert description.unique_statements == stated["unique_statements"]
+    assert description.unique_keywords == stated["unique_keywords_case_sensitive"]
+    assert description.mean_keywords == pytest.approx(stated["avg_input_keywords"])
+    assert description.mean_tokens == pytest.approx(
+        stated["avg_output_tokens_nltk_per_statement"], 1e-3
+    )
 
 
 def test_swapping_needs_two_entities_of_one_kind():
@@ -130,7 +132,7 @@ def test_samples_of_the_released_form_are_named_by_their_line(tmp_path):
     file = tmp_path / "s.jsonl"
     row = {"keywords": ["a"], "keywords_pos": [0], "statements": ["A.", "B."]}
     file.write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
-    assert [one.id for one in read_samples(file)] == ["0", "1"]
+    assert [sample.id for sample in read_samples(file)] == ["0", "1"]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ CHANCES = [0.2, 0.6, 0.4, 0.1, 0.7, 0.3]
 
 
 def test_the_worked_case():
-    found = balanced_accuracy(CHANCES, LABELS)
-    assert found.value == 0.625
-    assert found.n == 6
+    estimate = balanced_accuracy(CHANCES, LABELS)
+    assert estimate.value == 0.625
+    assert estimate.n == 6
 
 
 def test_always_the_same_answer_is_one_half_whatever_the_shares():

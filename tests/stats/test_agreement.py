@@ -28,23 +28,23 @@ UNITS = [list(unit) for unit in zip(*OBSERVERS, strict=True)]
     [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849), ("ratio", 0.797)],
 )
 def test_alpha_of_krippendorffs_example(scale, published):
-    found = stats.krippendorff_alpha(UNITS, scale=scale)
-    assert found.value == pytest.approx(published, abs=5e-4)
-    assert found.n == 11  # the last unit has one rating
-    assert found.low < found.value < found.high <= 1
+    estimate = stats.krippendorff_alpha(UNITS, scale=scale)
+    assert estimate.value == pytest.approx(published, abs=5e-4)
+    assert estimate.n == 11  # the last unit has one rating
+    assert estimate.low < estimate.value < estimate.high <= 1
 
 
 def test_alpha_of_krippendorffs_smaller_examples():
     # Section A: two observers, binary. Section B: two observers, nominal.
     meg, owen = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
-    found = stats.krippendorff_alpha(list(zip(meg, owen, strict=True)), scale="nominal")
-    assert found.value == pytest.approx(0.095, abs=5e-4)
+    estimate = stats.krippendorff_alpha(list(zip(meg, owen, strict=True)), scale="nominal")
+    assert estimate.value == pytest.approx(0.095, abs=5e-4)
     ben, gerry = "aabbdcccedda", "babbbcccedda"
-    found = stats.krippendorff_alpha(list(zip(ben, gerry, strict=True)), scale="nominal")
-    assert found.value == pytest.approx(reference_alpha(zip(ben, gerry, strict=True), "nominal"))
+    estimate = stats.krippendorff_alpha(list(zip(ben, gerry, strict=True)), scale="nominal")
+    assert estimate.value == pytest.approx(reference_alpha(zip(ben, gerry, strict=True), "nominal"))
     ben, gerry = "aabbdcccedda", "babbbccceddd"
-    found = stats.krippendorff_alpha(list(zip(ben, gerry, strict=True)), scale="nominal")
-    assert found.value == pytest.approx(0.692, abs=5e-4)
+    estimate = stats.krippendorff_alpha(list(zip(ben, gerry, strict=True)), scale="nominal")
+    assert estimate.value == pytest.approx(0.692, abs=5e-4)
 
 
 def reference_alpha(units, scale):
@@ -88,8 +88,8 @@ def test_alpha_is_that_of_its_definition(units, scale):
         with pytest.raises(InputError, match=r"no agreement to measure|ratings are the same|none"):
             stats.krippendorff_alpha(units, scale=scale)
         return
-    found = stats.krippendorff_alpha(units, scale=scale, resamples=100, interval="percentile")
-    assert found.value == pytest.approx(reference_alpha(units, scale), abs=1e-9)
+    estimate = stats.krippendorff_alpha(units, scale=scale, resamples=100, interval="percentile")
+    assert estimate.value == pytest.approx(reference_alpha(units, scale), abs=1e-9)
 
 
 @pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval", "ratio"])
@@ -103,8 +103,8 @@ def test_resampled_alpha_is_the_alpha_of_the_resample(scale):
         flatten(table, None)
     )
     weights = np.random.default_rng(0).multinomial(11, [1 / 11] * 11, size=4)
-    found = statistic(weights.astype(float))[:, 0]
-    for row, value in zip(weights, found, strict=True):
+    values = statistic(weights.astype(float))[:, 0]
+    for row, value in zip(weights, values, strict=True):
         copies = [
             [None if math.isnan(v) else v for v in unit]
             for unit, count in zip(table, row, strict=True)
@@ -150,18 +150,18 @@ def test_kappa_of_ratings_is_that_of_their_table(weights):
     counts = np.round(np.array(COHEN) * 200).astype(int)
     pairs = [(i, j) for i in range(3) for j in range(3) for _ in range(counts[i, j])]
     first, second = zip(*pairs, strict=True)
-    found = stats.cohen_kappa(first, second, weights=weights)
-    assert found.value == pytest.approx(stats.kappa_of_table(COHEN, weights))
-    assert found.low < found.value < found.high
+    estimate = stats.cohen_kappa(first, second, weights=weights)
+    assert estimate.value == pytest.approx(stats.kappa_of_table(COHEN, weights))
+    assert estimate.low < estimate.value < estimate.high
     if weights == "none":
         # Cohen 1960, formula 7: standard error of kappa with p_o .70 and p_e .41.
         error = math.sqrt(0.7 * 0.3 / (200 * (1 - 0.41) ** 2))
-        assert (found.high - found.low) / 2 == pytest.approx(1.96 * error, rel=0.1)
+        assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * error, rel=0.1)
 
 
 def test_kappa_of_gaps_and_constants():
-    found = stats.cohen_kappa([1, 2, None, 2, 1], [1, 2, 2, None, 2])
-    assert found.n == 3
+    estimate = stats.cohen_kappa([1, 2, None, 2, 1], [1, 2, 2, None, 2])
+    assert estimate.n == 3
     with pytest.raises(InputError, match="kappa is not defined"):
         stats.cohen_kappa([1, 1], [1, 1])
     with pytest.raises(InputError, match="none of 2 items has both"):
@@ -181,10 +181,10 @@ def test_kappa_of_fleiss_example():
     patients = [
         [d for d, count in enumerate(row) for _ in range(int(count))] for row in FLEISS.split()
     ]
-    found = stats.fleiss_kappa(patients)
-    assert found.value == pytest.approx(0.430, abs=5e-4)
-    assert found.n == 30
-    assert found.low < 0.430 < found.high
+    estimate = stats.fleiss_kappa(patients)
+    assert estimate.value == pytest.approx(0.430, abs=5e-4)
+    assert estimate.n == 30
+    assert estimate.low < 0.430 < estimate.high
     labels = [[f"diagnosis {d % 3}" for d in row] for row in patients]
     assert -1 <= stats.fleiss_kappa(labels).value <= 1
 
@@ -207,12 +207,12 @@ SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9],
     [("1,1", 0.17), ("2,1", 0.29), ("3,1", 0.71), ("1,k", 0.44), ("2,k", 0.62), ("3,k", 0.91)],
 )
 def test_intraclass_correlations_of_shrout_and_fleiss(form, published):
-    found = stats.intraclass(SHROUT, form=form)
-    assert found.value == pytest.approx(published, abs=5e-3)
-    assert "rough guide" in found.note
+    estimate = stats.intraclass(SHROUT, form=form)
+    assert estimate.value == pytest.approx(published, abs=5e-3)
+    assert "rough guide" in estimate.note
     if form[0] in "12":  # moving all of a judge's ratings is no error to the third form alone
         moved = [[a + 3, b, c, d] for a, b, c, d in SHROUT]
-        assert stats.intraclass(moved, form=form).value < found.value
+        assert stats.intraclass(moved, form=form).value < estimate.value
 
 
 def test_intraclass_takes_full_tables_only():
@@ -231,12 +231,12 @@ def judged(items, judges, noise, seed=0):
 
 def test_reliability_is_what_two_panels_agree_to():
     panels = judged(4000, 6, 1.5)
-    one, other = panels[:, :3], panels[:, 3:]
-    found = stats.reliability_of_mean(one)
-    together = np.corrcoef(one.mean(axis=1), other.mean(axis=1))[0, 1]
-    assert found.value == pytest.approx(together, abs=0.03)
-    assert found.value == pytest.approx(stats.intraclass(one).value, abs=0.01)
-    six = stats.reliability_of_mean(one, judges=6)
+    panel, other = panels[:, :3], panels[:, 3:]
+    estimate = stats.reliability_of_mean(panel)
+    together = np.corrcoef(panel.mean(axis=1), other.mean(axis=1))[0, 1]
+    assert estimate.value == pytest.approx(together, abs=0.03)
+    assert estimate.value == pytest.approx(stats.intraclass(panel).value, abs=0.01)
+    six = stats.reliability_of_mean(panel, judges=6)
     assert six.value == pytest.approx(stats.reliability_of_mean(panels).value, abs=0.02)
 
 
@@ -244,9 +244,9 @@ def test_no_metric_beats_the_ceiling():
     rng = np.random.default_rng(1)
     true = rng.normal(size=3000)
     given = true[:, None] + 1.2 * rng.normal(size=(3000, 3))
-    found = stats.ceiling(given)
-    assert np.corrcoef(true, given.mean(axis=1))[0, 1] == pytest.approx(found.value, abs=0.02)
-    assert found.low < found.value < found.high < 1
+    estimate = stats.ceiling(given)
+    assert np.corrcoef(true, given.mean(axis=1))[0, 1] == pytest.approx(estimate.value, abs=0.02)
+    assert estimate.low < estimate.value < estimate.high < 1
 
 
 def test_judges_who_do_not_agree_have_no_ceiling():
@@ -267,28 +267,28 @@ def test_leave_one_annotator_out_and_pairs_by_hand():
     table = judged(40, 3, 1.0, seed=3)
     rest = [(table.sum(axis=1) - table[:, j]) / 2 for j in range(3)]
     expected = np.mean([scipy_stats.spearmanr(table[:, j], rest[j]).statistic for j in range(3)])
-    found = stats.leave_one_annotator_out(table)
-    assert found.value == pytest.approx(expected)
+    left_out = stats.leave_one_annotator_out(table)
+    assert left_out.value == pytest.approx(expected)
     pooled = stats.leave_one_annotator_out(table, pool="pairs", kind="pearson")
     assert pooled.value == pytest.approx(np.corrcoef(table.T.ravel(), np.concatenate(rest))[0, 1])
     assert pooled.n == 40
     a, b, c = table.T
     expected = np.mean([scipy_stats.kendalltau(*two).statistic for two in ((a, b), (a, c), (b, c))])
     assert stats.pairwise_agreement(table, kind="kendall").value == pytest.approx(expected)
-    for estimate in (found, pooled):
+    for estimate in (left_out, pooled):
         assert estimate.low < estimate.value < estimate.high
 
 
 def test_absent_judges_are_left_out():
     table = [[1, 2, None], [2, 3, 1], [3, 3, 2], [4, 5, 5], [None, 4, 4], [5, None, None]]
-    found = stats.leave_one_annotator_out(table, resamples=100)
+    estimate = stats.leave_one_annotator_out(table, resamples=100)
     judges = [
         scipy_stats.spearmanr([1, 2, 3, 4], [2, 2, 2.5, 5]).statistic,
         scipy_stats.spearmanr([2, 3, 3, 5, 4], [1, 1.5, 2.5, 4.5, 4]).statistic,
         scipy_stats.spearmanr([1, 2, 5, 4], [2.5, 3, 4.5, 4]).statistic,
     ]
-    assert found.value == pytest.approx(np.mean(judges))
-    assert found.n == 5
+    assert estimate.value == pytest.approx(np.mean(judges))
+    assert estimate.n == 5
     with pytest.raises(InputError, match="vary on common items"):
         stats.pairwise_agreement([[1, 1], [1, 1]])
     with pytest.raises(InputError, match="did you mean 'judges'"):
@@ -300,8 +300,8 @@ def test_agreement_intervals_cover_and_honour_conversations(measure):
     truth = {"krippendorff_alpha": 0.5, "ceiling": math.sqrt(0.75), "intraclass": 0.75}[measure]
     held = 0
     for seed in range(100):
-        found = getattr(stats, measure)(judged(60, 3, 1.0, seed), resamples=300, seed=seed)
-        held += found.low <= truth <= found.high
+        estimate = getattr(stats, measure)(judged(60, 3, 1.0, seed), resamples=300, seed=seed)
+        held += estimate.low <= truth <= estimate.high
     assert held >= 87
     table = judged(30, 3, 1.0)
     alone = getattr(stats, measure)(table)

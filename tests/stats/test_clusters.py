@@ -83,7 +83,7 @@ def test_uneven_clusters_cost_the_more_freedom_the_more_alike_their_values_are()
     apart = collect([[level - 0.3, level + 0.3] * (size // 2) for size, level in held])
     # Satterthwaite's: where values differ, a cluster's sum varies by its size, else by the square.
     few, more = (
-        sum(spread) ** 2 / sum(one**2 for one in spread) * 3 / 4
+        sum(spread) ** 2 / sum(size**2 for size in spread) * 3 / 4
         for spread in ([size**2 for size in sizes], sizes)
     )
     quantiles = student_quantile(0.975, few) / student_quantile(0.975, more)

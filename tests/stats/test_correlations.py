@@ -45,8 +45,8 @@ def test_weights_are_copies_of_items(kind, sorting, monkeypatch):
     x, y = sample(40)
     x = np.round(x, 1)
     weights = rng.multinomial(40, [1 / 40] * 40, size=6).astype(float)
-    found = weighted.correlations(x[:, None], y, kind)(weights)[:, 0]
-    for row, value in zip(weights.astype(int), found, strict=True):
+    values = weighted.correlations(x[:, None], y, kind)(weights)[:, 0]
+    for row, value in zip(weights.astype(int), values, strict=True):
         a, b = np.repeat(x, row), np.repeat(y, row)
         if kind == "kendall_c":  # the number of levels stays that of the data
             levels = min(len(set(x)), len(set(y)))
@@ -60,18 +60,18 @@ def test_weights_are_copies_of_items(kind, sorting, monkeypatch):
 def test_fisher_interval_is_that_of_scipy():
     x, y = sample(30, ties=False)
     low, high = scipy_stats.pearsonr(x, y).confidence_interval(0.9)
-    found = stats.correlation(x, y, kind="pearson", interval="analytic", level=0.9)
-    assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    estimate = stats.correlation(x, y, kind="pearson", interval="analytic", level=0.9)
+    assert (estimate.low, estimate.high) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_spearman_interval_of_bonett_and_wright():
     # Bonett, Statistical Methods for Psychologists, 2021: the example of ci.spear in statpsych.
     y = [21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19]
     x = [67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51]
-    found = stats.correlation(x, y)
-    assert found.value == pytest.approx(0.8699639, abs=1e-7)
-    assert found.low == pytest.approx(0.5840951, abs=1e-7)
-    assert found.high == pytest.approx(0.9638297, abs=1e-7)
+    estimate = stats.correlation(x, y)
+    assert estimate.value == pytest.approx(0.8699639, abs=1e-7)
+    assert estimate.low == pytest.approx(0.5840951, abs=1e-7)
+    assert estimate.high == pytest.approx(0.9638297, abs=1e-7)
 
 
 @given(
@@ -89,20 +89,20 @@ def test_error_of_kendall_is_that_of_leaving_items_out(variant):
     tau = SCIPY[variant](x, y)
     left = [SCIPY[variant](np.delete(x, i), np.delete(y, i)) for i in range(400)]
     jackknife = math.sqrt(399 / 400 * np.sum((np.array(left) - np.mean(left)) ** 2))
-    found = kendall.standard_error(x, y, tau=tau, variant=variant)
-    assert found == pytest.approx(jackknife, rel=0.02)
+    error = kendall.standard_error(x, y, tau=tau, variant=variant)
+    assert error == pytest.approx(jackknife, rel=0.02)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("interval", ["analytic", "jackknife", "percentile", "bca"])
 def test_intervals_agree_with_each_other_on_plenty_of_data(kind, interval):
     x, y = sample(1500, 8)
-    found = stats.correlation(x, y, kind=kind, interval=interval, resamples=500)
+    estimate = stats.correlation(x, y, kind=kind, interval=interval, resamples=500)
     reference = stats.correlation(x, y, kind=kind, interval="analytic")
     width = reference.high - reference.low
-    assert found.low == pytest.approx(reference.low, abs=0.25 * width)
-    assert found.high == pytest.approx(reference.high, abs=0.25 * width)
-    assert found.low < found.value < found.high
+    assert estimate.low == pytest.approx(reference.low, abs=0.25 * width)
+    assert estimate.high == pytest.approx(reference.high, abs=0.25 * width)
+    assert estimate.low < estimate.value < estimate.high
 
 
 def test_bca_is_that_of_scipy():
@@ -126,8 +126,8 @@ def test_analytic_intervals_cover(kind, n):
     for _ in range(300):
         x = rng.normal(size=n)
         y = 0.5 * x + math.sqrt(0.75) * rng.normal(size=n)
-        found = stats.correlation(x, y, kind=kind, interval="analytic")
-        held += found.low <= truth <= found.high
+        estimate = stats.correlation(x, y, kind=kind, interval="analytic")
+        held += estimate.low <= truth <= estimate.high
     assert 0.91 <= held / 300 <= 0.995
 
 
@@ -167,8 +167,8 @@ def test_pearson_of_log_normal_columns_is_covered_and_by_formula_is_not():
         x = rng.normal(size=60)
         y = 0.5 * x + math.sqrt(0.75) * rng.normal(size=60)
         for interval in held:
-            found = stats.correlation(np.exp(x), np.exp(y), kind="pearson", interval=interval)
-            held[interval] += found.low <= truth <= found.high
+            estimate = stats.correlation(np.exp(x), np.exp(y), kind="pearson", interval=interval)
+            held[interval] += estimate.low <= truth <= estimate.high
     assert held["jackknife"] >= 0.92 * 400
     assert held["analytic"] <= 0.85 * 400
 
@@ -182,12 +182,12 @@ def test_clustered_intervals_cover_and_items_as_independent_do_not(interval, gro
         own = rng.normal(size=(6 * groups, 2)) @ np.linalg.cholesky([[1, 0.3], [0.3, 1]]).T
         code = np.repeat(np.arange(groups), 6)
         x, y = ((shared[code] + own) / math.sqrt(2)).T
-        found = stats.correlation(
+        estimate = stats.correlation(
             x, y, kind="pearson", groups=code, interval=interval, resamples=300, seed=seed
         )
-        held += found.low <= 0.4 <= found.high
-        found = stats.correlation(x, y, kind="pearson", interval="analytic")
-        naive += found.low <= 0.4 <= found.high
+        held += estimate.low <= 0.4 <= estimate.high
+        estimate = stats.correlation(x, y, kind="pearson", interval="analytic")
+        naive += estimate.low <= 0.4 <= estimate.high
     assert held / 120 > 0.88
     assert naive < held - 5
 
@@ -195,31 +195,33 @@ def test_clustered_intervals_cover_and_items_as_independent_do_not(interval, gro
 def test_jackknife_is_that_of_leaving_conversations_out():
     x, y = sample(60, 6, ties=False)
     code = np.repeat(np.arange(12), 5)
-    found = stats.correlation(x, y, kind="pearson", groups=code)
+    estimate = stats.correlation(x, y, kind="pearson", groups=code)
     left = np.arctanh([np.corrcoef(x[code != g], y[code != g])[0, 1] for g in range(12)])
     error = math.sqrt(11 / 12 * np.sum((left - left.mean()) ** 2))
     freedom = min(11, 2 * 12 / (scipy_stats.kurtosis(left, fisher=False) - 1))
     half = scipy_stats.t.ppf(0.975, freedom) * error
     z = math.atanh(np.corrcoef(x, y)[0, 1])
-    assert (found.low, found.high) == pytest.approx((math.tanh(z - half), math.tanh(z + half)))
-    assert "jackknife over conversations" in found.method
-    assert "seed" not in found.method  # nothing was drawn
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (math.tanh(z - half), math.tanh(z + half))
+    )
+    assert "jackknife over conversations" in estimate.method
+    assert "seed" not in estimate.method  # nothing was drawn
 
 
 def test_a_correlation_that_rests_on_one_conversation_has_no_interval():
     x = [0, 0, 0, 0, 1, 2]
-    found = stats.correlation(x, [1, 2, 3, 4, 5, 7], groups=list("aabbcc"))
-    assert found.low is None
-    assert "undefined where a part is left out" in found.note
+    estimate = stats.correlation(x, [1, 2, 3, 4, 5, 7], groups=list("aabbcc"))
+    assert estimate.low is None
+    assert "undefined where a part is left out" in estimate.note
 
 
 def test_order_of_items_and_names_of_groups_do_not_matter():
     x, y = sample(80)
     groups = np.repeat(np.arange(20), 4)
     shuffled = np.random.default_rng(1).permutation(80)
-    found = stats.correlation(x, y, groups=groups, seed=3)
+    estimate = stats.correlation(x, y, groups=groups, seed=3)
     again = stats.correlation(x[shuffled], y[shuffled], groups=groups[shuffled], seed=3)
-    assert found == again
+    assert estimate == again
     assert stats.correlation(x, y, interval="bca") == stats.correlation(
         x[shuffled], y[shuffled], interval="bca"
     )
@@ -236,13 +238,13 @@ def test_an_interval_or_a_reason_but_never_nan(pairs, interval, kind):
         with pytest.raises(InputError, match="never changes"):
             stats.correlation(x, y, kind=kind, interval=interval, resamples=100)
         return
-    found = stats.correlation(x, y, kind=kind, interval=interval, resamples=100)
-    assert -1 <= found.value <= 1
-    if found.low is None:
-        assert found.note
+    estimate = stats.correlation(x, y, kind=kind, interval=interval, resamples=100)
+    assert -1 <= estimate.value <= 1
+    if estimate.low is None:
+        assert estimate.note
     else:
-        assert -1 <= found.low <= found.high <= 1
-    assert (found.note is not None) or found.n >= 10
+        assert -1 <= estimate.low <= estimate.high <= 1
+    assert (estimate.note is not None) or estimate.n >= 10
 
 
 def test_missing_values_leave_the_pair_out_and_n_says_so():
@@ -250,23 +252,23 @@ def test_missing_values_leave_the_pair_out_and_n_says_so():
     gaps = [None if i % 3 == 0 else float(v) for i, v in enumerate(x)]
     other = [float("nan") if i == 1 else float(v) for i, v in enumerate(y)]
     kept = [i for i in range(30) if i % 3 and i != 1]
-    found = stats.correlation(gaps, other)
-    assert found == stats.correlation(x[kept], y[kept])
-    assert found.n == len(kept) == 19
+    estimate = stats.correlation(gaps, other)
+    assert estimate == stats.correlation(x[kept], y[kept])
+    assert estimate.n == len(kept) == 19
 
 
 def test_a_handful_of_systems_gets_a_wide_interval():
     assert stats.correlation([1, 2], [3, 4]).note.startswith("2 items bound no correlation")
     for n in (2, 3):
-        found = stats.correlation(range(n), range(n))
-        assert (found.value, found.low, found.high) == (1, -1, 1)
-        found = stats.correlation(range(n), range(n), interval="bca")
-        assert (found.low, found.high) == (-1, 1)
+        estimate = stats.correlation(range(n), range(n))
+        assert (estimate.value, estimate.low, estimate.high) == (1, -1, 1)
+        estimate = stats.correlation(range(n), range(n), interval="bca")
+        assert (estimate.low, estimate.high) == (-1, 1)
     for kind, n in itertools.product(KINDS, (5, 8)):
-        found = stats.correlation(range(n), range(n), kind=kind, interval="analytic")
-        assert found.value == pytest.approx(1)
-        assert found.low < 0.97
-        assert "rough guide" in found.note
+        estimate = stats.correlation(range(n), range(n), kind=kind, interval="analytic")
+        assert estimate.value == pytest.approx(1)
+        assert estimate.low < 0.97
+        assert "rough guide" in estimate.note
     five = stats.correlation(range(5), range(5))
     eight = stats.correlation(range(8), range(8))
     assert five.low < eight.low
@@ -296,10 +298,10 @@ def test_bad_input_is_named(x, y, options, message):
 
 
 def test_one_conversation_gives_no_interval():
-    found = stats.correlation([1, 2, 3, 4], [2, 1, 4, 3], groups=["a"] * 4)
-    assert found.low is None
-    assert "nothing of the spread" in found.note
-    assert "no interval" in str(found)
+    estimate = stats.correlation([1, 2, 3, 4], [2, 1, 4, 3], groups=["a"] * 4)
+    assert estimate.low is None
+    assert "nothing of the spread" in estimate.note
+    assert "no interval" in str(estimate)
 
 
 def test_what_an_estimate_prints():
@@ -325,14 +327,14 @@ def residual_correlation(columns):
 def test_partial_correlation_is_that_of_residuals(kind):
     rng = np.random.default_rng(6)
     columns = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
-    found = stats.partial_correlation(
+    estimate = stats.partial_correlation(
         columns[:, 0], columns[:, 1], [columns[:, 2], columns[:, 3]], kind=kind
     )
     if kind == "spearman":
         columns = scipy_stats.rankdata(columns, axis=0)
-    assert found.value == pytest.approx(residual_correlation(columns))
-    assert found.low < found.value < found.high
-    assert "given 2 covariates" in found.method
+    assert estimate.value == pytest.approx(residual_correlation(columns))
+    assert estimate.low < estimate.value < estimate.high
+    assert "given 2 covariates" in estimate.method
 
 
 def test_partial_correlation_of_what_length_explains_is_nothing():
@@ -361,10 +363,10 @@ def test_partial_correlation_takes_enough_items():
 def test_correlation_within_contexts_leaves_constant_ones_out():
     x = [1, 2, 3, 3, 2, 1, 5, 5, 5, 1]
     y = [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
-    found = stats.correlation_within(x, y, list("aaabbbcccd"))
-    assert found.value == pytest.approx(0)
-    assert (found.n, found.groups) == (6, 2)
-    assert "2 of 4 contexts left out" in found.note
+    estimate = stats.correlation_within(x, y, list("aaabbbcccd"))
+    assert estimate.value == pytest.approx(0)
+    assert (estimate.n, estimate.groups) == (6, 2)
+    assert "2 of 4 contexts left out" in estimate.note
     with pytest.raises(InputError, match="none of 1 contexts"):
         stats.correlation_within([1, 1], [1, 2], ["a", "a"])
     alone = stats.correlation_within([1, 2, 3], [1, 3, 2], ["a"] * 3)

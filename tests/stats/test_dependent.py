@@ -14,33 +14,33 @@ from grice.stats.permutation import permuted_moments
 
 def test_williams_t_of_published_examples():
     # Silver, Hittner and May 2006, program depcor.
-    found = stats.williams_t(0.3, 0.4, 0.5, 100)
-    assert found.statistic == pytest.approx(-1.0767, abs=5e-5)
-    assert found.p_value == pytest.approx(0.2843, abs=5e-5)
-    assert found.freedom == 97
+    result = stats.williams_t(0.3, 0.4, 0.5, 100)
+    assert result.statistic == pytest.approx(-1.0767, abs=5e-5)
+    assert result.p_value == pytest.approx(0.2843, abs=5e-5)
+    assert result.freedom == 97
     # The correlations of Steiger 1980, case A, in the documentation of r.test in psych.
-    found = stats.williams_t(0.4, 0.5, 0.1, 103)
-    assert found.statistic == pytest.approx(-0.89, abs=5e-3)
-    assert found.p_value == pytest.approx(0.37, abs=5e-3)
+    result = stats.williams_t(0.4, 0.5, 0.1, 103)
+    assert result.statistic == pytest.approx(-0.89, abs=5e-3)
+    assert result.p_value == pytest.approx(0.37, abs=5e-3)
 
 
 def test_steiger_z_of_published_examples():
     # Steiger 1980, case A: printed -.8913 from rounded terms; exactly -0.8887185.
-    found = stats.steiger_z(0.4, 0.5, 0.1, 103)
-    assert found.statistic == pytest.approx(-0.8887185, abs=1e-7)
-    assert found.statistic == pytest.approx(-0.8913, abs=3e-3)
+    result = stats.steiger_z(0.4, 0.5, 0.1, 103)
+    assert result.statistic == pytest.approx(-0.8887185, abs=1e-7)
+    assert result.statistic == pytest.approx(-0.8913, abs=3e-3)
     # Silver, Hittner and May 2006.
-    found = stats.steiger_z(0.3, 0.4, 0.5, 100)
-    assert found.statistic == pytest.approx(-1.0718, abs=5e-5)
-    assert found.p_value == pytest.approx(0.2838, abs=5e-5)
-    assert found.freedom is None
+    result = stats.steiger_z(0.3, 0.4, 0.5, 100)
+    assert result.statistic == pytest.approx(-1.0718, abs=5e-5)
+    assert result.p_value == pytest.approx(0.2838, abs=5e-5)
+    assert result.freedom is None
 
 
 def test_zou_interval_of_its_paper():
     # Zou 2007, Psychological Methods 12: overlapping correlations of 66 women.
-    found = stats.zou_interval(0.396, 0.179, 0.088, 66)
-    assert found.value == pytest.approx(0.217)
-    assert (found.low, found.high) == pytest.approx((-0.093, 0.517), abs=5e-4)
+    estimate = stats.zou_interval(0.396, 0.179, 0.088, 66)
+    assert estimate.value == pytest.approx(0.217)
+    assert (estimate.low, estimate.high) == pytest.approx((-0.093, 0.517), abs=5e-4)
 
 
 @pytest.mark.parametrize("test", [stats.williams_t, stats.steiger_z, stats.zou_interval])
@@ -73,16 +73,16 @@ def three(n, seed):
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
 def test_better_metric_is_told_apart(kind):
     human, metrics = three(200, 1)
-    found = stats.compare_correlations(metrics, human, kind=kind, resamples=400, permutations=800)
-    [one] = found.comparisons
-    assert one.verdict == "first higher"
-    assert one.difference.low > 0
-    assert one.p_value < 0.01
-    assert found.clusters == (("good",), ("weak",))
-    assert one.difference.value == pytest.approx(
-        found.estimates["good"].value - found.estimates["weak"].value
+    result = stats.compare_correlations(metrics, human, kind=kind, resamples=400, permutations=800)
+    [comparison] = result.comparisons
+    assert comparison.verdict == "first higher"
+    assert comparison.difference.low > 0
+    assert comparison.p_value < 0.01
+    assert result.clusters == (("good",), ("weak",))
+    assert comparison.difference.value == pytest.approx(
+        result.estimates["good"].value - result.estimates["weak"].value
     )
-    assert "good is higher than weak" in str(one)
+    assert "good is higher than weak" in str(comparison)
 
 
 def test_permutation_agrees_with_the_formulas():
@@ -104,12 +104,12 @@ def test_linear_moments_of_swaps_are_those_of_swapped_columns():
     code = np.repeat(np.arange(10), 3)
     signs = rng.choice([-1.0, 1.0], (5, 10))
     x, z, y = x / x.std(), z / z.std(), y / y.std()
-    found = permuted_moments(x[:, None], z[:, None], y, code)(signs)[:, 0]
-    for row, value in zip(signs, found, strict=True):
+    values = permuted_moments(x[:, None], z[:, None], y, code)(signs)[:, 0]
+    for row, value in zip(signs, values, strict=True):
         keep = row[code] > 0
-        one = np.where(keep, x, z)
+        first = np.where(keep, x, z)
         other = np.where(keep, z, x)
-        expected = np.corrcoef(one, y)[0, 1] - np.corrcoef(other, y)[0, 1]
+        expected = np.corrcoef(first, y)[0, 1] - np.corrcoef(other, y)[0, 1]
         assert value == pytest.approx(expected)
 
 
@@ -123,9 +123,9 @@ def test_the_p_value_of_kendalls_tau_is_the_share_of_swaps_at_least_as_far_apart
     expected = np.mean(np.array(apart) >= apart[0] - 1e-9)
     assert 0.01 < expected < 0.5
     named = dict(zip(("good", "weak"), metrics, strict=True))
-    [one] = stats.compare_correlations(named, human, kind="kendall").comparisons
-    assert one.p_value == pytest.approx(expected)
-    assert "all 64 swaps" in one.test
+    [comparison] = stats.compare_correlations(named, human, kind="kendall").comparisons
+    assert comparison.p_value == pytest.approx(expected)
+    assert "all 64 swaps" in comparison.test
 
 
 def test_equally_good_metrics_are_not_told_apart_too_often():
@@ -134,10 +134,10 @@ def test_equally_good_metrics_are_not_told_apart_too_often():
     for seed in range(200):
         rng = np.random.default_rng(seed)
         human, a, b = (rng.normal(size=(40, 3)) @ mix).T
-        found = stats.compare_correlations(
+        result = stats.compare_correlations(
             {"a": a, "b": b}, human, resamples=100, permutations=200, interval="percentile"
         )
-        rejected += found.comparisons[0].verdict != "no significant difference"
+        rejected += result.comparisons[0].verdict != "no significant difference"
     assert rejected / 200 < 0.09
 
 
@@ -155,9 +155,9 @@ def test_clusters_of_conversations_count_once():
 def test_items_without_a_value_are_dropped_for_all():
     human, metrics = three(50, 2)
     metrics["good"][:5] = math.nan
-    found = stats.compare_correlations(metrics, human, resamples=200, permutations=200)
-    assert (found.n, found.dropped) == (45, 5)
-    assert found.estimates["weak"].n == 45
+    result = stats.compare_correlations(metrics, human, resamples=200, permutations=200)
+    assert (result.n, result.dropped) == (45, 5)
+    assert result.estimates["weak"].n == 45
 
 
 def test_four_items_are_enough_and_three_are_not():
@@ -171,14 +171,14 @@ def test_four_items_are_enough_and_three_are_not():
 def test_baseline_alone_is_compared():
     human, metrics = three(50, 2)
     metrics["third"] = metrics["good"] + metrics["weak"]
-    found = stats.compare_correlations(
+    result = stats.compare_correlations(
         metrics, human, baseline="weak", resamples=200, permutations=200
     )
-    assert [(c.first, c.second) for c in found.comparisons] == [
+    assert [(c.first, c.second) for c in result.comparisons] == [
         ("good", "weak"),
         ("third", "weak"),
     ]
-    assert found.clusters == ()
+    assert result.clusters == ()
 
 
 def test_wrong_use_is_named():

@@ -49,10 +49,10 @@ def human(row, aspect):
 def agrees(x, y, expected):
     """Compare n and the three coefficients to four decimals."""
     for kind in ("pearson", "spearman", "kendall"):
-        found = stats.correlation(x, y, kind=kind)
-        assert found.value == pytest.approx(expected[kind], abs=5e-5), kind
-        assert found.low < found.value < found.high
-        assert found.n == expected["n"]
+        estimate = stats.correlation(x, y, kind=kind)
+        assert estimate.value == pytest.approx(expected[kind], abs=5e-5), kind
+        assert estimate.low < estimate.value < estimate.high
+        assert estimate.n == expected["n"]
 
 
 RELEASED = [
@@ -100,9 +100,11 @@ def test_unieval_over_items_and_within_contexts(dimension, aspect, rows, release
     agrees(scores, ratings, expected[f"{dimension} vs {aspect}"])
     averaged = expected[f"{dimension} vs {aspect} (mean over contexts)"]
     for kind in ("pearson", "spearman", "kendall"):
-        found = stats.correlation_within(scores, ratings, [row["group"] for row in data], kind=kind)
-        assert found.value == pytest.approx(averaged[kind], abs=5e-5)
-        assert found.groups == averaged["contexts"]
+        estimate = stats.correlation_within(
+            scores, ratings, [row["group"] for row in data], kind=kind
+        )
+        assert estimate.value == pytest.approx(averaged[kind], abs=5e-5)
+        assert estimate.groups == averaged["contexts"]
 
 
 def test_gpt_judges_on_topical_chat(rows, released, golden):
@@ -135,11 +137,11 @@ def test_flow_score_at_system_level(rows, released, golden):
     ratings = [human(row, "overall") for row in data]
     systems = [row["system"] for row in data]
     for kind in ("pearson", "spearman", "kendall"):
-        found = stats.system_level(scores, ratings, systems, kind=kind, resamples=200)
-        assert found.correlation.value == pytest.approx(expected["system_overall"][kind], abs=5e-5)
-        assert found.correlation.n == found.systems == 11
+        result = stats.system_level(scores, ratings, systems, kind=kind, resamples=200)
+        assert result.correlation.value == pytest.approx(expected["system_overall"][kind], abs=5e-5)
+        assert result.correlation.n == result.systems == 11
         # Eleven systems leave a wide interval around -0.9.
-        assert found.correlation.high - found.correlation.low > 0.2
+        assert result.correlation.high - result.correlation.low > 0.2
 
 
 def words(text):
@@ -226,9 +228,9 @@ def test_agreement_of_the_rated_sets(rows, golden):
             assert reliability.value == pytest.approx(expected["reliability_of_mean"], abs=5e-5)
             assert ceiling.value == pytest.approx(expected["ceiling_pearson"], abs=5e-5)
             if aspect in ("overall", "coherent", "coherence"):
-                one = stats.leave_one_annotator_out(given, **quick)
+                estimate = stats.leave_one_annotator_out(given, **quick)
                 pair = stats.pairwise_agreement(given, **quick)
-                assert one.value == pytest.approx(expected["loo_spearman"], abs=5e-5)
+                assert estimate.value == pytest.approx(expected["loo_spearman"], abs=5e-5)
                 assert pair.value == pytest.approx(expected["pairwise_spearman"], abs=5e-5)
 
 
@@ -250,8 +252,10 @@ def test_agreement_on_deco(rows, golden):
             given = [row[f"{which}_cs_raw"] for row in data]
             key = f"{'overall' if which == 'general' else 'event'}_iaa"
             for kind in ("spearman", "pearson"):
-                found = stats.leave_one_annotator_out(given, kind=kind, pool="pairs", resamples=100)
-                assert found.value == pytest.approx(figures[key][kind], abs=1e-7)
+                estimate = stats.leave_one_annotator_out(
+                    given, kind=kind, pool="pairs", resamples=100
+                )
+                assert estimate.value == pytest.approx(figures[key][kind], abs=1e-7)
         overall = [value for row in data for value in row["general_cs_raw"]]
         event = [value for row in data for value in row["event_cs_raw"]]
         single = stats.correlation(overall, event, groups=[i // 3 for i in range(len(event))])
@@ -278,17 +282,17 @@ def test_agreement_on_the_600_replies(rows, golden):
     quick = {"resamples": 100}
     for name, part in sets.items():
         given = [row["ratings"] for row in part]
-        found = {
+        estimates = {
             f"krippendorff_alpha_{scale}": stats.krippendorff_alpha(given, scale=scale, **quick)
             for scale in ("interval", "ordinal", "nominal")
         }
-        found["fleiss_kappa_nominal"] = stats.fleiss_kappa(given, **quick)
+        estimates["fleiss_kappa_nominal"] = stats.fleiss_kappa(given, **quick)
         for kind in ("pearson", "spearman"):
-            found[f"mean_pairwise_{kind}"] = stats.pairwise_agreement(given, kind=kind, **quick)
-            found[f"leave_one_out_{kind}_mean"] = stats.leave_one_annotator_out(
+            estimates[f"mean_pairwise_{kind}"] = stats.pairwise_agreement(given, kind=kind, **quick)
+            estimates[f"leave_one_out_{kind}_mean"] = stats.leave_one_annotator_out(
                 given, kind=kind, **quick
             )
         for form in ("1,1", "1,k", "2,1", "3,k"):
-            found[f"ICC({form})"] = stats.intraclass(given, form=form, **quick)
-        for key, estimate in found.items():
+            estimates[f"ICC({form})"] = stats.intraclass(given, form=form, **quick)
+        for key, estimate in estimates.items():
             assert estimate.value == pytest.approx(expected[name][key], abs=1e-7), key

@@ -19,25 +19,25 @@ def metric_and_human(n, seed, closeness=0.8):
 
 def test_powered_mean_is_the_formula_of_the_paper():
     f, y = metric_and_human(300, 0)
-    found = stats.prediction_powered_mean(y[:50], f[:50], f[50:])
+    result = stats.prediction_powered_mean(y[:50], f[:50], f[50:])
     # PPI++, example 6.1: lambda = cov(y, f) / ((1 + n/N) var f), with f's variance of each part.
     ours, labelled = np.var(f[50:]), np.var(f[:50])
     weight = np.cov(y[:50], f[:50], bias=True)[0, 1] / (labelled + 50 / 250 * ours)
-    assert found.weight == pytest.approx(weight)
+    assert result.weight == pytest.approx(weight)
     value = y[:50].mean() + weight * (f[50:].mean() - f[:50].mean())
-    assert found.mean.value == pytest.approx(value)
+    assert result.mean.value == pytest.approx(value)
     error = math.sqrt(np.var(y[:50] - weight * f[:50]) / 48 + weight**2 * ours / 250 * 50 / 48)
     half = scipy_stats.t.ppf(0.975, 48) * error
-    assert found.mean.high - found.mean.value == pytest.approx(half)
+    assert result.mean.high - result.mean.value == pytest.approx(half)
 
 
 def test_labels_alone_are_students_mean():
     f, y = metric_and_human(300, 1)
-    found = stats.prediction_powered_mean(y[:40], f[:40], f[40:])
+    result = stats.prediction_powered_mean(y[:40], f[:40], f[40:])
     low, high = scipy_stats.ttest_1samp(y[:40], 0).confidence_interval()
-    assert (found.labels_only.low, found.labels_only.high) == pytest.approx((low, high))
-    assert found.mean.n == 40
-    assert "260 unlabelled" in found.mean.method
+    assert (result.labels_only.low, result.labels_only.high) == pytest.approx((low, high))
+    assert result.mean.n == 40
+    assert "260 unlabelled" in result.mean.method
 
 
 def test_a_good_metric_is_worth_labels_and_a_useless_one_costs_nothing():
@@ -68,16 +68,16 @@ def test_powered_mean_covers(clustered):
             f = shared + rng.normal(size=880)
             y = 0.7 * shared + f + rng.normal(size=880)
             cut = 20 * 4
-            found = stats.prediction_powered_mean(
+            result = stats.prediction_powered_mean(
                 y[:cut], f[:cut], f[cut:], groups=code[:cut], unlabelled_groups=code[cut:]
             )
-            assert found.mean.groups == 20
+            assert result.mean.groups == 20
             truth = 0
         else:
             f, y = metric_and_human(500, seed)
-            found = stats.prediction_powered_mean(y[:25], f[:25], f[25:])
+            result = stats.prediction_powered_mean(y[:25], f[:25], f[25:])
             truth = 3
-        held += found.mean.low <= truth <= found.mean.high
+        held += result.mean.low <= truth <= result.mean.high
     assert 0.91 <= held / 300 <= 0.985
 
 
@@ -155,8 +155,8 @@ def test_powered_mean_says_what_it_needs():
 )
 def test_fewer_than_ten_labels_are_noted(labels, note):
     f, y = metric_and_human(50, 4)
-    found = stats.prediction_powered_mean(y[:labels], f[:labels], f[labels:])
-    assert found.mean.note == note
+    result = stats.prediction_powered_mean(y[:labels], f[:labels], f[labels:])
+    assert result.mean.note == note
 
 
 # The human scale

@@ -34,9 +34,9 @@ def test_resamples_are_as_large_as_the_data():
     rng = np.random.default_rng(1)
     x = rng.normal(size=300)
     y = 0.5 * x + rng.normal(size=300)
-    found = stats.correlation(x, y, kind="pearson", interval="percentile", resamples=10_000)
+    correlation = stats.correlation(x, y, kind="pearson", interval="percentile", resamples=10_000)
     low, high = scipy_stats.pearsonr(x, y).confidence_interval()
-    assert found.high - found.low == pytest.approx(high - low, rel=0.12)
+    assert correlation.high - correlation.low == pytest.approx(high - low, rel=0.12)
 
 
 def test_paired_data_get_a_paired_test():
@@ -45,21 +45,21 @@ def test_paired_data_get_a_paired_test():
     hard = 10 * rng.normal(size=50)
     a, b = hard + 0.3 + 0.1 * rng.normal(size=50), hard
     assert scipy_stats.ttest_ind(a, b).pvalue > 0.8
-    [one] = stats.compare_systems({"a": a, "b": b}).comparisons
-    assert one.verdict == "first higher"
-    assert one.p_value < 0.001
-    assert 0.25 < one.difference.low < one.difference.high < 0.35
+    [comparison] = stats.compare_systems({"a": a, "b": b}).comparisons
+    assert comparison.verdict == "first higher"
+    assert comparison.p_value < 0.001
+    assert 0.25 < comparison.difference.low < comparison.difference.high < 0.35
 
 
 def test_not_rejecting_is_never_called_equal():
     rng = np.random.default_rng(3)
     a = rng.normal(size=15)
     b = a + rng.normal(size=15)
-    [one] = stats.compare_systems({"a": a, "b": b}).comparisons
-    assert one.verdict == "no significant difference"
-    said = f"{one} {one.verdict} {stats.compare_systems({'a': a, 'b': b})!r}".lower()
-    assert not any(word in said for word in ("equal", "same", "no difference", "identical"))
-    assert "n 15" in str(one)
+    [comparison] = stats.compare_systems({"a": a, "b": b}).comparisons
+    assert comparison.verdict == "no significant difference"
+    text = f"{comparison} {comparison.verdict} {stats.compare_systems({'a': a, 'b': b})!r}".lower()
+    assert not any(word in text for word in ("equal", "same", "no difference", "identical"))
+    assert "n 15" in str(comparison)
 
 
 SEEDED = [
@@ -111,11 +111,11 @@ def test_resampling_is_seeded_and_says_so(name):
 def test_a_handful_of_systems_never_goes_without_interval():
     metric = [0.1, 0.2, 0.3, 0.5, 0.4] * 20
     human = [1, 2, 3, 4, 5] * 20
-    found = stats.system_level(metric, human, [0, 1, 2, 3, 4] * 20).correlation
-    assert found.value == pytest.approx(0.9)
-    assert found.low < 0.3
-    assert found.n == 5
-    assert found.note
+    correlation = stats.system_level(metric, human, [0, 1, 2, 3, 4] * 20).correlation
+    assert correlation.value == pytest.approx(0.9)
+    assert correlation.low < 0.3
+    assert correlation.n == 5
+    assert correlation.note
     two = stats.system_level(metric[:2], human[:2], ["a", "b"]).correlation
     assert (two.value, two.low, two.high) == (1, -1, 1)
 
@@ -136,9 +136,9 @@ def test_scipy_is_loaded_late_and_its_absence_explained(monkeypatch):
 def test_every_public_name_is_there_and_sorted():
     assert grice.stats.__all__ == sorted(grice.stats.__all__)
     for name in grice.stats.__all__:
-        found = getattr(stats, name)
-        assert inspect.isclass(found) or inspect.isfunction(found), name
-        assert found.__doc__
+        member = getattr(stats, name)
+        assert inspect.isclass(member) or inspect.isfunction(member), name
+        assert member.__doc__
     with pytest.raises(AttributeError, match="no attribute 'corelation'"):
         stats.corelation  # noqa: B018
 

@@ -115,14 +115,14 @@ def test_bca_moves_the_tails_by_bias_and_skewness():
     rng = np.random.default_rng(2)
     draws, left_out = rng.normal(size=(5000, 1)), rng.exponential(size=(40, 1))
     value = float(np.quantile(draws, 0.65))
-    found = estimate(Resampled(np.array([value]), draws, left_out, "bca", 40, None, 0), what="x")
+    interval = estimate(Resampled(np.array([value]), draws, left_out, "bca", 40, None, 0), what="x")
     normal = scipy_stats.norm
     bias = normal.ppf((draws < value).mean())
     distance = left_out.mean() - left_out
     acceleration = (distance**3).sum() / (6 * (distance**2).sum() ** 1.5)
     assert abs(bias) > 0.3
     assert abs(acceleration) > 0.02
-    for tail, bound in ((0.025, found.low), (0.975, found.high)):
+    for tail, bound in ((0.025, interval.low), (0.975, interval.high)):
         shifted = bias + normal.ppf(tail)
         corrected = normal.cdf(bias + shifted / (1 - acceleration * shifted))
         assert bound == pytest.approx(np.quantile(draws, corrected), abs=1e-6)
@@ -135,10 +135,10 @@ def test_bca_moves_the_tails_by_bias_and_skewness():
 def test_undefined_resamples_are_counted_not_hidden():
     # One item differs: about a third of the resamples miss it and have no correlation.
     x = [0.0] * 11 + [1.0]
-    found = stats.correlation(x, range(12), kind="pearson", interval="percentile")
-    assert "undefined on" in found.note
-    assert math.isfinite(found.low)
-    assert math.isfinite(found.high)
+    interval = stats.correlation(x, range(12), kind="pearson", interval="percentile")
+    assert "undefined on" in interval.note
+    assert math.isfinite(interval.low)
+    assert math.isfinite(interval.high)
 
 
 def test_a_statistic_undefined_on_most_resamples_has_no_interval():
@@ -146,29 +146,31 @@ def test_a_statistic_undefined_on_most_resamples_has_no_interval():
         return np.where(weights[:, :1] == 0, 1.0, np.nan)
 
     drawn = resample(statistic, 20, kind="percentile")._replace(values=np.array([1.0]))
-    found = estimate(drawn, what="x")
-    assert found.low is None
-    assert "no interval" in found.note
+    interval = estimate(drawn, what="x")
+    assert interval.low is None
+    assert "no interval" in interval.note
 
 
 def test_jackknife_widens_where_a_few_items_decide_the_error():
     values = np.append(np.random.default_rng(3).uniform(size=25), [6.0])
-    found, student = (stats.mean(values, interval=name) for name in ("jackknife", "student"))
+    jackknifed, student = (stats.mean(values, interval=name) for name in ("jackknife", "student"))
     error = scipy_stats.sem(values)
     freedom = 2 * 26 / (scipy_stats.kurtosis(values, fisher=False) - 1)
     assert freedom < 5
-    assert found.high - found.value == pytest.approx(scipy_stats.t.ppf(0.975, freedom) * error)
-    assert found.high > student.high
+    assert jackknifed.high - jackknifed.value == pytest.approx(
+        scipy_stats.t.ppf(0.975, freedom) * error
+    )
+    assert jackknifed.high > student.high
 
 
 def test_jackknife_of_a_mean_is_students_interval():
     values = np.random.default_rng(3).uniform(size=25)
-    found, student = (stats.mean(values, interval=name) for name in ("jackknife", "student"))
-    assert (found.low, found.high) == pytest.approx((student.low, student.high))
+    jackknifed, student = (stats.mean(values, interval=name) for name in ("jackknife", "student"))
+    assert (jackknifed.low, jackknifed.high) == pytest.approx((student.low, student.high))
     many = np.random.default_rng(3).normal(size=3000)
-    found, student = (stats.mean(many, interval=name) for name in ("jackknife", "student"))
-    assert "500 random parts, seed 0" in found.method
-    assert found.high - found.low == pytest.approx(student.high - student.low, rel=0.15)
+    jackknifed, student = (stats.mean(many, interval=name) for name in ("jackknife", "student"))
+    assert "500 random parts, seed 0" in jackknifed.method
+    assert jackknifed.high - jackknifed.low == pytest.approx(student.high - student.low, rel=0.15)
 
 
 def test_few_units_make_the_permutation_test_exact():

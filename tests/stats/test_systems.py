@@ -22,9 +22,9 @@ def paired(n, gap, seed=0, noise=0.5):
 def test_mean_is_students():
     values = [0.2, 0.4, 0.4, 0.9, 0.6]
     low, high = scipy_stats.ttest_1samp(values, 0).confidence_interval()
-    found = stats.mean(values, interval="student")
-    assert (found.low, found.high) == pytest.approx((low, high))
-    assert "fewer than 10 items" in found.note
+    estimate = stats.mean(values, interval="student")
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
+    assert "fewer than 10 items" in estimate.note
     # Four values about their middle have no skewness to correct.
     even = stats.mean([0.2, 0.4, 0.6, 0.8])
     low, high = scipy_stats.ttest_1samp([0.2, 0.4, 0.6, 0.8], 0).confidence_interval()
@@ -33,25 +33,25 @@ def test_mean_is_students():
 
 def test_mean_of_skewed_values_is_halls():
     values = np.random.default_rng(5).exponential(size=30)
-    found, student = stats.mean(values), stats.mean(values, interval="student")
-    assert found.high - found.value > student.high - student.value
-    assert "skewness (Hall)" in found.method
+    estimate, student = stats.mean(values), stats.mean(values, interval="student")
+    assert estimate.high - estimate.value > student.high - student.value
+    assert "skewness (Hall)" in estimate.method
     # The cubic of Hall (1992) maps the bounds back to Student's quantiles.
     a = scipy_stats.skew(values, bias=False) / math.sqrt(30)
-    for bound, quantile in ((found.low, 2.045), (found.high, -2.045)):
-        t = (found.value - bound) / scipy_stats.sem(values)
+    for bound, quantile in ((estimate.low, 2.045), (estimate.high, -2.045)):
+        t = (estimate.value - bound) / scipy_stats.sem(values)
         assert t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6 == pytest.approx(quantile, abs=0.01)
 
 
 @pytest.mark.parametrize("interval", ["hall", "student", "jackknife", "percentile", "bca"])
 def test_one_conversation_has_means_but_no_interval(interval):
-    found = stats.compare_systems(
+    result = stats.compare_systems(
         {"a": [0.1, 0.2, 0.6], "b": [0.2, 0.4, 0.5]}, groups=["only"] * 3, interval=interval
     )
-    assert found.estimates["a"].value == pytest.approx(0.3)
-    assert found.estimates["a"].low is None
-    assert found.comparisons[0].difference.low is None
-    assert found.comparisons[0].verdict == "no significant difference"
+    assert result.estimates["a"].value == pytest.approx(0.3)
+    assert result.estimates["a"].low is None
+    assert result.comparisons[0].difference.low is None
+    assert result.comparisons[0].verdict == "no significant difference"
 
 
 def test_clustered_mean_is_that_of_the_streaming_one():
@@ -61,11 +61,11 @@ def test_clustered_mean_is_that_of_the_streaming_one():
     for cluster in clusters:
         streamed.add(cluster)
     expected = streamed.estimate()
-    found = stats.mean(
+    estimate = stats.mean(
         np.concatenate(clusters), groups=[i for i, c in enumerate(clusters) for _ in c]
     )
-    assert found.value == pytest.approx(expected.value)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=2e-3)
+    assert estimate.value == pytest.approx(expected.value)
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), rel=2e-3)
 
 
 def test_mean_says_what_it_cannot():
@@ -82,18 +82,20 @@ def test_mean_says_what_it_cannot():
 
 def test_paired_comparison_sees_what_the_items_share():
     a, b = paired(100, 0.25)
-    found = stats.compare_systems({"a": a, "b": b})
-    [one] = found.comparisons
-    assert one.verdict == "first higher"
-    assert found.clusters == (("a",), ("b",))
+    result = stats.compare_systems({"a": a, "b": b})
+    [comparison] = result.comparisons
+    assert comparison.verdict == "first higher"
+    assert result.clusters == (("a",), ("b",))
     # The two intervals overlap: the comparison is about the differences.
-    assert found.estimates["a"].low < found.estimates["b"].high
+    assert result.estimates["a"].low < result.estimates["b"].high
     t = scipy_stats.ttest_rel(a, b)
     low, high = t.confidence_interval()
-    assert (one.difference.low, one.difference.high) == pytest.approx((low, high), abs=0.02)
-    assert one.p_value == pytest.approx(t.pvalue, abs=0.01)
-    assert one.d_z == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
-    assert one.dominance == pytest.approx((a > b).mean() - (a < b).mean())
+    assert (comparison.difference.low, comparison.difference.high) == pytest.approx(
+        (low, high), abs=0.02
+    )
+    assert comparison.p_value == pytest.approx(t.pvalue, abs=0.01)
+    assert comparison.d_z == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
+    assert comparison.dominance == pytest.approx((a > b).mean() - (a < b).mean())
 
 
 def test_permutation_is_that_of_scipy():
@@ -124,11 +126,11 @@ def test_conversations_are_swapped_whole():
 
 def test_identical_systems_show_no_significant_difference():
     a, _ = paired(40, 0)
-    [one] = stats.compare_systems({"a": a, "b": a.copy()}).comparisons
-    assert one.verdict == "no significant difference"
-    assert (one.p_value, one.d_z, one.dominance) == (1, None, 0)
-    assert "no significant difference between a and b" in str(one)
-    assert "equal" not in str(one)
+    [comparison] = stats.compare_systems({"a": a, "b": a.copy()}).comparisons
+    assert comparison.verdict == "no significant difference"
+    assert (comparison.p_value, comparison.d_z, comparison.dominance) == (1, None, 0)
+    assert "no significant difference between a and b" in str(comparison)
+    assert "equal" not in str(comparison)
 
 
 def test_many_systems_are_corrected_and_grouped():
@@ -136,16 +138,16 @@ def test_many_systems_are_corrected_and_grouped():
     base = rng.normal(size=200)
     names = {"best": 1.0, "good": 0.5, "fair": 0.48, "poor": 0.0}
     scores = {name: base + shift + 0.6 * rng.normal(size=200) for name, shift in names.items()}
-    found = stats.compare_systems(scores)
-    assert found.clusters == (("best",), ("good", "fair"), ("poor",)) or found.clusters == (
+    result = stats.compare_systems(scores)
+    assert result.clusters == (("best",), ("good", "fair"), ("poor",)) or result.clusters == (
         ("best",),
         ("fair", "good"),
         ("poor",),
     )
-    assert len(found.comparisons) == 6
-    assert all(one.p_value >= one.p_single for one in found.comparisons)
+    assert len(result.comparisons) == 6
+    assert all(comparison.p_value >= comparison.p_single for comparison in result.comparisons)
     # By default there are enough swaps that a clear difference survives the correction.
-    assert min(one.p_value for one in found.comparisons) < 0.01
+    assert min(comparison.p_value for comparison in result.comparisons) < 0.01
 
 
 def test_correction_keeps_false_alarms_down():
@@ -154,12 +156,13 @@ def test_correction_keeps_false_alarms_down():
         rng = np.random.default_rng(seed)
         scores = {str(i): rng.normal(size=25) for i in range(5)}
         for correction in alarms:
-            found = stats.compare_systems(
+            result = stats.compare_systems(
                 scores, correction=correction, resamples=100, permutations=2000,
                 interval="percentile",
             )  # fmt: skip
             alarms[correction] += any(
-                one.verdict != "no significant difference" for one in found.comparisons
+                comparison.verdict != "no significant difference"
+                for comparison in result.comparisons
             )
     assert alarms["holm"] / 60 <= 0.12
     assert alarms["none"] / 60 > 0.15
@@ -168,8 +171,8 @@ def test_correction_keeps_false_alarms_down():
 def test_missing_values_drop_the_item_for_all():
     a, b = paired(20, 0.3)
     a[3] = math.nan
-    found = stats.compare_systems({"a": a, "b": b})
-    assert (found.n, found.dropped) == (19, 1)
+    result = stats.compare_systems({"a": a, "b": b})
+    assert (result.n, result.dropped) == (19, 1)
     with pytest.raises(InputError, match="1 of 3 items have a value of x and y"):
         stats.compare_systems({"x": [1, None, None], "y": [1, 2, 3]})
 
@@ -230,21 +233,21 @@ def test_power_is_that_of_the_t_test_in_cohens_table():
     rng = np.random.default_rng(0)
     gap = rng.normal(size=20)
     gap = (gap - gap.mean()) / gap.std(ddof=1)
-    found = stats.items_needed(gap, np.zeros(20), difference=0.5)
-    assert found.total == 32
-    assert (found.now, found.more) == (20, 12)
-    assert str(found) == "about 12 more items are needed for a difference of 0.5 (80 % power)"
-    assert stats.items_needed(gap, np.zeros(20), difference=found.detectable).more <= 1
+    needed = stats.items_needed(gap, np.zeros(20), difference=0.5)
+    assert needed.total == 32
+    assert (needed.now, needed.more) == (20, 12)
+    assert str(needed) == "about 12 more items are needed for a difference of 0.5 (80 % power)"
+    assert stats.items_needed(gap, np.zeros(20), difference=needed.detectable).more <= 1
 
 
 def test_power_keeps_its_word():
     first, second = paired(60, 0)
     needed = stats.items_needed(first, second, difference=0.2).total
-    found = 0
+    rejections = 0
     for seed in range(200):
         a, b = paired(needed, 0.2, seed=1000 + seed)
-        found += scipy_stats.ttest_rel(a, b).pvalue < 0.05
-    assert 0.68 <= found / 200 <= 0.92
+        rejections += scipy_stats.ttest_rel(a, b).pvalue < 0.05
+    assert 0.68 <= rejections / 200 <= 0.92
 
 
 def test_power_counts_conversations():
@@ -268,8 +271,8 @@ def test_power_counts_conversations():
 @pytest.mark.parametrize("interval", ["hall", "student", "jackknife", "percentile", "bca"])
 @pytest.mark.parametrize("values", [[1, 1, 0], [1, 1, 1], [0.2, 0.9, 0.1, 1.0]])
 def test_a_mean_and_a_difference_stay_within_the_bounds(interval, values):
-    found = stats.mean(values, interval=interval, bounds=(0, 1))
-    assert 0 <= found.low <= found.value <= found.high <= 1
+    estimate = stats.mean(values, interval=interval, bounds=(0, 1))
+    assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
     other = [1 - value for value in values]
     compared = stats.compare_systems({"a": values, "b": other}, interval=interval, bounds=(0, 1))
     gap = compared.comparisons[0].difference

@@ -10,7 +10,7 @@ from grice.text.events import event_text, reaction, read_event, read_events, tri
 
 
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("text", "written"),
     [
         # tense, auxiliaries, agreement
         ("I just got fired", "PersonX gets fired"),
@@ -83,12 +83,12 @@ from grice.text.events import event_text, reaction, read_event, read_events, tri
         ("The material is so abstract", "the material is so abstract"),
     ],
 )
-def test_an_event_in_atomic_form(said, written):
-    assert event_text(said) == written
+def test_an_event_in_atomic_form(text, written):
+    assert event_text(text) == written
 
 
 @pytest.mark.parametrize(
-    ("said", "by", "subject", "explicit"),
+    ("text", "by", "subject", "explicit"),
     [
         ("I left", "responder", "responder", True),
         ("I left", "previous", "previous", True),
@@ -101,8 +101,8 @@ def test_an_event_in_atomic_form(said, written):
         ("went home early", "previous", "previous", False),
     ],
 )
-def test_who_an_event_is_about(said, by, subject, explicit):
-    event = read_event(said, said_by=by)
+def test_who_an_event_is_about(text, by, subject, explicit):
+    event = read_event(text, said_by=by)
     assert (event.subject, event.explicit) == (subject, explicit)
 
 
@@ -150,7 +150,7 @@ def test_a_tail_about_a_thing_keeps_its_names():
 
 
 @pytest.mark.parametrize(
-    ("said", "felt"),
+    ("text", "felt"),
     [
         ("that's so sad", "PersonX feels sad"),
         ("thats cool", "PersonX feels cool"),
@@ -163,8 +163,8 @@ def test_a_tail_about_a_thing_keeps_its_names():
         ("that", None),
     ],
 )
-def test_a_judgement_is_a_reaction_of_its_speaker(said, felt):
-    event = reaction(said, said_by="previous")
+def test_a_judgement_is_a_reaction_of_its_speaker(text, felt):
+    event = reaction(text, said_by="previous")
     assert (event.text("previous") if event else None) == felt
 
 

@@ -34,9 +34,9 @@ def test_a_stretch_of_a_link_is_read_without_the_address():
 
 def test_every_mark_is_a_stretch_in_order():
     text = "**a** `b` <i>c</i>\n> d"
-    found = marks(text)
-    assert found == sorted(found)
-    assert [text[start:end] for start, end in found] == ["**", "**", "`", "`", "> "]
+    spans = marks(text)
+    assert spans == sorted(spans)
+    assert [text[start:end] for start, end in spans] == ["**", "**", "`", "`", "> "]
 
 
 @pytest.mark.parametrize(

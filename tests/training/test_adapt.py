@@ -38,12 +38,12 @@ class Bags:
     identity = "bags"
 
     def encode(self, texts):
-        found = []
+        vectors = []
         for text in texts:
             counts = np.array([text.count(c) for c in "abcdefghij"], np.float32)
             size = np.linalg.norm(counts)
-            found.append(counts / size if size else counts)
-        return found
+            vectors.append(counts / size if size else counts)
+        return vectors
 
     def truncated(self, texts):
         return [False for _ in texts]
@@ -97,9 +97,9 @@ def test_the_report_knows_no_reply_it_is_about():
     rng = random.Random(2)
     pairs, labels, groups = [], [], []
     for i in range(40):
-        said = " ".join(rng.choices(WORDS, k=5))
+        reply = " ".join(rng.choices(WORDS, k=5))
         for _ in range(4):
-            pairs.append(Pair(("well?",), said))
+            pairs.append(Pair(("well?",), reply))
             labels.append(float(i % 2))
             groups.append(f"t{i}")
     report = adapt(Labelled(pairs, labels, groups, ()), Bags(), Even()).report
@@ -148,11 +148,11 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
     assert report.n == 60
     card = open_bundle(folder).card
     assert card.settings["base"] == "bundle:engagement"
-    assert [one.measure for one in card.quality] == ["spearman", "balanced accuracy"]
+    assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
     head = models.open(f"file:{folder}")
-    said = head.classify(pairs)
-    high = [value for value, label in zip(said, labels, strict=True) if label]
-    low = [value for value, label in zip(said, labels, strict=True) if not label]
+    probabilities = head.classify(pairs)
+    high = [value for value, label in zip(probabilities, labels, strict=True) if label]
+    low = [value for value, label in zip(probabilities, labels, strict=True) if not label]
     assert sum(high) / len(high) > sum(low) / len(low) + 0.2
     assert "engagement@" in models.fingerprint(f"file:{folder}")
 

@@ -22,23 +22,23 @@ def good(n=40):
 
 
 def test_a_table_of_labelled_replies(tmp_path):
-    found = labelled_replies(table(tmp_path, good()))
-    assert len(found.pairs) == 40
-    assert found.pairs[3].left == ("How was day 3?",)
-    assert found.labels[:2] == [0, 1]
-    assert len(set(found.groups)) == 40
-    assert found.says == ()
+    labelled = labelled_replies(table(tmp_path, good()))
+    assert len(labelled.pairs) == 40
+    assert labelled.pairs[3].left == ("How was day 3?",)
+    assert labelled.labels[:2] == [0, 1]
+    assert len(set(labelled.groups)) == 40
+    assert labelled.says == ()
 
 
 def test_ratings_on_a_scale_become_shares_of_it(tmp_path):
     rows = [f"r{i},Well {i}?,Yes {i}.,{1 + i % 5}" for i in range(40)]
-    found = labelled_replies(table(tmp_path, rows), scale=(1, 5))
-    assert found.labels[:5] == [0, 0.25, 0.5, 0.75, 1]
+    labelled = labelled_replies(table(tmp_path, rows), scale=(1, 5))
+    assert labelled.labels[:5] == [0, 0.25, 0.5, 0.75, 1]
 
 
 def test_replies_without_a_label_are_left_out(tmp_path):
-    found = labelled_replies(table(tmp_path, [*good(), "x,Really?,Yes.,"]))
-    assert len(found.pairs) == 40
+    labelled = labelled_replies(table(tmp_path, [*good(), "x,Really?,Yes.,"]))
+    assert len(labelled.pairs) == 40
 
 
 @pytest.mark.parametrize(
@@ -96,17 +96,17 @@ def talks(tmp_path, n=12, **meta):
 
 
 def test_the_label_of_a_conversation_goes_to_its_replies(tmp_path):
-    found = labelled_replies(talks(tmp_path, label=lambda i: i % 2))
-    assert len(found.pairs) == 12 * 3
-    assert found.labels[:6] == [0, 0, 0, 1, 1, 1]
-    assert found.says == ("36 labels are those of whole conversations, copied to each reply",)
+    labelled = labelled_replies(talks(tmp_path, label=lambda i: i % 2))
+    assert len(labelled.pairs) == 12 * 3
+    assert labelled.labels[:6] == [0, 0, 0, 1, 1, 1]
+    assert labelled.says == ("36 labels are those of whole conversations, copied to each reply",)
 
 
 def test_without_labels_each_reply_meets_one_of_another_conversation(tmp_path):
-    found = true_and_false_replies(talks(tmp_path))
-    assert len(found.pairs) == 2 * 36
-    assert sum(found.labels) == 36
-    for pair, label in zip(found.pairs, found.labels, strict=True):
+    labelled = true_and_false_replies(talks(tmp_path))
+    assert len(labelled.pairs) == 2 * 36
+    assert sum(labelled.labels) == 36
+    for pair, label in zip(labelled.pairs, labelled.labels, strict=True):
         same = pair.left[-1].split()[0] == pair.right.split()[0]
         assert same == (label == 1)
 

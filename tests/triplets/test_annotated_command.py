@@ -15,7 +15,7 @@ TEXT = "A: I missed the bus    B: So you are late"
 @pytest.fixture
 def annotated(tmp_path):
     late, bus = TEXT.index("late"), TEXT.index("missed")
-    found = Dialogue(
+    dialogue = Dialogue(
         "mine-1", "mine", None, TEXT,
         (
             Annotated("missed the bus", "Causes", "late", (bus, bus + 14), (late, late + 4)),
@@ -23,14 +23,14 @@ def annotated(tmp_path):
         ),
     )  # fmt: skip
     path = tmp_path / "mine.jsonl.gz"
-    write_dialogues(path, [found])
+    write_dialogues(path, [dialogue])
     return path
 
 
 def test_converting_to_brat_and_back_changes_nothing(annotated, tmp_path, capsys):
     folder, back = tmp_path / "brat", tmp_path / "back.jsonl"
     assert main(["triplets", "convert", str(annotated), "-o", str(folder)]) == 0
-    assert sorted(one.name for one in folder.iterdir()) == ["mine-1.ann", "mine-1.txt"]
+    assert sorted(file.name for file in folder.iterdir()) == ["mine-1.ann", "mine-1.txt"]
     assert main(["triplets", "convert", str(folder), "-o", str(back)]) == 0
     assert "1 dialogue, 2 triplets" in capsys.readouterr().err
     (first,), (second,) = (read_dialogues(path).dialogues for path in (annotated, back))
@@ -52,7 +52,7 @@ def test_a_bad_triplet_is_refused_or_named(annotated, tmp_path, capsys):
 
 def test_counts_stand_beside_the_printed_ones(annotated, capsys):
     assert main(["triplets", "stats", str(annotated), "--json"]) == 0
-    rows = {one["name"]: one for one in map(json.loads, capsys.readouterr().out.splitlines())}
+    rows = {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     assert rows["triplets"]["value"] == 2
     assert rows["triplets"]["printed"] == 4539
     assert rows["triplets"]["same"] is False
@@ -64,10 +64,10 @@ def test_counts_stand_beside_the_printed_ones(annotated, capsys):
 def test_every_printed_count_that_differs_has_its_reason(cider_folder, capsys):
     assert main(["triplets", "stats", str(cider_folder / "dialogues.jsonl.gz"), "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    different = [one for one in rows if one["same"] is False]
-    assert sum(one["same"] is True for one in rows) == 48
+    different = [row for row in rows if row["same"] is False]
+    assert sum(row["same"] is True for row in rows) == 48
     assert len(different) == 5
-    assert all(one["why"] for one in different)
+    assert all(row["why"] for row in different)
 
 
 def test_a_folder_without_annotation_and_a_name_that_is_none(tmp_path, capsys):

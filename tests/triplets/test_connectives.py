@@ -9,17 +9,17 @@ from grice.triplets.span_candidates import SpanCandidate, informative, join_turn
 NOUNS = Nouns(frozenset({"room", "city"}), frozenset({"party", "cat"}), frozenset({"knife"}))
 
 
-def said(text, *stretches):
+def explicit_triples(text, *stretches):
     """Return what the connectives of a turn say; a stretch with a mark before it is a thing."""
     joined = join_turns(Conversation("x", (Turn("", text),)))
     places = []
-    for one in stretches:
-        bare = one.removeprefix("*")
+    for stretch in stretches:
+        bare = stretch.removeprefix("*")
         start = text.index(bare)
-        places.append(SpanCandidate((start, start + len(bare)), not one.startswith("*")))
-    found = explicit_links(joined, places, NOUNS)
-    names = [one.removeprefix("*") for one in stretches]
-    return [(names[one.head], one.relation, names[one.tail]) for one in found]
+        places.append(SpanCandidate((start, start + len(bare)), not stretch.startswith("*")))
+    links = explicit_links(joined, places, NOUNS)
+    names = [marked.removeprefix("*") for marked in stretches]
+    return [(names[link.head], link.relation, names[link.tail]) for link in links]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def said(text, *stretches):
     ],
 )  # fmt: skip
 def test_a_connective_says_how_two_stretches_are_linked(text, stretches, wanted):
-    assert said(text, *stretches) == [wanted]
+    assert explicit_triples(text, *stretches) == [wanted]
     assert wanted[1] in RELATIONS
 
 
@@ -77,13 +77,13 @@ def test_a_connective_says_how_two_stretches_are_linked(text, stretches, wanted)
     ],
 )  # fmt: skip
 def test_other_words_say_nothing(text, stretches):
-    assert said(text, *stretches) == []
+    assert explicit_triples(text, *stretches) == []
 
 
 def test_neighbours_are_of_one_turn():
     talk = Conversation("x", (Turn("A", "I stayed home"), Turn("B", "because it rained hard")))
     joined = join_turns(talk)
-    at = [joined.text.index(one) for one in ("stayed home", "rained hard")]
+    at = [joined.text.index(phrase) for phrase in ("stayed home", "rained hard")]
     candidates = [SpanCandidate((start, start + 11), event=True) for start in at]
     assert list(explicit_links(joined, candidates, NOUNS)) == []
 

@@ -23,8 +23,8 @@ def links():
 
 
 def read(links, reply, *history, **options):
-    (found,) = links.extract([Exchange(history, reply)], **options)
-    return found
+    (extraction,) = links.extract([Exchange(history, reply)], **options)
+    return extraction
 
 
 @pytest.mark.parametrize(
@@ -42,29 +42,29 @@ def read(links, reply, *history, **options):
 )  # fmt: skip
 def test_a_link_becomes_a_triple_of_events_in_atomics_words(links, reply, wanted):
     triples = read(links, reply).triples
-    assert wanted in [(one.head, one.relation, one.tail) for one in triples]
+    assert wanted in [(triple.head, triple.relation, triple.tail) for triple in triples]
 
 
 def test_a_triple_says_where_its_events_were_said(links):
-    found = read(links, BUS, "You are late.")
-    (triple,) = (one for one in found.triples if one.relation == "xEffect")
+    extraction = read(links, BUS, "You are late.")
+    (triple,) = (link for link in extraction.triples if link.relation == "xEffect")
     assert (triple.head_place, triple.kind) == (Place("reply", 0, 16), "single")
     assert BUS[triple.tail_place.start : triple.tail_place.end] == "I had to walk to the office"
     assert 0.5 < triple.confidence <= 1
-    assert found.own <= found.events
+    assert extraction.own <= extraction.events
 
 
 def test_a_triple_about_a_thing_is_not_whole(links):
     (rain,) = read(links, "I stayed at home because it was raining.").triples
     assert (rain.head, rain.tail, rain.whole) == ("it rains", "PersonX stays at home", False)
-    assert all(one.whole for one in read(links, BUS).triples)
+    assert all(triple.whole for triple in read(links, BUS).triples)
 
 
 def test_links_are_an_extractor_as_any_other(links):
     assert isinstance(links, TripleExtractor)
     exchanges = [Exchange(("You are late.",), BUS), Exchange((), CAR), Exchange(("Hi",), "")]
     together = links.extract(exchanges)
-    assert together == [one for each in exchanges for one in links.extract([each])]
+    assert together == [extraction for each in exchanges for extraction in links.extract([each])]
     with pytest.raises(InputError, match="no triples of kind 'pairs'; did you mean 'pair'"):
         links.extract(exchanges, kinds=("pairs",))
 
@@ -72,7 +72,7 @@ def test_links_are_an_extractor_as_any_other(links):
 def test_what_was_said_before_gives_no_triple_of_the_reply(links):
     assert read(links, "Good to know.", BUS).triples == ()
     alone = read(links, CAR, BUS, kinds=("single",))
-    assert {one.kind for one in alone.triples} == {"single"}
+    assert {triple.kind for triple in alone.triples} == {"single"}
     assert alone == read(links, CAR, kinds=("single",))
 
 
@@ -86,9 +86,9 @@ def test_what_was_said_before_gives_no_triple_of_the_reply(links):
     ],
 )
 def test_a_reply_without_a_link_says_why(links, reply, reason):
-    found = read(links, reply, "Where are you?")
-    assert found.triples == ()
-    assert reason in found.reason
+    extraction = read(links, reply, "Where are you?")
+    assert extraction.triples == ()
+    assert reason in extraction.reason
 
 
 def test_a_larger_bound_leaves_fewer_triples(links):

@@ -10,26 +10,26 @@ from grice.triplets.statistics import compare_counts, count
 
 
 def test_statistics_are_the_recorded_ones(dialogues, golden):
-    recorded = {one["id"]: one["value"] for one in golden("cider_stats")["items"]}
-    found = count(dialogues)
-    assert found["triplets per dialogue"] == pytest.approx(recorded["size"]["avg_triplets"])
+    recorded = {item["id"]: item["value"] for item in golden("cider_stats")["items"]}
+    counts = count(dialogues)
+    assert counts["triplets per dialogue"] == pytest.approx(recorded["size"]["avg_triplets"])
     for source, pair in recorded["by_source"].items():
-        assert list(found[f"{source}: dialogues, triplets"]) == pair
+        assert list(counts[f"{source}: dialogues, triplets"]) == pair
     for name, recipe in (
         ("dialogues with under 3, 3-5, 6-10, over 10 triplets", "triplets_per_dialogue"),
         ("span pairs with one, with several relations", "span_pairs"),
         ("turns between head and tail: 0, 1, 2-5, 6-8, over 8", "utterance_distance_turns"),
         ("same speaker, different speakers", "speaker"),
     ):
-        assert list(found[name]) == recorded[recipe], name
-    assert found["most words in a turn"] == recorded["turn_words"]["max"]
+        assert list(counts[name]) == recorded[recipe], name
+    assert counts["most words in a turn"] == recorded["turn_words"]["max"]
     for name, wanted in recorded["relation_counts_experiment"].items():
-        assert found[name] == wanted
+        assert counts[name] == wanted
 
 
 def test_every_mismatch_with_the_paper_is_named(dialogues):
     rows = compare_counts(dialogues)
-    wrong = {one.name for one in rows if one.same is False}
+    wrong = {row.name for row in rows if row.same is False}
     assert wrong == {
         "turns between head and tail: 0, 1, 2-5, 6-8, over 8",
         "same speaker, different speakers",
@@ -37,7 +37,7 @@ def test_every_mismatch_with_the_paper_is_named(dialogues):
         "most words in a turn",
         "of a relation of no experiment",
     }
-    assert all(one.why for one in rows if one.same is False)
+    assert all(row.why for row in rows if row.same is False)
 
 
 # Without the released files
@@ -53,12 +53,12 @@ def test_labels_are_merged_dropped_and_kept_once():
     schema = load_schema("cider")
     turned = next(name for name in sorted(schema.aliases) if is_turned(schema, name))
     other = schema.renamed(Triple("late", turned, "bus"))
-    found = merge_labels(
+    merged = merge_labels(
         talk("d", (other.head, other.relation, other.tail), ("late", turned, "bus"),
              ("bus", "RelatedTo", "late"))
     )  # fmt: skip
     assert (other.head, other.tail) == ("bus", "late")
-    assert found == ((other,), 1, 1)
+    assert merged == ((other,), 1, 1)
 
 
 def is_turned(schema, name):

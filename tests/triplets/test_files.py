@@ -27,7 +27,7 @@ def file(tmp_path):
 
 
 def test_the_released_file_is_read_and_written_as_it_is(dialogues, cider_folder, tmp_path):
-    assert sum(len(one.triplets) for one in dialogues) == 4539
+    assert sum(len(dialogue.triplets) for dialogue in dialogues) == 4539
     path = tmp_path / "again.jsonl.gz"
     write_dialogues(path, dialogues)
     assert read_dialogues(path).dialogues == dialogues
@@ -35,7 +35,7 @@ def test_the_released_file_is_read_and_written_as_it_is(dialogues, cider_folder,
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (["missed the bus", "Cause", "late", [5, 19], [34, 38], 0], "did you mean 'Causes'"),
         (["missed a bus", "Causes", "late", [5, 17], [34, 38], 0], "where the text has"),
@@ -46,21 +46,21 @@ def test_the_released_file_is_read_and_written_as_it_is(dialogues, cider_folder,
         (["missed the bus", "Causes", "late", [5], [34, 38], 0], "a start and an end"),
     ],
 )
-def test_what_cannot_be_is_named_and_skipped_or_refused(file, wrong, said):
+def test_what_cannot_be_is_named_and_skipped_or_refused(file, wrong, message):
     path = file(GOOD, wrong)
-    with pytest.raises(RecordError, match=said) as caught:
+    with pytest.raises(RecordError, match=message) as caught:
         read_dialogues(path)
     assert caught.value.line == 1
     assert caught.value.field == "triplets[1]"
-    found = read_dialogues(path, invalid="skip")
-    assert [one.head for one in found.dialogues[0].triplets] == ["missed the bus"]
-    assert said in str(found.problems[0])
+    loaded = read_dialogues(path, invalid="skip")
+    assert [triplet.head for triplet in loaded.dialogues[0].triplets] == ["missed the bus"]
+    assert message in str(loaded.problems[0])
 
 
 def test_spans_that_share_characters_are_kept_and_can_be_asked_for(file):
     inside = ["missed the bus", "HasSubevent", "the bus", [5, 19], [12, 19], 0]
-    (one,) = read_dialogues(file(inside)).dialogues[0].triplets
-    assert overlap(one)
+    (triplet,) = read_dialogues(file(inside)).dialogues[0].triplets
+    assert overlap(triplet)
     (other,) = read_dialogues(file(GOOD)).dialogues[0].triplets
     assert not overlap(other)
 
@@ -74,16 +74,16 @@ def test_a_file_that_is_none_is_an_error(tmp_path):
 
 
 def test_brat_and_back(dialogues):
-    for one in dialogues[:120]:
-        text, annotation = to_brat(one)
+    for dialogue in dialogues[:120]:
+        text, annotation = to_brat(dialogue)
         for line in annotation.splitlines():
             if line.startswith("T"):
                 _, where, words = line.split("\t")
                 start, end = map(int, where.split()[1:])
                 assert text[start:end] == words
-        found, problems = from_brat(one.id, text, annotation)
+        restored, problems = from_brat(dialogue.id, text, annotation)
         assert not problems
-        assert found.text == one.text
+        assert restored.text == dialogue.text
         wanted = [
             (
                 t.head,
@@ -93,10 +93,10 @@ def test_brat_and_back(dialogues):
                 t.tail_at,
                 t.head_at is None or t.tail_at is None,
             )
-            for t in one.triplets
+            for t in dialogue.triplets
         ]
         assert [
-            (t.head, t.relation, t.tail, t.head_at, t.tail_at, t.latent) for t in found.triplets
+            (t.head, t.relation, t.tail, t.head_at, t.tail_at, t.latent) for t in restored.triplets
         ] == wanted
 
 
@@ -108,8 +108,8 @@ def test_any_spans_survive_brat(text, data):
     if not head.strip() or not tail.strip():
         return
     triplet = Annotated(head, "Causes", tail, (start, end), (end, len(text)))
-    one = Dialogue("d", "", None, text, (triplet,))
-    assert from_brat("d", *to_brat(one))[0] == one
+    dialogue = Dialogue("d", "", None, text, (triplet,))
+    assert from_brat("d", *to_brat(dialogue))[0] == dialogue
 
 
 def test_brat_names_what_is_wrong():
@@ -126,5 +126,5 @@ def test_brat_names_what_is_wrong():
 def test_raw_labels_have_their_names():
     from grice.knowledge.schema import load_schema
 
-    found = load_schema("cider").renamed(Triple("win", "AchievedBy", "train"))
-    assert (found.head, found.relation, found.tail) == ("train", "Causes", "win")
+    renamed = load_schema("cider").renamed(Triple("win", "AchievedBy", "train"))
+    assert (renamed.head, renamed.relation, renamed.tail) == ("train", "Causes", "win")

@@ -95,31 +95,41 @@ def bus():
 
 
 def test_spans_point_at_the_words(bus, models):
-    found = find_links(bus, models, Wanted(most=50, each=50))
-    assert found
-    for one in found:
-        for said, span in ((one.head, one.head_span), (one.tail, one.tail_span)):
-            assert bus.turns[span.turn].text[span.start : span.end] == said
-        assert 0 <= one.confidence <= 1
-    assert len({frozenset((one.head.lower(), one.tail.lower())) for one in found}) == len(found)
+    links = find_links(bus, models, Wanted(most=50, each=50))
+    assert links
+    for triplet in links:
+        for words, span in ((triplet.head, triplet.head_span), (triplet.tail, triplet.tail_span)):
+            assert bus.turns[span.turn].text[span.start : span.end] == words
+        assert 0 <= triplet.confidence <= 1
+    assert len({frozenset((triple.head.lower(), triple.tail.lower())) for triple in links}) == len(
+        links
+    )
 
 
 def test_a_connective_makes_a_link_explicit_whatever_the_network_would_say(models):
     talk = Conversation("x", (Turn("A", "I stayed at home, because I lost my wallet"),))
-    (one,) = [one for one in find_links(talk, models, Wanted(most=50)) if one.explicit]
-    assert (one.head, one.relation, one.tail) == ("lost my wallet", "Causes", "stayed at home")
+    (triplet,) = [
+        candidate for candidate in find_links(talk, models, Wanted(most=50)) if candidate.explicit
+    ]
+    assert (triplet.head, triplet.relation, triplet.tail) == (
+        "lost my wallet",
+        "Causes",
+        "stayed at home",
+    )
     bare = Conversation("x", (Turn("A", "I stayed at home. I lost my wallet"),))
-    assert not [one for one in find_links(bare, models, Wanted(most=50)) if one.explicit]
+    assert not [
+        candidate for candidate in find_links(bare, models, Wanted(most=50)) if candidate.explicit
+    ]
 
 
 def test_bounds_hold(bus, models):
     assert len(find_links(bus, models, Wanted(most=1))) == 1
-    assert all(one.confidence >= 0.8 for one in find_links(bus, models, Wanted(least=0.8)))
+    assert all(triplet.confidence >= 0.8 for triplet in find_links(bus, models, Wanted(least=0.8)))
     assert not find_links(bus, models._replace(level=500.0))
-    assert all(one.explicit for one in find_links(bus, models, Wanted(implicit=False)))
+    assert all(triplet.explicit for triplet in find_links(bus, models, Wanted(implicit=False)))
     (some, *_) = find_links(bus, models)
     only = find_links(bus, models, Wanted(relations=frozenset({some.relation}), most=50))
-    assert {one.relation for one in only} == {some.relation}
+    assert {triplet.relation for triplet in only} == {some.relation}
     with pytest.raises(InputError, match="1 or more"):
         find_links(bus, models, Wanted(most=0))
     with pytest.raises(InputError, match="no tagger"):
@@ -183,10 +193,13 @@ def test_turns_get_the_states_of_the_conversation(bus):
 
 def test_events_lose_their_subject_and_marks(bus):
     joined = join_turns(bus)
-    found = find_candidates(joined, FakeTagger().tag)
-    said = {joined.text[one.place[0] : one.place[1]]: one.event for one in found}
-    assert said["my wallet was lost"]
-    assert said["meeting room"] is False
+    candidates = find_candidates(joined, FakeTagger().tag)
+    events = {
+        joined.text[candidate.place[0] : candidate.place[1]]: candidate.event
+        for candidate in candidates
+    }
+    assert events["my wallet was lost"]
+    assert events["meeting room"] is False
     assert things("!!!") == []
 
 
@@ -210,9 +223,9 @@ def test_a_pair_is_judged_alike_among_others(links_file):
     spans = ["missed the bus", "late", "tired"]
     sides = span_vectors(reading, layout_of(text), spans, alone=encoder.encode, both=False)
     assert sides.places[2] is None
-    found = head(sides, [(0, 1), (1, 0), (0, 2)])
-    assert found.shape == (3, 3, 31)
-    assert np.array_equal(head(sides, [(0, 1)])[0], found[0])
+    scores = head(sides, [(0, 1), (1, 0), (0, 2)])
+    assert scores.shape == (3, 3, 31)
+    assert np.array_equal(head(sides, [(0, 1)])[0], scores[0])
     with pytest.raises(InputError, match="did you mean 'Causes'"):
         head.index("Cause")
     with pytest.raises(InputError, match="this head reads 8"):
@@ -254,18 +267,20 @@ def test_a_model_without_links_is_refused_by_name(tmp_path, capsys):
     talk = tmp_path / "talk.txt"
     talk.write_text("A: Hello there.\nB: Hello to you.\n")
     assert main(["triplets", str(talk), "--model", "bundle:patterns"]) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "bundle:patterns finds no links: name a bundle such as bundle:triplets" in said
+    message = " ".join(capsys.readouterr().err.split())
+    assert "bundle:patterns finds no links: name a bundle such as bundle:triplets" in message
 
 
 def test_an_event_ends_before_the_connective_that_its_tagger_took_in():
     text = "I brushed my teeth before I went to bed."
     joined = join_turns(Conversation("teeth", (Turn("A", text),)))
     spans = (TaggedSpan(0, 25, "event", 0.9), TaggedSpan(26, 39, "event", 0.9))
-    found = [
-        text[slice(*one.place)] for one in find_candidates(joined, lambda _: [spans]) if one.event
+    events = [
+        text[slice(*candidate.place)]
+        for candidate in find_candidates(joined, lambda _: [spans])
+        if candidate.event
     ]
-    assert found == ["brushed my teeth", "went to bed"]
+    assert events == ["brushed my teeth", "went to bed"]
 
 
 def test_the_command_writes_lines_that_a_file_of_knowledge_can_take(tmp_path, capsys):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from copy import copy
 from datetime import UTC, datetime
 from functools import cache
 from os.path import relpath
@@ -100,13 +101,18 @@ def _bench_context(
     """Return what benches compute with; the names of metrics that they load are added."""
     from grice.evaluation.datasets import data_folder
     from grice.runtime.models import Models, default_workers
-    from grice_research.context import BenchContext
+    from grice_research.context import BenchContext, metric_and_preset
 
-    def loaded(names: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+    def loaded(columns: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+        parts = [metric_and_preset(column) for column in columns]
+        names = [metric for metric, _ in parts]
         computed.update(names)
-        arguments.metrics = ",".join(names)
-        grader = stack.enter_context(load_grader(arguments))
-        return grader, grader.signatures
+        chosen = copy(arguments)
+        chosen.metrics = ",".join(names)
+        chosen.models = next((preset for _, preset in parts if preset), arguments.models)
+        grader = stack.enter_context(load_grader(chosen))
+        signatures = [grader.signatures[name] for name in names]
+        return grader, dict(zip(columns, signatures, strict=True))
 
     @cache
     def models() -> Models:

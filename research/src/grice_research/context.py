@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grice.runtime.models import Models
     from grice.stats.estimate import Estimate
 
-__all__ = ["BenchContext", "Skipped"]
+__all__ = ["BenchContext", "Skipped", "metric_and_preset"]
 
 Values = list[float | None]
 
@@ -33,6 +33,15 @@ TRIPLES = ("cskb_population:12 relations", "cskb_population:18 relations")
 
 class Skipped(InputError):  # noqa: N818 - no fault, only a figure that is not measured
     """A figure that is not measured, for a reason that is no fault: its set is left out or away."""
+
+
+def metric_and_preset(column: str) -> tuple[str, str]:
+    """Return the metric and the preset of a column called ``METRIC`` or ``METRIC (PRESET)``.
+
+    The preset is empty where none is named.
+    """
+    metric, _, preset = column.removesuffix(")").partition(" (")
+    return metric, preset
 
 
 class BenchContext:
@@ -149,7 +158,11 @@ class BenchContext:
         return measured(measure, values, rated, aspect), _signature(signature, rated, on, measure)
 
     def grader(self, metric: str) -> tuple[Scores, Mapping[str, str]]:
-        """Return a loaded metric with its signature."""
+        """Return a loaded metric with its signature.
+
+        Args:
+            metric: Its name, or ``METRIC (PRESET)`` with the models of a preset.
+        """
         if metric not in self._graders:
             self._graders[metric] = self._loaded([metric])
         return self._graders[metric]

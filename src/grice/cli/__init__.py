@@ -90,7 +90,11 @@ def _run(typed: Sequence[str]) -> int:
         quiet = QUIET.set("--quiet" in words or "-q" in words)
         checking, uncut = CHECKING.set(False), UNCUT.set("--full" in words)
         try:
-            arguments = command_parser(words).parse_args(words)
+            parser = command_parser(words)
+            if not words:  # somebody who wants to know what there is
+                parser.print_help(sys.stderr)
+                return UNUSABLE
+            arguments = parser.parse_args(words)
             _keep_inputs(arguments)
             arguments.typed = typed
             CHECKING.set(getattr(arguments, "checking", False))

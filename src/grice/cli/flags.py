@@ -25,6 +25,8 @@ __all__ = [
     "add_scale",
     "add_seed",
     "add_speaker",
+    "add_top",
+    "add_trust_pickle",
     "positive",
     "tells_by_status",
 ]
@@ -157,6 +159,17 @@ def add_output(
     )
 
 
+def add_top(parser: argparse.ArgumentParser, default: int) -> None:
+    """Add how many of what comes first are shown."""
+    parser.add_argument(
+        "--top",
+        type=positive,
+        default=default,
+        metavar="N",
+        help=f"how many are shown (default {default})",
+    )
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Add the folder of data sets."""
     parser.add_argument(
@@ -200,6 +213,15 @@ def add_across_signatures(parser: argparse.ArgumentParser) -> None:
 def add_model(parser: argparse.ArgumentParser, default: str) -> None:
     """Add the model of a command that runs one."""
     parser.add_argument("--model", metavar="MODEL", help=f"model reference; default {default}")
+
+
+def add_trust_pickle(parser: argparse.ArgumentParser) -> None:
+    """Add the consent to weights that are a pickle."""
+    parser.add_argument(
+        "--trust-pickle",
+        action="store_true",
+        help="read weights that are a pickle, which may run code: you know where it is from",
+    )
 
 
 def add_rules(parser: argparse.ArgumentParser, default: str) -> None:

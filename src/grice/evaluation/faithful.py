@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from grice.errors import plural
-from grice.evaluation.proportions import proportion
 from grice.evaluation.variants import reworded
 from grice.metrics.commonsense.scorers import EACH
 from grice.perturb.negation import negated
 from grice.perturb.wording import agreeing, antonyms, replace, words
 from grice.records import Conversation, KnownTail, Score, Span, Triple, TripleEvidence
 from grice.stats.estimate import Estimate
+from grice.stats.proportions import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -17,11 +17,11 @@ import msgspec
 
 from grice.errors import InputError, did_you_mean, plural
 from grice.evaluation.gate_rules import EVERY, Rules, ShareBelow, rules
-from grice.evaluation.proportions import proportion
 from grice.evaluation.scores import read_score_groups
 from grice.evaluation.table import metric_range
 from grice.stats.clusters import ClusteredMean
 from grice.stats.estimate import FEW, Estimate
+from grice.stats.proportions import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

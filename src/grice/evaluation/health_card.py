@@ -9,13 +9,13 @@ import msgspec
 import numpy as np
 
 from grice.evaluation.health_findings import Thresholds, remarks, warnings
-from grice.evaluation.proportions import proportion
 from grice.evaluation.table import STATUSES
 from grice.metrics.limits import explained
 from grice.records import Status
 from grice.stats.correlations import correlation
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats
+from grice.stats.proportions import proportion
 from grice.stats.systems import mean
 
 if TYPE_CHECKING:

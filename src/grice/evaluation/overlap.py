@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import InputError
-from grice.evaluation.proportions import proportion
 from grice.stats.estimate import Estimate
+from grice.stats.proportions import proportion
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

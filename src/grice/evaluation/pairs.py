@@ -14,9 +14,9 @@ import msgspec
 
 from grice.errors import InputError
 from grice.evaluation.damaged import EVERY
-from grice.evaluation.proportions import proportion
 from grice.evaluation.trained import TrainedOn
 from grice.stats.estimate import Estimate
+from grice.stats.proportions import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -127,6 +127,7 @@ class Review(msgspec.Struct, frozen=True):
         missing: Metrics that would say more, and were not run.
         thresholds: Probabilities by precision, measured on turns of training conversations.
         stack: Name and hash of the weights.
+        empty: How many of the replies are empty; one stands in its place, the others come last.
     """
 
     turns: int
@@ -136,6 +137,7 @@ class Review(msgspec.Struct, frozen=True):
     missing: tuple[str, ...]
     thresholds: tuple[Threshold, ...]
     stack: str
+    empty: int = 0
 
 
 class _Candidate(NamedTuple):
@@ -164,8 +166,10 @@ class Reviewer:
             raise InputError(f"top {top}: at least 1 reply is needed")
         self._top = top
         self._stack: Stack | None = None
-        self._run: set[str] = set()
+        self._run: dict[str, str] = {}
         self._first: list[_Candidate] = []
+        self._empty: list[_Candidate] = []
+        self._empties = 0
         self._orders = count(0, -1)
         self._used: Counter[str] = Counter()
         self._turns = 0
@@ -181,7 +185,7 @@ class Reviewer:
         Raises:
             InputError: If a score is of a turn that the conversation does not have.
         """
-        self._run |= {score.metric for score in scores}
+        self._run |= {score.metric: score.signature for score in scores}
         stack = self._stack = self._stack or _chosen(self._run)
         levels = [threshold.probability for threshold in stack.thresholds]
         for turn, seen in observed(scores).items():
@@ -198,13 +202,25 @@ class Reviewer:
                 self._offer(_Candidate(probability, next(self._orders), turn, seen, effects, talk))
 
     def _offer(self, candidate: _Candidate) -> None:
-        full = len(self._first) == self._top
-        (heapq.heappushpop if full else heapq.heappush)(self._first, candidate)
+        empty = any(_is_empty(seen.score) for seen in candidate.seen.values())
+        self._empties += empty
+        first = self._empty if empty else self._first
+        full = len(first) == self._top
+        (heapq.heappushpop if full else heapq.heappush)(first, candidate)
+
+    def _best(self) -> list[_Candidate]:
+        """Return the first replies; empty ones are all alike, and one stands for the others.
+
+        The others have what places are left.
+        """
+        empty = sorted(self._empty, reverse=True)
+        best = sorted([*self._first, *empty[:1]], reverse=True)[: self._top]
+        return [*best, *empty[1:]][: self._top]
 
     def review(self) -> Review:
         """Return what has come together so far."""
-        stack = self._stack or _chosen(set())
-        best = sorted(self._first, reverse=True)
+        stack = self._stack or _chosen({})
+        best = self._best()
         wanted = open_stack(STACKS[0]).metrics
         return Review(
             self._turns,
@@ -216,6 +232,7 @@ class Reviewer:
             tuple(name for name in wanted if name not in self._run),
             stack.thresholds,
             stack.name,
+            self._empties,
         )
 
 
@@ -273,10 +290,10 @@ def _talk(
     )
 
 
-def _chosen(metrics: set[str]) -> Stack:
+def _chosen(signatures: Mapping[str, str]) -> Stack:
     """Return the weights that know most of the metrics that were run; of equals the fewest."""
     stacks = [open_stack(name) for name in STACKS]
-    return max(stacks, key=lambda one: (len(metrics.intersection(one.metrics)), -len(one.metrics)))
+    return max(stacks, key=lambda stack: (len(stack.known(signatures)), -len(stack.metrics)))
 
 
 def _flagged(rank: int, one: _Candidate, stack: Stack) -> FlaggedTurn:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "STACKS", "Observed", "Stack", "Threshold", "Witness", "observed", "open_stack"]
 
 FILE = "stack.json"
-STACKS = ("review-medium", "review-small")
-"""What ships, the one that asks for most metrics first."""
+STACKS = ("review-large", "review-medium", "review-small")
+"""What ships, the one that asks for the largest models first."""
 
 
 class Witness(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,12 +71,14 @@ class Stack(msgspec.Struct, frozen=True):
     Attributes:
         intercept: Log odds of a reply on which no witness says anything.
         thresholds: Probabilities by precision, lowest first.
+        models: By metric, the model whose scores were fitted, if the metric runs with several.
         name: Name and hash of the bundle.
     """
 
     intercept: float
     witnesses: tuple[Witness, ...]
     thresholds: tuple[Threshold, ...] = ()
+    models: dict[str, str] = {}
     name: str = ""
 
     @property
@@ -84,12 +86,21 @@ class Stack(msgspec.Struct, frozen=True):
         """The metrics that are asked, each once."""
         return tuple(dict.fromkeys(witness.metric for witness in self.witnesses))
 
+    def known(self, signatures: Mapping[str, str]) -> set[str]:
+        """Return the metrics of a run that it has weights for, by their signatures."""
+        return {
+            metric
+            for metric in self.metrics
+            if metric in signatures and self.models.get(metric, "") in signatures[metric]
+        }
+
     def effects(self, seen: Mapping[str, Observed]) -> dict[str, float]:
         """Return what each witness that is there adds to the log odds, by its name."""
+        known = self.known({metric: what.score.signature for metric, what in seen.items()})
         return {
             witness.name: witness.effect(value)
             for witness in self.witnesses
-            if witness.metric in seen
+            if witness.metric in known
             and (value := seen[witness.metric].figure(witness.feature)) is not None
         }
 

@@ -14,12 +14,12 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.errors import InputError, RecordError, plural
-from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import hashed, sample, windows
 from grice.evaluation.variants import VARIANTS
 from grice.records import Conversation
 from grice.scoring.items import responses
 from grice.stats.estimate import Estimate, Side
+from grice.stats.proportions import proportion
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

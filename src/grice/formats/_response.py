@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTEXT", "RESPONSE", "build", "exchange", "response_conversation"]
 
-CONTEXT = ("context", "history", "query")
-RESPONSE = ("response", "reply")
+CONTEXT = ("context", "history", "query", "prompt")
+RESPONSE = ("response", "reply", "completion")
 _REFERENCES = ("references", "reference")
 _MARKS = ("</UTT>", "__eou__")
 

@@ -22,11 +22,11 @@ FORMAT = Format(
     name="response",
     summary="JSON lines with a context, a response and references (FED, USR, GRADE, … turn level)",
     description="""\
-`context` (or `history`, `query`) is a list of turns or texts, or one text: parted by `</UTT>` or
-`__eou__`, or a JSON list, or one turn per line. `response` (or `reply`) is the last turn and the
-only one to be judged (`targets`). `references` (or `reference`) are its references. If no speakers
-are said, the response is by A, the turn before it by B, and so on backwards; if every context turn
-opens with `Name: `, the names are the speakers.""",
+`context` (or `history`, `query`, `prompt`) is a list of turns or texts, or one text: parted by
+`</UTT>` or `__eou__`, or a JSON list, or one turn per line. `response` (or `reply`, `completion`)
+is the last turn and the only one to be judged (`targets`). `references` (or `reference`) are its
+references. If no speakers are said, the response is by A, the turn before it by B, and so on
+backwards; if every context turn opens with `Name: `, the names are the speakers.""",
     example="""\
 {"id": "r1", "context": [{"speaker": "user", "text": "Is it far?"}], "response": "Ten minutes.", "references": ["No."], "ratings": {"relevant": [2, 1, 2]}}
 {"context": "Hi!\\nHello. Is it far?", "response": "Ten minutes."}

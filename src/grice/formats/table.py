@@ -22,7 +22,7 @@ __all__ = ["FORMAT"]
 
 _DELIMITERS = "\t,;|"
 _CONVERSATION = ("conversation_id", "dialogue_id", "dialog_id", "conv_id", "conversation")
-_SPEAKER = ("speaker", "name", "author", "agent")
+_SPEAKER = ("speaker", "name", "author", "agent", "sender", "from")
 _TEXT = ("text", "utterance", "message", "content")
 _TIME = ("time", "timestamp")
 _REFERENCE = re.compile(r"references?(?:_?\d+)?")
@@ -238,12 +238,13 @@ FORMAT = Format(
     summary="CSV or TSV with a header: a response per row, or a turn per row",
     description="""\
 Cells are parted by tab, comma, semicolon or `|`, whichever gives columns with a meaning; case does
-not matter. **A response per row**: `context` (or `history`, `query`; read as in the format
-`response`) and `response` (or `reply`), with `references` (or `reference`, `reference_1`,
-`reference_2`, …) and `id` if wanted; only the response is to be judged. **A turn per row**: `text`
-(or `utterance`, `message`, `content`) with `speaker` (or `name`, `author`, `agent`) or
-`conversation_id` (or `dialogue_id`, …, `id`) or both; rows of one conversation stand together, and
-without an id the table is one conversation. `role` and `time` are kept; other columns become meta.
+not matter. **A response per row**: `context` (or `history`, `query`, `prompt`; read as in
+the format `response`) and `response` (or `reply`, `completion`), with `references` (or
+`reference`, `reference_1`, `reference_2`, …) and `id` if wanted; only the response is to be judged.
+**A turn per row**: `text` (or `utterance`, `message`, `content`) with `speaker` (or `name`,
+`author`, `agent`, `sender`, `from`) or `conversation_id` (or `dialogue_id`, …, `id`) or both; rows
+of one conversation stand together, and without an id the table is one conversation. `role` and
+`time` are kept; other columns become meta.
 A broken row between two rows of one conversation leaves that conversation out. In a table parted
 by tabs, quotes that do not match are text. A cell holds at most 131,072 characters, the limit of
 Python's `csv` module.""",

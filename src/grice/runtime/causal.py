@@ -23,7 +23,7 @@ from grice.runtime.registry import Settings, model_kind
 from grice.runtime.windows import mean_log_probabilities, passage_scores, read_in_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
@@ -129,17 +129,38 @@ class EmbeddedCausalLM(Decoder):
         Raises:
             InputError: For less than one text, or longer ones than half a window.
         """
-        if count < 1 or not 1 <= max_tokens <= self._max_tokens // 2:
-            raise InputError(
-                f"{count} texts of {max_tokens} tokens: at least one text is needed, of 1 to "
-                f"{self._max_tokens // 2} tokens"
-            )
         asked = _Asked(count, shown, stop, max_tokens)
+        return self._remembered("generate", prompts, asked, self._continued)
+
+    def alternatives(
+        self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
+    ) -> list[tuple[Generated, ...]]:
+        """Return continuations; see :class:`~grice.runtime.protocols.CausalGenerator`.
+
+        Raises:
+            InputError: For less than one text, or longer ones than half a window.
+        """
+        asked = _Asked(count, "", stop, max_tokens)
+        return self._remembered("alternatives", prompts, asked, self._parted)
+
+    def _remembered(
+        self,
+        name: str,
+        prompts: Sequence[str],
+        asked: _Asked,
+        write: Callable[[Sequence[str], _Asked], list[tuple[Generated, ...]]],
+    ) -> list[tuple[Generated, ...]]:
+        """Return continuations of each prompt; what was written before is not written again."""
+        if asked.width < 1 or not 1 <= asked.max_tokens <= self._max_tokens // 2:
+            raise InputError(
+                f"{asked.width} texts of {asked.max_tokens} tokens: at least one text is needed, "
+                f"of 1 to {self._max_tokens // 2} tokens"
+            )
         return remember(
             self._memo,
-            f"{self.identity}/generate {count} {max_tokens}",
-            [(shown, prompt, stop) for prompt in prompts],
-            lambda items: self._continued([prompt for _, prompt, _ in items], asked),
+            f"{self.identity}/{name} {asked.width} {asked.max_tokens}",
+            [(asked.shown, prompt, asked.stop) for prompt in prompts],
+            lambda items: write([prompt for _, prompt, _ in items], asked),
             msgspec.json.encode,
             msgspec.json.Decoder(tuple[Generated, ...]).decode,
         )
@@ -157,17 +178,7 @@ class EmbeddedCausalLM(Decoder):
                 tokens = self._tokenizer.last_tokens(prompts[i], room)
                 if not tokens:
                     continue
-                (result,) = self._engine.generate_batch(
-                    [tokens],
-                    static_prompt=shown or None,
-                    include_prompt_in_result=False,
-                    beam_size=asked.width,
-                    num_hypotheses=asked.width,
-                    max_length=asked.max_tokens,
-                    end_token=ends,
-                    return_end_token=True,  # it may hold more than what ends a text
-                    return_scores=True,
-                )
+                result = self._search(tokens, shown, asked.width, asked.max_tokens, ends)
                 written[i] = tuple(
                     Generated(self._tokenizer.text(ids).partition(asked.stop)[0].strip(), score)
                     for ids, score in zip(result.sequences_ids, result.scores, strict=True)
@@ -175,6 +186,54 @@ class EmbeddedCausalLM(Decoder):
 
         run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
         return written
+
+    def _parted(self, prompts: Sequence[str], asked: _Asked) -> list[tuple[Generated, ...]]:
+        """Return for each prompt the texts that begin with its likeliest next tokens."""
+        ends = self._tokenizer.ends(asked.stop)
+        written: list[tuple[Generated, ...]] = [()] * len(prompts)
+
+        def compute(batch: list[int]) -> None:
+            for i in batch:
+                before = self._tokenizer.last_tokens(prompts[i], self._max_tokens // 4)
+                if not before:
+                    continue
+                first = self._search(before, (), asked.width, 1, ends)
+                texts = []
+                for (token,), (begun,), score in zip(
+                    first.sequences, first.sequences_ids, first.scores, strict=True
+                ):
+                    if begun in ends:
+                        continue  # nothing would be said
+                    rest = self._search([token], before, 1, max(1, asked.max_tokens - 1), ends)
+                    ids = [begun, *rest.sequences_ids[0]][: asked.max_tokens]
+                    text = self._tokenizer.text(ids).partition(asked.stop)[0].strip()
+                    texts.append(Generated(text, score))
+                written[i] = tuple(texts)
+
+        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
+        return written
+
+    def _search(
+        self,
+        tokens: Sequence[str],
+        before: Sequence[str],
+        width: int,
+        max_tokens: int,
+        ends: Sequence[int],
+    ) -> ctranslate2.GenerationResult:
+        """Return the likeliest continuations of tokens; what stands before them is read once."""
+        (result,) = self._engine.generate_batch(
+            [list(tokens)],
+            static_prompt=list(before) or None,
+            include_prompt_in_result=False,
+            beam_size=width,
+            num_hypotheses=width,
+            max_length=max_tokens,
+            end_token=ends,
+            return_end_token=True,  # it may hold more than what ends a text
+            return_scores=True,
+        )
+        return result
 
     def _computed(self, rows: Sequence[tuple[str, ...]]) -> list[list[float]]:
         def read(windows: list[Sequence[str]]) -> list[list[float]]:

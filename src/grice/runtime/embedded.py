@@ -72,10 +72,14 @@ class Hidden(NamedTuple):
 
 
 class EncoderSettings(Settings, frozen=True):
-    """Of a bundle of kind ``encoder``: how much it reads, and the length of its vectors."""
+    """Of a bundle of kind ``encoder``: how much it reads, and the length of its vectors.
+
+    ``arithmetic`` is that of both modes where the weights are stored in it.
+    """
 
     max_tokens: int
     dimensions: int
+    arithmetic: str = ""
 
 
 class GeneratorSettings(Settings, frozen=True):
@@ -106,11 +110,12 @@ class EmbeddedEncoder:
         self._max_tokens = settings.max_tokens
         self.dimensions = settings.dimensions
         self._threads = threads
-        self._max_batch_tokens = MAX_BATCH_TOKENS if mode == "fast" else 1
+        arithmetic = settings.arithmetic or _COMPUTE[mode]
+        self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Encoder(
             str(bundle.folder),
             device="cpu",
-            compute_type=_COMPUTE[mode],
+            compute_type=arithmetic,
             inter_threads=threads,
             intra_threads=1,
         )

@@ -235,6 +235,22 @@ class CausalGenerator(CausalLM, Protocol):
         """
         ...
 
+    def alternatives(
+        self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
+    ) -> list[tuple[Generated, ...]]:
+        """Return continuations that differ from their first token on: the ``count`` likeliest.
+
+        Each goes on with the best token each time, so that nothing is drawn at random. The log
+        probability of a text is that of its first token.
+
+        Args:
+            prompts: What is continued.
+            count: How many texts.
+            stop: Characters before which a text ends.
+            max_tokens: Longest text.
+        """
+        ...
+
 
 @runtime_checkable
 class PassageEncoder(Protocol):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TransformersCausalLM",
+    "no_bars",
     "transformers_causal_lm",
     "transformers_classifier",
     "transformers_nli",
@@ -56,7 +57,7 @@ class _Network:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.engine = f"transformers-{transformers.__version__}/torch-{torch.__version__}"
         auto_class: Any = getattr(transformers, auto)
-        with _no_bars(transformers):
+        with no_bars(transformers):
             opened, report = auto_class.from_pretrained(
                 bundle.folder,
                 local_files_only=True,
@@ -79,7 +80,7 @@ class _Network:
 
 
 @contextmanager
-def _no_bars(transformers: ModuleType) -> Iterator[None]:
+def no_bars(transformers: ModuleType) -> Iterator[None]:
     """Keep the library from drawing a bar for weights that are there in a moment."""
     bars = transformers.utils.logging
     shown = bars.is_progress_bar_enabled()

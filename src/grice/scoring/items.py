@@ -97,8 +97,11 @@ def unknown_roles(conversation: Conversation) -> list[str]:
     """Return the role of each turn that is neither of those of an assistant, a user or a tool.
 
     Beside an assistant's, such turns are not judged: it may be another spelling of the same role.
+    Beside a user's alone everybody is judged, for the same reason.
     """
     known = ASSISTANTS | USERS | INSTRUCTIONS
+    if not any(_role(turn) in ASSISTANTS | USERS for turn in conversation.turns):
+        return []
     return [turn.role or "" for turn in conversation.turns if _role(turn) not in {"", *known}]
 
 

@@ -200,8 +200,9 @@ def _speaks(response: Response) -> bool:
 
 
 def _failed(failure: Failure) -> Judgement:
-    together = f" (judged together with {plural(failure.others, 'other')})"
-    return Judgement(None, "failed", failure.reason + (together if failure.others else ""))
+    # No number of others: reasons of one cause are counted together, whatever batch they were in.
+    together = " (judged together with others)" if failure.others else ""
+    return Judgement(None, "failed", failure.reason + together)
 
 
 def _check_kind(metric: Metric, parameter: str, reference: str, models: Models) -> None:

@@ -36,6 +36,12 @@ def notes(summary: Summary) -> Iterator[str]:
             f"{turns} of the role {shortened(role, 40)!r} and not judged: --speaker assistant "
             f"--speaker {shlex.quote(shortened(role, 40))} judges both"
         )
+    for role, count in summary.unknown_answering.items():
+        turns = plural(count, "turn is", "turns are")
+        yield (
+            f"{turns} of the role {shortened(role, 40)!r}, which is not known as an assistant's: "
+            f"the user is judged too; --speaker {shlex.quote(shortened(role, 40))} judges it alone"
+        )
     if tools := summary.tool_turns:
         yield plural(
             tools, "tool call or result is not judged", "tool calls and results are not judged"

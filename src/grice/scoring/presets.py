@@ -12,6 +12,9 @@ A preset is a TOML file:
     [commands]                        # a command that opens a model of its own
     triplets = "bundle:triplets"
 
+    [add]                             # how a model comes here that is in no index
+    mine = "grice models add FOLDER --kind seq2seq --licence MIT --name mine"
+
 ``small`` is what ships; it sets nothing. The package has others, and a file ``NAME.toml`` in the
 folder ``presets`` of the user's settings is one, too. An option that is given by itself counts more
 than a preset. Every value stands in the signature of its metric, so that scores of two presets are
@@ -27,7 +30,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from grice.errors import InputError, did_you_mean, os_reason
+from grice.errors import InputError, ModelError, did_you_mean, os_reason
 from grice.files import make_folder, write_text
 from grice.folders import config_folder
 
@@ -67,6 +70,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         metrics: Metrics that run beside the default ones where a run names none.
         options: Options and model references by name of the metric.
         commands: Models of commands.
+        add: Commands that take its models from where they are published, by name of the model.
     """
 
     summary: str
@@ -74,19 +78,25 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}
     commands: CommandModels = CommandModels()
+    add: dict[str, str] = {}
     name: str = ""
 
     def check_models(self) -> None:
         """Check that the models it needs are here.
 
         Raises:
-            ModelError: If one is not; the message names the command that fetches it.
+            ModelError: If some are not; the message names the command that fetches them.
         """
         if self.models:
-            from grice.runtime.store.places import stored
+            from grice.runtime.store.places import check_stored, find_stored
 
             for name in self.models:
-                stored(name)
+                if name in self.add and find_stored(name) is None:
+                    raise ModelError(
+                        f"the preset {self.name} needs the model {name!r}, which is not here: "
+                        f"{self.add[name]}"
+                    )
+            check_stored(self.models)
 
     def with_options(
         self, given: Mapping[str, Mapping[str, object]]

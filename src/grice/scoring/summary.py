@@ -95,6 +95,8 @@ class Summary(msgspec.Struct, frozen=True):
             roles say who that is and nobody was asked for.
         unknown_roles: Turns that were left out beside an assistant's, by a role that is neither a
             user's nor a tool's: it may be another spelling of the assistant's.
+        unknown_answering: Turns that were judged beside a user's, which are judged too, by such a
+            role.
         tool_turns: Calls of tools and their answers, which are no replies.
         flags: Judged replies by what was noticed reading them: see ``grice.scoring.flags``.
     """
@@ -108,6 +110,7 @@ class Summary(msgspec.Struct, frozen=True):
     sample: Sampled | None = None
     assistant_alone: int = 0
     unknown_roles: dict[str, int] = {}
+    unknown_answering: dict[str, int] = {}
     tool_turns: int = 0
     flags: dict[str, int] = {}
 
@@ -154,6 +157,7 @@ class SummaryBuilder:
         self._turns = 0
         self._assistant_alone = 0
         self._unknown_roles: Counter[str] = Counter()
+        self._unknown_answering: Counter[str] = Counter()
         self._tool_turns = 0
         self._flags: Counter[str] = Counter()
         self._skipped = 0
@@ -166,6 +170,8 @@ class SummaryBuilder:
         if assistant_alone(conversation, self._speakers):
             self._assistant_alone += 1
             self._unknown_roles.update(unknown_roles(conversation))
+        elif not self._speakers and conversation.targets is None:
+            self._unknown_answering.update(unknown_roles(conversation))
         self._tool_turns += sum(map(is_tool_traffic, conversation.turns))
         self._flags.update(_flags(scores))
         values: dict[str, list[float]] = {name: [] for name in self._means}
@@ -203,6 +209,7 @@ class SummaryBuilder:
             self._preset,
             assistant_alone=self._assistant_alone,
             unknown_roles=dict(self._unknown_roles.most_common(REASONS)),
+            unknown_answering=dict(self._unknown_answering.most_common(REASONS)),
             tool_turns=self._tool_turns,
             flags=dict(self._flags),
         )

@@ -6,10 +6,11 @@ one only answers where several words say so and English ones do not: what cannot
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import lru_cache
-from operator import itemgetter
 
+from grice.text.lexicon import look_up
 from grice.text.tokens import UNICODE_LETTERS
 
 __all__ = ["other_language"]
@@ -19,6 +20,16 @@ READ = 400
 FEWEST = 3
 PROPORTION = 0.2
 """So many of the different words of a text, at least, are among the commonest of its language."""
+FEWEST_UNKNOWN = 3
+UNKNOWN = 0.6
+"""So many words that no English text has, at least, where fewer of its commonest words occur."""
+LETTERS = 2
+"""A word of no more different letters may be a laugh."""
+URL = re.compile(r"https?:\s?//\s?\S+(?:\s\S+$)?|www\.\S+", re.IGNORECASE)
+UNNAMED = "another language"
+"""What is said of a text that is surely not English and might be in one of several."""
+MARKED = re.compile("[\u00df-\u024f]")
+"""A Latin letter that English words do not have, in a text without capitals."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -38,16 +49,18 @@ COMMONEST = {
     ),
     "Dutch": _words(
         "het een ik niet van dat je met voor zijn op aan maar ook wat heeft naar hebben kunt "
-        "wij deze uw"
+        "wij deze uw wordt worden kan ik u wel nog bij"
     ),
     "Finnish": _words("ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin"),
     "French": _words(
         "le la les un une des est et je tu il elle nous vous ne pas que qui dans pour avec sur "
-        "ce cette mais votre mon suis sont avez peux du au"
+        "ce cette mais votre mon suis sont avez peux du au été sera vos notre bonjour comment puis "
+        "merci"
     ),
     "German": _words(
         "der das und ist nicht ich sie mit auch auf ein eine einen dem den wir ihr aber wie "
-        "haben kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen"
+        "haben kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen ihren wird "
+        "wurde wurden sind noch nur im zum zur diese bitte unser uns"
     ),
     "Hungarian": _words("az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet"),
     "Indonesian or Malay": _words(
@@ -55,18 +68,20 @@ COMMONEST = {
     ),
     "Italian": _words(
         "il lo gli una di che è e non mi ti si per con sono ho ha della del nel questo anche "
-        "più ma come posso puoi"
+        "più ma come posso puoi stato sarà grazie buongiorno"
     ),
-    "Polish": _words("nie się jest w na z że jak co to jestem do ale czy mam dla może proszę"),
+    "Polish": _words(
+        "nie się jest w na z że jak co to jestem do i ale czy mam dla może proszę będzie"
+    ),
     "Portuguese": _words(
         "o os um uma de que não é e eu você com para por mais mas como do da em seu sua está posso"
     ),
     "Spanish": _words(
         "el la los las un una de que no es y yo tú en con para por su lo se mi pero como más "
-        "está puedo usted qué del al"
+        "está puedo puede usted qué del al sido será ser su sus ha hola gracias cómo"
     ),
     "Swedish": _words(
-        "och det är jag inte en ett på som har av till den vi kan vad var mig dig men för"
+        "och det är jag inte en ett på som har av till den vi kan vad var mig dig men för din"
     ),
     "Turkish": _words("ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi"),
 }
@@ -82,13 +97,31 @@ for _language, _commonest in COMMONEST.items():
 def other_language(text: str) -> str | None:
     """Return the language of a text that is surely not English; None if it may be.
 
+    It is ``another language`` where too few words tell which.
+
     >>> other_language("Ich weiß nicht, ob das eine gute Idee ist.")
     'German'
     >>> other_language("Gracias!"), other_language("I know la vie en rose, le film.")
     (None, None)
     """
-    words = set(UNICODE_LETTERS.findall(text[:READ].lower()))
+    beginning = text[:READ]
+    words = set(UNICODE_LETTERS.findall(beginning.lower()))
     hits = Counter(language for word in words for language in LANGUAGES.get(word, ()))
-    language, most = max(hits.items(), key=itemgetter(1), default=("", 0))
+    (language, most), (_, second) = (*hits.most_common(2), ("", 0), ("", 0))[:2]
     english = len(words & ENGLISH)
-    return language if most >= max(FEWEST, PROPORTION * len(words), 2 * english + 1) else None
+    # Letters that English has not speak against it, as a common word of the language does.
+    signs = most + sum(MARKED.search(word) is not None for word in words - LANGUAGES.keys())
+    fewest = max(FEWEST, PROPORTION * len(words), 2 * english + 1)
+    if most and signs >= fewest:
+        return language
+    if not most or english or not _unknown_to_english(beginning):
+        return None
+    return language if most > max(1, second) else UNNAMED
+
+
+def _unknown_to_english(text: str) -> bool:
+    """Whether most words are none of English; names and others with a capital do not count."""
+    written = UNICODE_LETTERS.findall(URL.sub(" ", text))
+    words = {word for word in written if word.islower() and len(set(word)) > LETTERS}
+    unknown = sum(not look_up(word).readings for word in words)
+    return unknown >= max(FEWEST_UNKNOWN, UNKNOWN * len(words))

@@ -9,10 +9,12 @@ from grice.evaluation.review_stack import STACKS, observed, open_stack
 from grice.metrics.registry import find_metrics
 from grice.records import TurnEvidence
 from grice.runtime.bundle import open_bundle
+from grice_research.context import metric_and_preset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from grice.evaluation.review_stack import Stack
     from grice.records import Conversation, Score
     from grice.runtime.bundle import Bundle
     from grice.runtime.protocols import Encoder
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DETECTORS",
     "FETCHED",
+    "metric_named",
     "metrics_at_hand",
     "missing_model",
     "own_turn_cosines",
@@ -35,8 +38,8 @@ QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
 """Metrics of one quality of a reply or a conversation, whether they run by default or not."""
 DETECTORS = ("repetition", "unanswered", "friction")
 """Metrics of one kind of flaw."""
-FETCHED = ("likelihood", "sense")
-"""Metrics whose model does not ship."""
+FETCHED = ("likelihood", "sense", "sense (large)")
+"""Metrics whose model does not ship; of another preset than medium where it is named."""
 
 
 def shipped_metrics() -> list[str]:
@@ -59,6 +62,15 @@ def metrics_at_hand(context: BenchContext) -> list[str]:
     """Return the metrics whose models ship, and those of models that were fetched."""
     fetched = [name for name in FETCHED if not missing_model(context, name)]
     return [*shipped_metrics(), *fetched]
+
+
+def metric_named(column: str) -> str:
+    """Return the metric that a row of a bench is about; empty with the models of a preset.
+
+    What is on record of a metric is that of its own models, which run without a preset.
+    """
+    metric, preset = metric_and_preset(column)
+    return "" if preset else metric
 
 
 def missing_model(context: BenchContext, metric: str) -> str:
@@ -84,19 +96,29 @@ def review_values(
 
     That is one less the probability that a person would mark it.
     """
-    groups: dict[str, list[Score]] = {}
-    for score in (score for scores in scored.values() for score in scores):
-        groups.setdefault(score.conversation, []).append(score)
-    seen = {talk.id: observed(groups[talk.id], talk.targets) for talk in talks}
     for name in STACKS:
         stack = open_stack(name)
-        if scored.keys() >= set(stack.metrics):
+        if columns := _columns_of(stack, scored):
+            groups: dict[str, list[Score]] = {}
+            for score in (score for column in columns for score in scored[column]):
+                groups.setdefault(score.conversation, []).append(score)
+            seen = {talk.id: observed(groups[talk.id], talk.targets) for talk in talks}
             effects = [
                 stack.effects(seen[talk.id][turn]).values()
                 for talk in talks
                 for turn in talk.targets or ()
             ]
             yield open_bundle(name), [1 - stack.probability(each) for each in effects]
+
+
+def _columns_of(stack: Stack, scored: Mapping[str, Sequence[Score]]) -> list[str]:
+    """Return the column of each metric that an order of review rests on; none if one is missing."""
+    columns = {}
+    for column, scores in scored.items():
+        metric, _ = metric_and_preset(column)
+        if stack.known({metric: scores[0].signature}):
+            columns[metric] = column
+    return list(columns.values()) if len(columns) == len(stack.metrics) else []
 
 
 def turn_values(

@@ -23,6 +23,7 @@ from grice.metrics.registry import find_metrics
 from grice.records import Conversation, Turn
 from grice.stats.accuracy import balanced_accuracy
 from grice_research.benches._turns import (
+    metric_named,
     metrics_at_hand,
     own_turn_cosines,
     review_values,
@@ -95,7 +96,7 @@ class Marked(NamedTuple):
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
     marked = read_marked(context.folder)
-    ours = {name: name for name in metrics_at_hand(context)}
+    ours = {name: metric_named(name) for name in metrics_at_hand(context)}
     scored = turn_scores(context, (*ours, *BASELINES), marked.talks)
     columns = {
         name: list(turn_values(name, scores, marked.talks)) for name, scores in scored.items()

@@ -23,6 +23,7 @@ from grice.errors import InputError
 from grice.records import Conversation, Turn
 from grice.stats import correlation
 from grice_research.benches._turns import (
+    metric_named,
     metrics_at_hand,
     own_turn_cosines,
     review_values,
@@ -108,7 +109,7 @@ def read_voted(folder: Path) -> Voted:
 def measure(context: BenchContext) -> Iterator[Row]:
     """Yield how well each metric and baseline sees breakdowns, and how far metrics are above."""
     voted = read_voted(context.folder)
-    ours = {name: name for name in metrics_at_hand(context)}
+    ours = {name: metric_named(name) for name in metrics_at_hand(context)}
     scored = turn_scores(context, (*ours, *BASELINES), voted.talks)
     columns = {
         name: list(turn_values(name, scores, voted.talks)) for name, scores in scored.items()

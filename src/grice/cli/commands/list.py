@@ -54,7 +54,10 @@ def _view(registry: Registry) -> View:
     from grice.formats import find_formats
     from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
 
-    metrics = sorted(registry.metrics.values(), key=lambda known: not known.default)
+    metrics = sorted(
+        registry.metrics.values(),
+        key=lambda known: (not known.default, known.source == TRIVIAL_SOURCE),
+    )
     rows = [
         (
             f"{metric.name}{'*' * metric.default}",

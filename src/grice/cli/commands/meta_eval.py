@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "names",
         nargs="*",
         metavar="METRIC",
-        help="metrics to judge; the trivial baselines are always there; list alone lists the "
-        "rated sets",
+        help="metrics to judge, by default those of grice score; the trivial baselines are always "
+        "there; list alone lists the rated sets",
     )
     parser.add_argument(
         "--on",
@@ -81,11 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
         emit_rows(_sets(), _sets_view(), as_json=arguments.json)
         return DONE
     if not arguments.on:
-        raise InputError(
-            "say what to judge on: --on SET …, --on FILE or --on all; grice meta-eval list names "
-            "the sets"
-        )
+        files = [name for name in arguments.names if Path(name).is_file()]
+        given = f"--on {shlex.join(files)}" if files else "--on SET …, --on FILE or --on all"
+        raise InputError(f"say what to judge on: {given}; grice meta-eval list names the sets")
     judged = [*dict.fromkeys(names(",".join([*arguments.names, arguments.metrics or ""])))]
+    if not judged and not arguments.scores:
+        judged = list(arguments.registry.defaults())
     check_options(arguments, judged)
 
     results = meta_evaluate(

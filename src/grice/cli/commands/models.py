@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
 from grice.cli.actions import Action, add_actions, run_action
-from grice.cli.flags import add_json, add_output, tells_by_status
+from grice.cli.flags import add_json, add_output, add_trust_pickle, tells_by_status
 from grice.cli.output import emit, print_json_lines, show
 from grice.tables import Lines, Table
 
@@ -112,6 +112,7 @@ def _configure_add(parser: argparse.ArgumentParser) -> None:
         help="kind of the bundle that is made, such as transformers-nli or onnx-encoder; default "
         "causal-lm",
     )
+    add_trust_pickle(parser)
     _add_acceptance(parser)
     add_json(parser)
 
@@ -197,6 +198,7 @@ def _add(arguments: argparse.Namespace) -> int:
         arguments.name,
         tuple(arguments.files),
         arguments.kind,
+        arguments.trust_pickle,
     )
     with Fetching() as listener:
         model = add(addition, listener, accept_licence=arguments.accept_licence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.flags import add_json, add_output
+from grice.cli.flags import add_json, add_output, add_top
 from grice.cli.output import emit
 from grice.errors import plural
 from grice.tables import Lines
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         metavar="FILE",
         help="the conversations that were scored, to show what was said",
     )
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="replies (default 20)")
+    add_top(parser, 20)
     add_output(parser, "FILE.jsonl", "a reply a line")
     add_json(parser)
 
@@ -54,6 +54,8 @@ def _view(found: Review) -> View:
     yield Lines([f"{plural(found.turns, 'reply', 'replies')} by {names}"], style="bold")
     if found.missing:
         yield Lines([f"not run: {', '.join(found.missing)}"], style="dim")
+    if found.empty > 1:
+        yield Lines([f"{found.empty:,} replies are empty; one stands for them"], style="dim")
     levels = list(zip(found.thresholds, found.above, strict=True))
     reached = [level for level in levels if level[1]] or levels
     for threshold, above in reached[-1:]:

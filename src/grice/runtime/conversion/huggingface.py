@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,22 +12,47 @@ from grice.errors import BundleError, os_reason
 from grice.runtime.conversion.checkpoint import FAMILIES, Checkpoint, Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from grice.runtime.conversion.checkpoint import Tensor
 
-__all__ = ["read_folder"]
+__all__ = ["Published", "read_config", "read_folder", "read_published", "tokens_of"]
 
 LONGEST_HEADER = 2**26
 
 
-def read_folder(folder: Path) -> Checkpoint:
-    """Return the decoder that a folder holds.
+class Published(NamedTuple):
+    """A checkpoint of any family, as its folder states it.
+
+    Attributes:
+        config: Content of ``config.json``.
+        tokenizer: Content of ``tokenizer.json``.
+        tensor: Returns a weight by the name it has in transformers, in float32; None if there is
+            none of that name.
+    """
+
+    config: dict[str, Any]
+    tokenizer: dict[str, Any]
+    tensor: Callable[[str], Tensor | None]
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the content of ``config.json``.
 
     Raises:
-        BundleError: If a file is missing, cut off or of another kind or family.
+        BundleError: If it is missing or no object.
     """
-    config = _json(folder / "config.json")
+    return _json(folder / "config.json")
+
+
+def read_published(folder: Path) -> Published:
+    """Return the checkpoint that a folder holds, whatever its family.
+
+    Raises:
+        BundleError: If a file is missing, cut off or of another kind.
+    """
+    config = read_config(folder)
     tokenizer = _json(folder / "tokenizer.json")
     weights = {
         name: place
@@ -36,10 +61,24 @@ def read_folder(folder: Path) -> Checkpoint:
     }
     if not weights:
         raise BundleError(f"{folder}: *.safetensors is missing")
+
+    def tensor(name: str) -> Tensor | None:
+        return _read(*weights[name], name) if name in weights else None
+
+    return Published(config, tokenizer, tensor)
+
+
+def read_folder(folder: Path) -> Checkpoint:
+    """Return the decoder that a folder holds.
+
+    Raises:
+        BundleError: If a file is missing, cut off or of another kind or family.
+    """
+    config, tokenizer, tensor = read_published(folder)
     try:
         shape = _shape(config)
         shape.check()
-        tokens = _tokens(tokenizer, shape.vocabulary)
+        tokens = tokens_of(tokenizer, shape.vocabulary)
         begin, end = (_token(config.get(name), tokens) for name in ("bos_token_id", "eos_token_id"))
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         problem = f"{type(error).__name__}: {error}"
@@ -48,10 +87,6 @@ def read_folder(folder: Path) -> Checkpoint:
         ) from error
     except BundleError as error:
         raise BundleError(f"{folder}: {error}") from None
-
-    def tensor(name: str) -> Tensor | None:
-        return _read(*weights[name], name) if name in weights else None
-
     return Checkpoint(shape, tensor, tokens, json.dumps(tokenizer, ensure_ascii=False), begin, end)
 
 
@@ -89,9 +124,12 @@ def _shape(config: dict[str, Any]) -> Shape:
     )
 
 
-def _tokens(tokenizer: dict[str, Any], count: int) -> list[str]:
+def tokens_of(tokenizer: dict[str, Any], count: int) -> list[str]:
     """Return the vocabulary by number; rows of the embedding without a token get a made-up one."""
-    vocabulary: dict[str, int] = dict(tokenizer["model"]["vocab"])
+    stated = tokenizer["model"]["vocab"]
+    if isinstance(stated, list):  # of a unigram model: pieces with their log probabilities
+        stated = {piece: number for number, (piece, _) in enumerate(stated)}
+    vocabulary: dict[str, int] = dict(stated)
     vocabulary.update(
         {added["content"]: added["id"] for added in tokenizer.get("added_tokens", ())}
     )

@@ -11,6 +11,7 @@ from grice.runtime.store.contents import bundle_files, copy_files
 from grice.runtime.store.hub import HUB, fetch_files, parse_hub
 from grice.runtime.store.index import HubFile, HubSource, check_licence, known_models
 from grice.runtime.store.make import Description, described, make_bundle
+from grice.runtime.store.pickled import as_safetensors
 from grice.runtime.store.places import (
     CARD,
     check_name,
@@ -24,7 +25,8 @@ from grice.runtime.store.places import (
 if TYPE_CHECKING:
     from grice.runtime.bundle import CardValue
     from grice.runtime.store.download import Listener
-    from grice.runtime.store.places import Stored
+    from grice.runtime.store.pickled import as_safetensors
+from grice.runtime.store.places import Stored
 
 __all__ = ["Addition", "add"]
 
@@ -39,6 +41,7 @@ class Addition(NamedTuple):
         name: What to call it; empty means as its source is called.
         files: Files to take of a repository; none means those of a causal language model.
         kind: Kind of the bundle that is made of it.
+        trust_pickle: Whether weights that are a pickle may be read.
     """
 
     source: str
@@ -46,6 +49,7 @@ class Addition(NamedTuple):
     name: str = ""
     files: tuple[str, ...] = ()
     kind: str = "causal-lm"
+    trust_pickle: bool = False
 
 
 def add(addition: Addition, listener: Listener, *, accept_licence: bool = False) -> Stored:
@@ -75,8 +79,9 @@ def add(addition: Addition, listener: Listener, *, accept_licence: bool = False)
     name = _name(addition, path.stem if path.suffix == ".gguf" else path.resolve().name)
     _check_stated(addition, accepted=accept_licence)
     description = _stated(addition, name, "1", f"file:{path.name}")
-    with writing_model(name, listener.say) as store:
-        return publish(store, name, lambda target: make_bundle(path, target, description))
+    with writing_model(name, listener.say) as store, workspace(store) as folder:
+        whole = as_safetensors(path, folder, trusted=addition.trust_pickle)
+        return publish(store, name, lambda target: make_bundle(whole, target, description))
 
 
 def _add_bundle(
@@ -103,7 +108,11 @@ def _add_repository(addition: Addition, listener: Listener, *, accept_licence: b
         commit=source.commit,
         files=tuple(HubFile(path=file) for file in addition.files),
     )
-    with writing_model(name, listener.say) as store, workspace(store) as folder:
+    with (
+        writing_model(name, listener.say) as store,
+        workspace(store) as folder,
+        workspace(store) as copy,
+    ):
         came = fetch_files(wanted, folder, downloads_folder(store), listener)
         # Nobody knew them: the card says what was taken, so that others can ask for the same.
         files = [
@@ -112,6 +121,8 @@ def _add_repository(addition: Addition, listener: Listener, *, accept_licence: b
         ]
         description = description._replace(facts={**description.facts, "source_files": files})
         file = folder / addition.files[0] if len(addition.files) == 1 else folder
+        if file == folder:
+            file = as_safetensors(folder, copy, trusted=addition.trust_pickle)
         listener.say(f"{name}: converting")
         return publish(store, name, lambda target: make_bundle(file, target, description))
 

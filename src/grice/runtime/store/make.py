@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.runtime.bundle import write_card
 from grice.runtime.store.index import HubSource
 from grice.runtime.store.kept import keep_checkpoint
+from grice.runtime.store.published import PUBLISHED, convert_published
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from grice.runtime.bundle import CardValue
@@ -36,6 +37,7 @@ class Description(NamedTuple):
     facts: Mapping[str, CardValue]
     training: Mapping[str, CardValue]
     settings: Mapping[str, CardValue]
+    quality: Sequence[Mapping[str, CardValue]] = ()
 
 
 def described(entry: Entry, source: Source) -> Description:
@@ -69,6 +71,13 @@ def make_bundle(source: Path, target: Path, description: Description) -> None:
         wanted: dict[str, CardValue] = {**stated, **description.settings}
         files = sorted(path.name for path in target.iterdir())
         write_card(target, description.facts, description.training, wanted, files=files)
+        return
+    if description.facts["kind"] in PUBLISHED:
+        settings = convert_published(str(description.facts["kind"]), source, target)
+        files = sorted(path.name for path in target.iterdir())
+        whole = {**settings, **description.settings}
+        facts, training = description.facts, description.training
+        write_card(target, facts, training, whole, description.quality, files=files)
         return
     # Here, not above: naming or listing models needs no engine.
     if description.facts["kind"] == STATES:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Known", "known_and_stored", "verify"]
 
 UNMEASURED = "not measured"
+UNMEASURED_ALONE = "not measured of the model alone; of presets in docs/presets.md"
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +75,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
         yield "in memory", _megabytes(self.memory)
         yield from (("measured", _figure(quality)) for quality in self.measured)
         if not self.measured:
-            yield "agreement with people", UNMEASURED
+            yield "agreement with people", UNMEASURED_ALONE
 
 
 def _figure(quality: Quality) -> str:

@@ -23,13 +23,14 @@ from grice.runtime.bundle import open_bundle
 from grice.runtime.store.index import known_models
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = [
     "CARD",
     "GROUP",
     "Stored",
     "check_name",
+    "check_stored",
     "downloads_folder",
     "find_stored",
     "model_folders",
@@ -117,6 +118,23 @@ def stored(name: str) -> Stored:
         raise ModelError(f"the model {name!r} is not here; fetch it: {known[name].command}")
     near = did_you_mean(name, {*known, *stored_models()})
     raise ModelError(f"there is no model {name!r}, here or in the index{near} (grice models list)")
+
+
+def check_stored(names: Sequence[str]) -> None:
+    """Check that models are here by name.
+
+    Raises:
+        ModelError: If some are not; the message names the command that fetches them.
+    """
+    known = known_models()
+    missing = [name for name in names if find_stored(name) is None]
+    if len(missing) > 1 and all(name in known and known[name].fetchable for name in missing):
+        raise ModelError(
+            f"the models {' and '.join(map(repr, missing))} are not here; fetch them: "
+            f"grice models get {' '.join(missing)}"
+        )
+    for name in missing:
+        stored(name)
 
 
 def _packaged() -> dict[str, Stored]:

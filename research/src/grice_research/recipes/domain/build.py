@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from grice.evaluation.domain import FILE, USUAL, nearest
-from grice.evaluation.proportions import proportion
 from grice.evaluation.sample import hashed
 from grice.runtime.bundle import open_bundle, write_card
 from grice.runtime.embedded import EmbeddedEncoder
+from grice.stats.proportions import proportion
 from grice_research.places import PRODUCT_DATA
 from grice_research.recipes.relevance.corpora import (
     SOURCES,

@@ -2,6 +2,7 @@
 
     python -m grice_research.recipes.review.fit --models small
     python -m grice_research.recipes.review.fit --models medium
+    python -m grice_research.recipes.review.fit --models large
 
 Scores and answers of models are kept in the recipe's work folder, so that a stopped run goes on
 and a metric that has not changed is not computed again. ``--dry`` writes nothing.
@@ -54,7 +55,12 @@ MEDIUM = (
     Asked("likelihood", "irrelevant", "gain over own turns alone"),
     Asked(SENSE, ""),
 )
-WITNESSES = {"small": SMALL, "medium": MEDIUM}
+WITNESSES = {"small": SMALL, "medium": MEDIUM, "large": MEDIUM}
+MODELS = {
+    "medium": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-medium"},
+    "large": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-large"},
+}
+"""The models of metrics that run with several, as signatures name them."""
 PEOPLE = ("dbdc3", "convai2017")
 PAIRS = "pairs"
 WEIGHTS = {"dbdc3": 1.0, "convai2017": 1.0, PAIRS: 2.0}
@@ -190,7 +196,7 @@ def _figure(on: str, measure: str, estimate: Estimate, command: str) -> dict[str
     return {**rounded, "n": estimate.n, "command": command}
 
 
-def stack_of(table: Table, asked: Sequence[Asked]) -> Stack:
+def stack_of(table: Table, asked: Sequence[Asked], models: dict[str, str]) -> Stack:
     """Return the weights on all turns, with a scale and an intercept that are calibrated.
 
     Both are fitted to odds out of fold of the turns that people marked in logs; the intercept is
@@ -216,7 +222,7 @@ def stack_of(table: Table, asked: Sequence[Asked]) -> Stack:
         if weight > 0
     )
     chances = expit(intercept + factor * odds)
-    return Stack(round(intercept, 4), witnesses, _thresholds(chances, flawed, weight))
+    return Stack(round(intercept, 4), witnesses, _thresholds(chances, flawed, weight), models)
 
 
 def _rounded(*values: float) -> list[float]:
@@ -264,7 +270,7 @@ def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, comm
     write_card(folder, facts, training, {}, figures, files=(FILE,))
 
 
-def _sense(marked: Sequence[Marked], data: Path) -> Floats:
+def _sense(marked: Sequence[Marked], data: Path, base: str) -> Floats:
     """Return what ``sense`` says, the last witness, by heads that have not learned of a turn.
 
     Of written items nothing: its heads know the hand that wrote them.
@@ -275,7 +281,7 @@ def _sense(marked: Sequence[Marked], data: Path) -> Floats:
     people = np.array([turn.corpus in PEOPLE for turn in marked])
     turns = [turn for turn in marked if turn.corpus in PEOPLE]
     values = np.full(len(marked), np.nan)
-    values[people] = sense_out_of_fold(turns, data)
+    values[people] = sense_out_of_fold(turns, data, base)
     return values
 
 
@@ -290,13 +296,14 @@ def main() -> None:
         marked, [question for question in asked if question.metric != SENSE], given.models
     )
     if asked is MEDIUM:
-        columns = np.column_stack([columns, _sense(marked, given.data)])
+        base = f"model:{given.models}-states"
+        columns = np.column_stack([columns, _sense(marked, given.data, base)])
     table = table_of(marked, columns)
     command = f"python -m grice_research.recipes.review.fit --models {given.models}"
     figures = list(quality_of(table, command))
     for figure in figures:
         print(json.dumps(figure))
-    stack = stack_of(table, asked)
+    stack = stack_of(table, asked, MODELS.get(given.models, {}))
     print(msgspec.json.encode(stack).decode())
     if not given.dry:
         write(stack, figures, PRODUCT_DATA / "bundles" / f"review-{given.models}", command)

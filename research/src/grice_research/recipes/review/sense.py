@@ -8,13 +8,18 @@ from zlib import crc32
 
 import numpy as np
 
-from grice.metrics.sense.heads import reply_states
 from grice.numeric import sigmoid
 from grice.records import Response
 from grice.runtime.models import Models
 from grice.runtime.protocols import PassageEncoder
 from grice_research.places import work_folder
-from grice_research.recipes.sense.fit import averaged, nets_of, read_items, response_of
+from grice_research.recipes.sense.fit import (
+    averaged,
+    nets_of,
+    read_items,
+    response_of,
+    states_of,
+)
 from grice_research.recipes.sense.sources import shortened
 
 if TYPE_CHECKING:
@@ -27,11 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["sense_out_of_fold"]
 
-BASE = "model:medium-states"
 FOLDS = 5
 
 
-def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float64]:
+def sense_out_of_fold(marked: Sequence[Marked], data: Path, base: str) -> NDArray[np.float64]:
     """Return the value of ``sense`` of each turn, by heads that have not learned from its fold.
 
     An item belongs to the folds of all conversations in which one of its replies follows the same
@@ -40,13 +44,14 @@ def sense_out_of_fold(marked: Sequence[Marked], data: Path) -> NDArray[np.float6
     Args:
         marked: Turns of chatbots.
         data: Folder of data sets.
+        base: Reference of the model whose states they read.
     """
     items = read_items(data, chatbots=True)
     responses = [response_of(reading) for item in items for reading in item.readings]
     models = Models(mode="fast", workers=1, cache=work_folder("sense"))
-    reader = models.open(BASE, PassageEncoder)
-    learned = reply_states(reader, responses)
-    states = reply_states(reader, [_response(turn) for turn in marked])
+    reader = models.open(base, PassageEncoder)
+    learned = states_of(reader, responses)
+    states = states_of(reader, [_response(turn) for turn in marked])
     models.close()
     folds = np.array([crc32(turn.group.encode()) % FOLDS for turn in marked])
     held: list[set[tuple[str, str]]] = [set() for _ in range(FOLDS)]

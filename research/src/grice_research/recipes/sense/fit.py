@@ -46,6 +46,8 @@ STEPS, BATCH, RATE, DECAY = 1200, 512, 2e-3, 0.3
 DROPOUT = (0.2, 0.3)
 CHATBOTS = ("breakdowns", "messages")
 """The sources of votes on replies of chatbots."""
+PORTION = 200
+"""Replies that are read before their states are kept."""
 LABEL_WEIGHT = 0.3
 """Of the absolute labels beside the comparisons: they set the scale and the zero of the odds."""
 
@@ -118,6 +120,15 @@ def read_items(data: Path, *, chatbots: bool) -> list[Item]:
         learned = training_items(data, CHATBOTS)
         items += [item for name in CHATBOTS for item in learned[name]]
     return items
+
+
+def states_of(reader: PassageEncoder, responses: Sequence[Response]) -> Array:
+    """Return the states of replies; those of each portion are kept before the next is read."""
+    portions = [
+        reply_states(reader, responses[start : start + PORTION])
+        for start in range(0, len(responses), PORTION)
+    ]
+    return np.concatenate(portions)
 
 
 def nets_of(states: Array, items: Sequence[Item]) -> tuple[list[nn.Sequential], Array, Array]:
@@ -229,7 +240,7 @@ def main() -> None:
     models = Models(mode="fast", workers=given.threads, cache=work_folder("sense"))
     reader = models.open(given.base, PassageEncoder)
     responses = [response_of(reading) for item in items for reading in item.readings]
-    states = reply_states(reader, responses)
+    states = states_of(reader, responses)
     models.close()
     out = PRODUCT_DATA / "bundles" / given.name
     make(states, items, given.base, out, chatbots=given.chatbots)

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from grice.evaluation.proportions import proportion
+from grice.stats.proportions import proportion
 
 
 def test_single_items_get_wilsons_interval_but_for_few_degrees_of_freedom():
-    found = proportion([1.0] * 40 + [0.0] * 960, [1] * 1000)
+    estimate = proportion([1.0] * 40 + [0.0] * 960, [1] * 1000)
     wilson = binomtest(40, 1000).proportion_ci(method="wilson")
-    assert found.value == 0.04
-    assert found.low == pytest.approx(wilson.low, abs=3e-4)
-    assert found.high == pytest.approx(wilson.high, abs=3e-4)
+    assert estimate.value == 0.04
+    assert estimate.low == pytest.approx(wilson.low, abs=3e-4)
+    assert estimate.high == pytest.approx(wilson.high, abs=3e-4)
 
 
 def test_no_hit_among_few_items_is_no_certainty():
-    found = proportion([0.0] * 20, [5] * 20)
-    assert found.low == 0
-    assert found.high > 0.1  # 20 conversations, not 100 replies
+    estimate = proportion([0.0] * 20, [5] * 20)
+    assert estimate.low == 0
+    assert estimate.high > 0.1  # 20 conversations, not 100 replies
 
 
 def test_one_conversation_has_no_interval_and_none_has_no_share():
@@ -35,6 +35,6 @@ def test_coverage_among_clustered_items(mean):
     runs, inside = 1500, 0
     for _ in range(runs):
         rates = rng.beta(mean * 3, (1 - mean) * 3, 80)
-        found = proportion(list(rng.binomial(4, rates)), [4] * 80)
-        inside += found.low <= mean <= found.high
+        estimate = proportion(list(rng.binomial(4, rates)), [4] * 80)
+        inside += estimate.low <= mean <= estimate.high
     assert 0.93 <= inside / runs <= 0.985

@@ -1,0 +1,183 @@
+"""Pairs of replies of language models, one of which people prefer: is a metric's preference theirs?
+
+It is right about a pair if the preferred reply scores higher; ties count half, so that 0.5 is
+chance. People prefer the longer reply of most pairs, so pairs in which they do stand apart from
+those in which they do not: who only counts words is right in all of the first and none of the
+second. In RM-Bench one reply is the other with an error put in, in three styles; in its hard part
+the right one is the shorter, in its easy part the longer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from grice.errors import InputError
+from grice.metrics.registry import find_metrics
+from grice.records import Conversation, Turn
+from grice.stats import mean
+from grice_research.benches._turns import quality_metrics
+from grice_research.recipes.sense.sources import lines_of
+from grice_research.rows import DIFFERENCE, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from grice_research.context import BenchContext
+
+__all__ = ["Preferred", "measure", "parts_of", "read_preferred"]
+
+TITLE = "Replies of language models that people prefer"
+PAPER = (
+    "PandaLM (Wang et al., ICLR 2024), Auto-J (Li et al., ICLR 2024), LLMEval2 (Zhang et al. "
+    "2023), RM-Bench (Liu et al., ICLR 2025)"
+)
+SETS = {
+    "pandalm_test": "PandaLM",
+    "autoj_pairwise": "Auto-J, conversation",
+    "llmeval2": "LLMEval2",
+    "rm_bench_chat": "RM-Bench",
+}
+CONVERSATION = frozenset(
+    (
+        "chitchat", "roleplay", "advice", "recommendation", "value_judgement", "open_question",
+        "counterfactual",
+    )
+)  # fmt: skip
+"""Kinds of Auto-J's prompts that are like a conversation; the others ask for essays, code, sums."""
+EMPTY = frozenset(("", "<nooutput>"))
+LENGTH, COSINE = "log_length", "cosine_last_turn"
+BLEND = "mean of the default metrics"
+"""What ``grice rerank`` and ``grice prefer`` choose by."""
+RIGHT = "share right"
+NEAR = 1.1
+"""Lengths are alike up to this ratio."""
+
+
+class Preferred(NamedTuple):
+    """A prompt, the reply that is preferred, and the other one.
+
+    Attributes:
+        group: The prompt: pairs of one prompt are drawn together.
+        category: Kind of the pair, as its set names it.
+    """
+
+    corpus: str
+    group: str
+    category: str
+    context: tuple[Turn, ...]
+    chosen: str
+    rejected: str
+
+
+def read_preferred(folder: Path) -> list[Preferred]:
+    """Return the decided pairs of all sets, without those that hold an empty reply."""
+    return [
+        pair
+        for name in SETS
+        for row in lines_of(folder / "llm_pairs" / f"{name}.jsonl.gz")
+        if not row.get("tie")
+        and (pair := _pair(name, row)) is not None
+        and not EMPTY & {pair.chosen.strip(), pair.rejected.strip()}
+    ]
+
+
+def _pair(name: str, row: dict[str, Any]) -> Preferred | None:
+    category = str(row.get("category", ""))
+    if name == "autoj_pairwise" and category.lower().replace(" ", "_") not in CONVERSATION:
+        return None
+    turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in row["context"])
+    group = f"{name} {turns[-1].text}"
+    return Preferred(SETS[name], group, category, turns, row["chosen"], row["rejected"])
+
+
+def parts_of(pair: Preferred) -> Iterator[str]:
+    """Yield the parts of its set that a pair belongs to."""
+    yield pair.corpus
+    if pair.corpus == SETS["rm_bench_chat"]:
+        yield f"{pair.corpus}: {pair.category}"
+        return
+    chosen, rejected = len(pair.chosen.split()), len(pair.rejected.split())
+    if max(chosen, rejected) <= NEAR * min(chosen, rejected):
+        yield f"{pair.corpus}: lengths within a tenth"
+    elif chosen > rejected:
+        yield f"{pair.corpus}: people prefer the longer"
+    else:
+        yield f"{pair.corpus}: people prefer the shorter"
+
+
+def measure(context: BenchContext) -> Iterator[Row]:
+    """Yield how often each metric prefers what people prefer, by set and part."""
+    pairs = read_preferred(context.folder)
+    metrics = [name for name in quality_metrics("response") if name != LENGTH]
+    values = {name: _values(context, name, pairs) for name in (*metrics, LENGTH, COSINE)}
+    signatures = {name: f"{context.grader(name)[1][name]}|on:llm_pairs" for name in values}
+    defaults = list(find_metrics().defaults())
+    for name in defaults:
+        values.setdefault(name, _values(context, name, pairs))
+    right = {name: _right(column) for name, column in values.items() if name in signatures}
+    blend = [sum(each) / len(defaults) for each in zip(*(values[n] for n in defaults), strict=True)]
+    right[BLEND] = _right(blend)
+    for part in dict.fromkeys(part for pair in pairs for part in parts_of(pair)):
+        places = [place for place, pair in enumerate(pairs) if part in parts_of(pair)]
+        yield from _rows(right, part, places, pairs, signatures)
+
+
+def _rows(
+    right: Mapping[str, Sequence[float]],
+    part: str,
+    places: Sequence[int],
+    pairs: Sequence[Preferred],
+    signatures: Mapping[str, str],
+) -> Iterator[Row]:
+    groups = [pairs[place].group for place in places]
+    for name, column in right.items():
+        is_ours = name not in {LENGTH, COSINE}
+        share = mean([column[place] for place in places], groups=groups, bounds=(0, 1))
+        yield Row(
+            row=name,
+            measure=RIGHT,
+            estimate=share,
+            kind="ours" if is_ours else "baseline",
+            on=part,
+            signature=signatures.get(name, ""),
+        )
+        if is_ours:
+            gaps = [column[place] - right[LENGTH][place] for place in places]
+            yield Row(
+                row=f"{name} less {LENGTH}",
+                measure=f"{DIFFERENCE}{RIGHT}",
+                estimate=mean(gaps, groups=groups, bounds=(-1, 1)),
+                kind="ours",
+                on=part,
+                signature=signatures.get(name, ""),
+            )
+
+
+def _values(context: BenchContext, metric: str, pairs: Sequence[Preferred]) -> list[float]:
+    """Return a metric's value of each reply, the preferred and the other one of each pair in turn.
+
+    Raises:
+        InputError: If the metric failed on one.
+    """
+    grader, _ = context.grader(metric)
+    talks = [
+        Conversation(
+            f"{number}-{place}",
+            (*pair.context, Turn("assistant", text)),
+            (len(pair.context),),
+        )
+        for number, pair in enumerate(pairs)
+        for place, text in enumerate((pair.chosen, pair.rejected))
+    ]
+    scores = {score.conversation: score.value for score in grader.score(talks)}
+    values = [scores[talk.id] for talk in talks]
+    if None in values:
+        raise InputError(f"{metric} failed on {talks[values.index(None)].id}")
+    return [value for value in values if value is not None]
+
+
+def _right(values: Sequence[float]) -> list[float]:
+    """Return for each two values, preferred and other, whether the first is higher."""
+    pairs = zip(values[::2], values[1::2], strict=True)
+    return [0.5 if chosen == other else float(chosen > other) for chosen, other in pairs]

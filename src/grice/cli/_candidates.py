@@ -1,0 +1,179 @@
+"""Candidates for replies: the options that say how they are judged, and their ranking."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+from grice.cli.flags import add_format, add_json, add_output, positive
+from grice.cli.options import add_metric_options, check_options, chosen_preset, loader, names
+from grice.errors import InputError, RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.records import Conversation
+    from grice.steer import Blend, Ranked
+
+GENERATOR = "model:medium"
+
+__all__ = ["Ranking", "add_candidates", "ranked_candidates"]
+
+
+class Ranking(NamedTuple):
+    """What was ranked, how, and how many records could not be used."""
+
+    ranked: list[Ranked]
+    blend: Blend
+    broken: int
+
+
+def add_candidates(parser: argparse.ArgumentParser, words: Sequence[str], output: str) -> None:
+    """Add the files with candidates, how they are judged, and where the result goes.
+
+    Args:
+        parser: Takes the options.
+        words: The words of the command line, which name plugins and metrics.
+        output: What is written.
+    """
+    from grice.steer.blend import RULES
+    from grice.steer.rerank import FIELD
+
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help=f"conversations whose last turn is to be answered, each with a field {FIELD}; "
+        "- for stdin",
+    )
+    parser.add_argument(
+        "--candidates", default=FIELD, metavar="FIELD", help=f"the field (default {FIELD})"
+    )
+    parser.add_argument(
+        "--generate",
+        type=positive,
+        metavar="N",
+        help="write N candidates for each context, behind those that it has",
+    )
+    parser.add_argument(
+        "--generator",
+        default=GENERATOR,
+        metavar="MODEL",
+        help=f"the model that writes them (default {GENERATOR})",
+    )
+    parser.add_argument(
+        "--blend",
+        choices=RULES,
+        default=RULES[0],
+        help="what several metrics make together (default mean)",
+    )
+    parser.add_argument(
+        "--weight",
+        action="append",
+        default=[],
+        type=_named_number,
+        metavar="METRIC=WEIGHT",
+        help="of a metric in the blend (default 1); may be repeated",
+    )
+    parser.add_argument(
+        "--veto",
+        action="append",
+        default=[],
+        type=_named_number,
+        metavar="METRIC=VALUE",
+        help="a candidate below VALUE stands behind all others; may be repeated",
+    )
+    parser.add_argument(
+        "--held-out",
+        metavar="NAMES",
+        help="metrics that are run and take no part: what else becomes of the replies",
+    )
+    add_format(parser)
+    add_output(parser, "FILE.jsonl", output)
+    add_json(parser)
+    add_metric_options(parser, words)
+
+
+def ranked_candidates(arguments: argparse.Namespace) -> Ranking:
+    """Return the ranked candidates of all files; records that cannot be used are said.
+
+    Raises:
+        InputError: If no record can be used, or the blend does not fit the metrics.
+    """
+    from grice.cli._reading import conversations
+    from grice.cli.terminal import warn
+    from grice.steer import rerank
+
+    metrics, blend = _asked(arguments)
+    check_options(arguments, metrics)
+    records = conversations(arguments.files, arguments.format)
+    ranked: list[Ranked] = []
+    broken = 0
+    with ExitStack() as stack:
+        if arguments.generate is not None:
+            records = _generated(arguments, records, stack)
+        grader = stack.enter_context(loader(arguments)(metrics))
+        for item in rerank(records, grader.scorer, blend, field=arguments.candidates):
+            if isinstance(item, RecordError):
+                warn(str(item))
+                broken += 1
+            else:
+                ranked.append(item)
+    if not ranked:
+        raise InputError("no record could be used: each needs turns and candidates")
+    return Ranking(ranked, blend, broken)
+
+
+def _generated(
+    arguments: argparse.Namespace,
+    records: Iterator[Conversation | RecordError],
+    stack: ExitStack,
+) -> Iterator[Conversation | RecordError]:
+    """Return the contexts with candidates that a model writes, which is closed by the stack."""
+    from grice.folders import cache_folder
+    from grice.steer.generate import opened_generator, with_candidates
+
+    generator = stack.enter_context(
+        opened_generator(
+            arguments.generator,
+            mode=arguments.mode,
+            workers=arguments.workers,
+            cache=None if arguments.no_cache else arguments.cache or cache_folder(),
+        )
+    )
+    return with_candidates(records, generator, count=arguments.generate, field=arguments.candidates)
+
+
+def _asked(arguments: argparse.Namespace) -> tuple[list[str], Blend]:
+    """Return the metrics that are run and how they choose.
+
+    Those that only veto or are held out are run too and have no part in the value.
+    """
+    from grice.scoring.presets import named_preset
+    from grice.steer import Blend
+
+    chosen = names(arguments.metrics)
+    if not chosen:
+        preset = named_preset(chosen_preset(arguments))
+        chosen = [*arguments.registry.defaults(), *preset.metrics]
+    vetoes = dict(arguments.veto)
+    held_out = names(arguments.held_out)
+    held_out += [name for name in vetoes if name not in chosen]
+    blend = Blend(
+        arguments.blend,
+        weights=dict(arguments.weight),
+        vetoes=vetoes,
+        held_out=tuple(dict.fromkeys(held_out)),
+    )
+    return list(dict.fromkeys((*chosen, *blend.weights, *held_out))), blend
+
+
+def _named_number(text: str) -> tuple[str, float]:
+    name, equals, number = text.rpartition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"{text!r}: METRIC=NUMBER is expected")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: {number!r} is not a number") from None

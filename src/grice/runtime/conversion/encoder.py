@@ -1,0 +1,163 @@
+"""Published encoders, BERT and RoBERTa, written in the run-time format with numpy alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from ctranslate2.converters.utils import fuse_linear
+from ctranslate2.specs import TransformerEncoderModelSpec, TransformerEncoderSpec
+from ctranslate2.specs.common_spec import EmbeddingsMerge, LinearSpec
+
+from grice.errors import BundleError
+from grice.runtime.conversion.huggingface import Published, read_published, tokens_of
+from grice.runtime.conversion.saturation import desaturate
+from grice.runtime.conversion.seq2seq import activation_of, needed, set_linear, set_norm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ctranslate2.specs.transformer_spec import TransformerEncoderLayerSpec
+
+    from grice.runtime.conversion.convert import Quantization
+
+__all__ = ["FAMILIES", "HEAD", "Reader", "convert_classifier", "convert_encoder"]
+
+FAMILIES = ("bert", "roberta")
+HEAD = "head.npz"
+"""File of the layers on top of an encoder."""
+LABELS = 2
+
+
+class Reader(NamedTuple):
+    """What the card of a converted encoder states.
+
+    Attributes:
+        positions: Tokens that it reads at once.
+        hidden: Dimensions of a token's state.
+        layers: Layers that were kept.
+    """
+
+    positions: int
+    hidden: int
+    layers: int
+
+
+def convert_encoder(
+    source: Path, target: Path, *, drop: int = 0, quantization: Quantization = "float32"
+) -> Reader:
+    """Write a published encoder in the run-time format, without any head that stands on it.
+
+    Args:
+        source: A folder with ``config.json``, ``*.safetensors`` and ``tokenizer.json``.
+        target: An empty folder. It gets ``model.bin``, ``config.json``, ``vocabulary.json`` and
+            ``tokenizer.json``.
+        drop: Layers left out at the top.
+        quantization: How weights are stored.
+
+    Raises:
+        BundleError: If the source is of another family, cut off or damaged.
+    """
+    published = read_published(source)
+    family = str(published.config.get("model_type"))
+    if family not in FAMILIES:
+        raise BundleError(f"{source}: encoders of type {', '.join(FAMILIES)}, not {family!r}")
+    try:
+        spec, reader = _specification(published, family, drop)
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise BundleError(f"{source}: config.json cannot be used ({problem})") from error
+    except BundleError as error:
+        raise BundleError(f"{source}: {error}") from None
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    spec.save(str(target))
+    if quantization == "int8":
+        desaturate(target / "model.bin")
+    tokenizer = json.dumps(published.tokenizer, ensure_ascii=False)
+    (target / "tokenizer.json").write_text(tokenizer, "utf-8")
+    return reader
+
+
+def convert_classifier(source: Path, target: Path) -> Reader:
+    """Write a published RoBERTa with a head of two labels in the run-time format.
+
+    Raises:
+        BundleError: As of :func:`convert_encoder`; or if the head is missing or of other labels.
+    """
+    published = read_published(source)
+    if published.config.get("model_type") != "roberta":
+        family = published.config.get("model_type")
+        raise BundleError(f"{source}: a classifier of type roberta is read, not {family!r}")
+    try:
+        layers = [
+            needed(published, f"classifier.{layer}.{part}")
+            for layer in ("dense", "out_proj")
+            for part in ("weight", "bias")
+        ]
+    except BundleError as error:
+        raise BundleError(f"{source}: no classifier of texts: {error}") from None
+    if len(layers[3]) != LABELS:
+        raise BundleError(
+            f"{source}: a head of {len(layers[3])} labels; {LABELS} are needed: "
+            "incoherent, coherent"
+        )
+    reader = convert_encoder(source, target)
+    names = ("dense", "dense_bias", "out", "out_bias")
+    np.savez(target / HEAD, **dict(zip(names, layers, strict=True)))  # type: ignore[arg-type]
+    return reader
+
+
+def _specification(
+    published: Published, family: str, drop: int
+) -> tuple[TransformerEncoderModelSpec, Reader]:
+    config = published.config
+    layers = int(config["num_hidden_layers"]) - drop
+    if layers < 1:
+        raise BundleError(f"{drop} layers cannot be left out of {config['num_hidden_layers']}")
+    encoder = TransformerEncoderSpec(
+        layers,
+        int(config["num_attention_heads"]),
+        pre_norm=False,
+        activation=activation_of(str(config["hidden_act"])),
+        layernorm_embedding=True,
+        num_source_embeddings=2,
+        embeddings_merge=EmbeddingsMerge.ADD,
+    )
+    encoder.scale_embeddings = False
+    # The weights of a model with a head stand under the name of the family.
+    root = (
+        f"{family}."
+        if published.tensor(f"{family}.embeddings.LayerNorm.weight") is not None
+        else ""
+    )
+    names = f"{root}embeddings"
+    words = needed(published, f"{names}.word_embeddings.weight")
+    encoder.embeddings[0].weight = words
+    encoder.embeddings[1].weight = needed(published, f"{names}.token_type_embeddings.weight")
+    positions = needed(published, f"{names}.position_embeddings.weight")
+    if family == "roberta":  # its count begins behind the padding
+        positions = positions[int(config.get("pad_token_id") or 0) + 1 :]
+    encoder.position_encodings.encodings = np.ascontiguousarray(positions)
+    set_norm(published, encoder.layernorm_embedding, f"{names}.LayerNorm")
+    for i, layer in enumerate(encoder.layer):
+        _layer(published, layer, f"{root}encoder.layer.{i}")
+    spec = TransformerEncoderModelSpec(encoder)
+    spec.register_vocabulary(tokens_of(published.tokenizer, len(words)))
+    unknown = published.tokenizer.get("model", {}).get("unk_token")
+    spec.config.unk_token = str(unknown or tokens_of(published.tokenizer, len(words))[0])
+    spec.config.layer_norm_epsilon = float(config.get("layer_norm_eps", 1e-12))
+    return spec, Reader(len(positions), int(config["hidden_size"]), layers)
+
+
+def _layer(published: Published, layer: TransformerEncoderLayerSpec, name: str) -> None:
+    parts = [LinearSpec() for _ in range(3)]
+    for part, which in zip(parts, ("query", "key", "value"), strict=True):
+        set_linear(published, part, f"{name}.attention.self.{which}")
+    fuse_linear(layer.self_attention.linear[0], parts)
+    set_linear(published, layer.self_attention.linear[1], f"{name}.attention.output.dense")
+    set_norm(published, layer.self_attention.layer_norm, f"{name}.attention.output.LayerNorm")
+    set_linear(published, layer.ffn.linear_0, f"{name}.intermediate.dense")
+    set_linear(published, layer.ffn.linear_1, f"{name}.output.dense")
+    set_norm(published, layer.ffn.layer_norm, f"{name}.output.LayerNorm")

@@ -1,0 +1,71 @@
+"""Weights that are published as a pickle, which can run code of its author when it is read."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from grice.errors import BundleError, ModelError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["as_safetensors", "read_pickle"]
+
+PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
+
+
+def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
+    """Return a folder with the same checkpoint as ``*.safetensors``: itself where it has some.
+
+    Args:
+        source: A folder in the layout of Hugging Face.
+        copy: An empty folder for a copy, where one is needed.
+        trusted: Whether the user trusts a pickle.
+
+    Raises:
+        ModelError: If the weights are a pickle that is not trusted, or torch is missing.
+        BundleError: If the pickle holds something else than weights.
+    """
+    files = sorted(path for pattern in PICKLES[:1] for path in source.glob(pattern))
+    if not files or any(source.glob("*.safetensors")):
+        return source
+    weights: dict[str, Any] = {}
+    for file in files:
+        weights.update(read_pickle(file, trusted=trusted))
+    from safetensors.torch import save_file
+
+    # Tied weights share their memory in a pickle, which safetensors does not take.
+    save_file({name: value.clone() for name, value in weights.items()}, copy / "model.safetensors")
+    for path in source.glob("*.json"):
+        shutil.copyfile(path, copy / path.name)
+    return copy
+
+
+def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
+    """Return the tensors of a pickle by name; nothing else than tensors is read from it.
+
+    Raises:
+        ModelError: If it is not trusted, or torch is missing.
+        BundleError: If it holds something else.
+    """
+    if not trusted:
+        raise ModelError(
+            f"{path}: a pickle, which can run code of its author when it is read; if you know "
+            "where it is from, say --trust-pickle, or ask its author for *.safetensors"
+        )
+    try:
+        import torch
+    except ImportError:
+        raise ModelError(
+            f'{path}: a pickle is read with torch: pip install "grice[train]"'
+        ) from None
+    try:
+        # Even so: tensors and plain containers only.
+        stated = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise BundleError(f"{path}: no pickle of weights alone: {error}") from error
+    weights = stated.get("state_dict", stated) if isinstance(stated, dict) else None
+    if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
+        raise BundleError(f"{path}: no weights by name")
+    return {str(name): value.contiguous() for name, value in weights.items()}
