@@ -48,6 +48,11 @@ class LoadedMetric:
         """Its opened models by the name of the parameter."""
         return {name: self._arguments[name] for name in self.metric.models}
 
+    @property
+    def asks_endpoint(self) -> bool:
+        """Whether it sends what it judges to an endpoint."""
+        return any(bundle.card.kind.startswith("openai-") for bundle in self.bundles)
+
     def with_models(self, **models: object) -> LoadedMetric:
         """Return the same metric with other models; its signature says that they are others."""
         others = ",".join(sorted(models))

@@ -31,6 +31,8 @@ CHARACTERS = 4
 """Characters of English in a token, about: for what is said before anything is sent."""
 LIKELY_ANSWER = 80
 """Tokens of an answer, about."""
+SCHEMA_WORDS = ("response_format", "json_schema")
+"""Of which one stands in the refusal of a server that knows no schemas."""
 AGAIN = 1_000_003
 """Between the seeds of a request that is asked again: the same one may give the same answer."""
 
@@ -73,6 +75,7 @@ class EndpointChat:
         self._memo = memo
         self._spending = spending
         self._dispatcher = Dispatcher(model, client, spending)
+        self._takes_schema = True
         spending.open(model)
 
     def answers(
@@ -115,8 +118,10 @@ class EndpointChat:
     ) -> Answer | Unanswered:
         form = msgspec.json.decode(schema)
 
+        with_schema = self._takes_schema
+
         def body(unusable: int) -> dict[str, Json]:
-            return {
+            sent: dict[str, Json] = {
                 "model": self._model,
                 "messages": [
                     {"role": message.role, "content": message.content}
@@ -125,14 +130,29 @@ class EndpointChat:
                 "temperature": request.temperature,
                 "seed": request.seed + AGAIN * unusable,
                 "max_tokens": request.max_tokens,
-                "response_format": {
+            }
+            if with_schema:
+                sent["response_format"] = {
                     "type": "json_schema",
                     "json_schema": {"name": "judgement", "strict": True, "schema": form},
-                },
-            }
+                }
+            return sent
+
+        def refused(reason: str) -> bool:
+            # A server that knows no schemas is asked without one: the prompt describes the form,
+            # and the answer is read as strictly.
+            nonlocal with_schema
+            asks_again = with_schema and any(word in reason for word in SCHEMA_WORDS)
+            if asks_again:
+                self._takes_schema = with_schema = False
+            return asks_again
 
         return self._dispatcher.send(
-            "chat/completions", body, most_tokens(request), lambda sent: _read(sent, decoder)
+            "chat/completions",
+            body,
+            most_tokens(request),
+            lambda sent: _read(sent, decoder),
+            refused,
         )
 
 
@@ -157,9 +177,7 @@ def _schema(form: type) -> str:
     return msgspec.json.encode(components.get(name, schema), order="sorted").decode()
 
 
-def _read(
-    content: bytes, decoder: msgspec.json.Decoder[Answer]
-) -> tuple[Answer, Tokens | None]:
+def _read(content: bytes, decoder: msgspec.json.Decoder[Answer]) -> tuple[Answer, Tokens | None]:
     """Return the answer in what a server sent, and its tokens."""
     try:
         completion = msgspec.json.decode(content, type=_Completion)

@@ -88,6 +88,7 @@ class Dispatcher:
         body: Callable[[int], dict[str, Json]],
         most: Tokens,
         read: Callable[[bytes], tuple[Answer, Tokens | None]],
+        refused: Callable[[str], bool] = lambda _: False,
     ) -> Answer | Unanswered:
         """Send a request until it is answered as asked, or was sent as often as it may be.
 
@@ -96,6 +97,8 @@ class Dispatcher:
             body: Gives the request, by how often it was answered badly.
             most: Tokens that it can cost.
             read: Reads an answer, or raises :class:`UnusableError`.
+            refused: Told why a server does not take the request; returns whether it now gives
+                another body.
 
         Raises:
             StoppedError: If the server cannot be reached or has stopped answering, or the budget is
@@ -120,8 +123,10 @@ class Dispatcher:
                     self._spending.miss(self._model, reason)
                     return Unanswered(f"{self._client.url}: {reason}, {unusable} times")
             except RefusedError as error:
-                self._spending.miss(self._model, str(error))
-                return Unanswered(f"{self._client.url}: {error}")
+                reason = str(error)
+                if not refused(reason):
+                    self._spending.miss(self._model, reason)
+                    return Unanswered(f"{self._client.url}: {reason}")
             else:
                 self._answered()
                 self._spending.count(self._model, answered=1)
