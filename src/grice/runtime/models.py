@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
 
 from grice.errors import BundleError, GriceError, ModelError, out_of_memory
 from grice.runtime.registry import dependencies_of, find_bundle, find_kind
@@ -26,6 +26,14 @@ MOST_PARTS = 64
 P = TypeVar("P")
 
 
+@runtime_checkable
+class Closing(Protocol):
+    """A model that holds something until it is closed."""
+
+    def close(self) -> None:
+        """Release it."""
+
+
 def default_workers() -> int:
     """Return the number of processor cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -39,7 +47,8 @@ class Models:
     A reference is one string: ``bundle:NAME`` for a model that came with the package,
     ``model:NAME`` for one that was fetched (``grice models``) and ``hf:REPO@COMMIT`` for the same
     by its source, ``file:FOLDER`` for a bundle of your own, ``file:MY.kb`` for your own knowledge
-    (``grice kb``), ``openai:MODEL@URL`` for one of an endpoint, and what other people's packages add (:mod:`grice.runtime.registry`).
+    (``grice kb``), ``openai:MODEL@URL`` for one of an endpoint, and what other people's packages
+    add (:mod:`grice.runtime.registry`).
 
     Args:
         mode: ``exact`` or ``fast``; see :mod:`grice.runtime.embedded`.
@@ -83,7 +92,10 @@ class Models:
         return () if self._spending is None else self._spending.usage()
 
     def close(self) -> None:
-        """Release the kept answers."""
+        """Release the kept answers, and the connections of models that have some."""
+        for model in self._opened.values():
+            if isinstance(model, Closing):
+                model.close()
         self.memo.close()
 
     def __enter__(self) -> Self:

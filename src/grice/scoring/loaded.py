@@ -217,7 +217,14 @@ def _check_kind(metric: Metric, parameter: str, reference: str, models: Models) 
         return
     wanted = metric.accepts.get(parameter) or (models.answers(default),)
     if (answered := models.answers(reference)) not in wanted:
+        hint = ""
+        if answered == "chat" and "likelihood" in wanted:
+            place = reference.partition(":")[2]
+            hint = (
+                "; a server that returns log probabilities of the prompt, as few do, is "
+                f"openai-logprobs:{place}"
+            )
         raise ModelError(
             f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
-            f"{' or '.join(wanted)} is needed, such as {default}"
+            f"{' or '.join(wanted)} is needed, such as {default}" + hint
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -74,6 +74,7 @@ class EndpointChat:
         self._model = model
         self._memo = memo
         self._spending = spending
+        self.close = client.close
         self._dispatcher = Dispatcher(model, client, spending)
         self._takes_schema = True
         spending.open(model)
@@ -210,5 +211,5 @@ def _unfenced(text: str) -> str:
     """
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and text.count("```") == 2:
-        return cast("str", text.partition("\n")[2].removesuffix("```"))
+        return text.partition("\n")[2].removesuffix("```")
     return text

@@ -98,6 +98,10 @@ class Client:
             timeout=httpx2.Timeout(terms.timeout), limits=limits, headers=headers
         )
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def post(self, path: str, body: dict[str, Json]) -> Reply:
         """Send a request and return the reply.
 

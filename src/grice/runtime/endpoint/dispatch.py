@@ -170,11 +170,11 @@ class Dispatcher:
             return
         most = min(terms.longest_pause, terms.pause * 2 ** (attempt - 1))
         # Spread, not drawn from a seed: it decides when a request is sent, never what it says.
-        time.sleep(random.uniform(most / 2, most))  # noqa: S311
+        time.sleep(random.uniform(most / 2, most))
 
     def _wait_for_server(self) -> None:
         while (left := self._closed_until - time.monotonic()) > 0:
-            time.sleep(left + random.uniform(0, self._terms.pause / 4))  # noqa: S311
+            time.sleep(left + random.uniform(0, self._terms.pause / 4))
 
     def _answered(self) -> None:
         with self._lock:

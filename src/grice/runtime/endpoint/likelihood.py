@@ -68,6 +68,7 @@ class EndpointLikelihood:
         self._url = client.url
         self._memo = memo
         self._spending = spending
+        self.close = client.close
         self._dispatcher = Dispatcher(model, client, spending)
         spending.open(model)
 

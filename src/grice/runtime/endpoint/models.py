@@ -46,7 +46,11 @@ def endpoint_likelihood(
     spending = opener.spending
     client = Client(settings.url, spending.terms)
     model = EndpointLikelihood(settings.model, bundle.identity, client, opener.memo, spending)
-    model.check()
+    try:
+        model.check()
+    except BaseException:
+        model.close()
+        raise
     return model
 
 

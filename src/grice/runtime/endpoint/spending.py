@@ -171,7 +171,9 @@ class Spending:
                 account.since = now
             account.under_way += 1
 
-    def settle(self, model: str, most: Tokens, used: Tokens | None, now: float, took: float) -> None:
+    def settle(
+        self, model: str, most: Tokens, used: Tokens | None, now: float, took: float
+    ) -> None:
         """Replace what was set aside by what a request has cost.
 
         Args:
