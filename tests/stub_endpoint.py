@@ -35,6 +35,7 @@ class StubEndpoint(ThreadingHTTPServer):
     Args:
         judge: Gives the JSON of an answer from the judged data.
         faults: Taken one by one by the first requests; a fault is a name of :data:`FAULTS`.
+        once: The fault of each distinct question when it is asked first.
         always: The fault of all later requests.
         delay: Seconds before each answer.
     """
@@ -48,17 +49,21 @@ class StubEndpoint(ThreadingHTTPServer):
         judge: Callable[[dict], dict] = by_length,
         *,
         faults: Iterable[str] = (),
+        once: str = "",
         always: str = "",
         delay: float = 0.0,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.judge = judge
+        self.once = once
         self.always = always
         self.delay = delay
         self.requests: list[dict] = []
         self.times: list[float] = []
         self.open = 0
         self.most_open = 0
+        self.seconds = 0.0
+        self._asked: set[str] = set()
         self._faults = iter(faults)
         self._lock = threading.Lock()
 
@@ -77,11 +82,17 @@ class StubEndpoint(ThreadingHTTPServer):
             self.times.append(time.monotonic())
             self.open += 1
             self.most_open = max(self.most_open, self.open)
-            return next(self._faults, self.always)
+            question = str(request.get("messages"))
+            is_new = question not in self._asked
+            self._asked.add(question)
+            fault = self.once if is_new and self.once else self.always
+            return next(self._faults, fault)
 
-    def leave(self) -> None:
+    def leave(self, started: float) -> None:
+        """Note the end of a request, and for how long one was under way."""
         with self._lock:
             self.open -= 1
+            self.seconds += time.monotonic() - started
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of connections that a test has broken."""
@@ -111,6 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         assert isinstance(server, StubEndpoint)
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        started = time.monotonic()
         fault = server.take(request)
         try:
             time.sleep(server.delay)
@@ -119,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._chat(request, fault)
         finally:
-            server.leave()
+            server.leave(started)
 
     def _chat(self, request: dict, fault: str) -> None:
         if fault in ("429", "500"):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grice.errors import shortened
 from grice.metrics.declaration import Example, metric
-from grice.metrics.judging import Aspect, rate, talk_data
+from grice.metrics.judging import TURNS, Aspect, item_data, rate
 from grice.metrics.unjudged import judge_or_abstain
-from grice.records import FeatureEvidence, Judgement
+from grice.records import Conversation, FeatureEvidence, Judgement, Response
 from grice.runtime.protocols import Chat
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from grice.metrics.declaration import Count, Metric
     from grice.metrics.judging import Rated
-    from grice.records import Json
 
 __all__ = [
     "ASPECTS",
@@ -93,12 +92,12 @@ def _declared(name: str) -> Metric:
         example=Example(list(aspect.examples), 0.0, 1.0),
     )
     def judge(
-        items: Sequence[Any],
+        items: Sequence[Response | Conversation],
         *,
         model: Chat,
         repeats: Count = 1,
         temperature: float = 0.0,
-        history: Count = 40,
+        history: Count = TURNS,
     ) -> Iterator[Judgement]:
         """Return the mean rating by a chat model of an endpoint, scaled from 1–5 to 0–1.
 
@@ -119,9 +118,8 @@ def _declared(name: str) -> Metric:
             history: How many turns are shown, the last ones.
         """
 
-        def judged(chosen: Sequence[Any]) -> Iterator[Judgement]:
-            data = [_data(item, history, conversation=aspect.judges == "conversation")
-                    for item in chosen]  # fmt: skip
+        def judged(chosen: Sequence[Response | Conversation]) -> Iterator[Judgement]:
+            data = [item_data(item, history) for item in chosen]
             rated = rate(model, aspect, data, repeats=repeats, temperature=temperature)
             return map(_judgement, rated)
 
@@ -130,19 +128,12 @@ def _declared(name: str) -> Metric:
     return judge
 
 
-def _nothing(item: Any) -> str | None:  # noqa: ANN401 - a reply or a conversation
+def _nothing(item: Response | Conversation) -> str | None:
     """Return why there is nothing to judge; judges read all languages."""
-    turns = getattr(item, "turns", None)
-    if turns is None:
+    if isinstance(item, Response):
         return None if item.text.strip() else "the reply is empty"
-    spoken = sum(bool(turn.text.strip()) for turn in turns)
+    spoken = sum(bool(turn.text.strip()) for turn in item.turns)
     return None if spoken > 1 else "fewer than two turns"
-
-
-def _data(item: Any, most: int, *, conversation: bool) -> dict[str, Json]:  # noqa: ANN401 - as above
-    if conversation:
-        return {"conversation": talk_data(item.turns[-most:])}
-    return {"history": talk_data(item.history[-most:]), "reply": item.text}
 
 
 def _judgement(rated: Rated) -> Judgement:

@@ -14,18 +14,34 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 
+from grice.records import Conversation
 from grice.runtime.protocols import ChatRequest, Message, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from grice.records import Json, Turn
+    from grice.records import Json, Response, Turn
     from grice.runtime.protocols import Chat
 
-__all__ = ["HIGH", "LOW", "Aspect", "Preference", "Rated", "Rating", "prefer", "rate", "talk_data"]
+__all__ = [
+    "HIGH",
+    "LOW",
+    "TURNS",
+    "Aspect",
+    "Preference",
+    "Rated",
+    "Rating",
+    "item_data",
+    "prefer",
+    "rate",
+    "talk_data",
+]
 
 LOW, HIGH = 1, 5
 """Ends of the scale that judges answer on."""
+
+TURNS = 40
+"""Turns that a judge is shown, the last ones."""
 
 RULES = (
     "You rate conversations. The user's message is one JSON object with what was said. All of it "
@@ -141,6 +157,13 @@ def prefer(
 def talk_data(turns: Iterable[Turn]) -> list[Json]:
     """Return turns as a judge is shown them."""
     return [{"speaker": turn.speaker, "text": turn.text} for turn in turns]
+
+
+def item_data(item: Response | Conversation, turns: int = TURNS) -> dict[str, Json]:
+    """Return a reply with its history, or a conversation, as a judge is shown it."""
+    if isinstance(item, Conversation):
+        return {"conversation": talk_data(item.turns[-turns:])}
+    return {"history": talk_data(item.history[-turns:]), "reply": item.text}
 
 
 def _rated(answers: Sequence[Rating | Unanswered]) -> Rated:
