@@ -63,6 +63,7 @@ class StubEndpoint(ThreadingHTTPServer):
         self.open = 0
         self.most_open = 0
         self.seconds = 0.0
+        self.last = 0.0
         self._asked: set[str] = set()
         self._faults = iter(faults)
         self._lock = threading.Lock()
@@ -92,6 +93,7 @@ class StubEndpoint(ThreadingHTTPServer):
         """Note the end of a request, and for how long one was under way."""
         with self._lock:
             self.open -= 1
+            self.last = time.monotonic()
             self.seconds += time.monotonic() - started
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -94,8 +94,12 @@ class Client:
         if key := _key(url):
             headers["Authorization"] = f"Bearer {key}"
         # Redirects are not followed: what is judged goes to the address that was named.
+        # Certificates are loaded where there are some to check: that takes a tenth of a second.
         self._client = httpx2.Client(
-            timeout=httpx2.Timeout(terms.timeout), limits=limits, headers=headers
+            verify=url.startswith("https:"),
+            timeout=httpx2.Timeout(terms.timeout),
+            limits=limits,
+            headers=headers,
         )
 
     def close(self) -> None:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["endpoint_chat", "endpoint_likelihood", "openai_logprobs_model", "openai_model"]
 
-CHAT, LIKELIHOOD = "openai-chat", "openai-logprobs"
-
 
 class EndpointSettings(Settings, frozen=True):
     """Which model of which address."""
@@ -30,7 +28,7 @@ class EndpointSettings(Settings, frozen=True):
     url: str
 
 
-@model_kind(CHAT, answers="chat", protocol=Chat, settings=EndpointSettings)
+@model_kind("openai-chat", answers="chat", protocol=Chat, settings=EndpointSettings)
 def endpoint_chat(bundle: Bundle, settings: EndpointSettings, opener: Opener) -> EndpointChat:
     """Return a chat model; nothing is sent before it is asked."""
     spending = opener.spending
@@ -38,7 +36,7 @@ def endpoint_chat(bundle: Bundle, settings: EndpointSettings, opener: Opener) ->
     return EndpointChat(settings.model, bundle.identity, client, opener.memo, spending)
 
 
-@model_kind(LIKELIHOOD, answers="likelihood", protocol=CausalLM, settings=EndpointSettings)
+@model_kind("openai-logprobs", answers="likelihood", protocol=CausalLM, settings=EndpointSettings)
 def endpoint_likelihood(
     bundle: Bundle, settings: EndpointSettings, opener: Opener
 ) -> EndpointLikelihood:
@@ -57,13 +55,13 @@ def endpoint_likelihood(
 @reference_scheme("openai")
 def openai_model(place: str) -> Bundle:
     """Return what stands for the chat model of ``openai:MODEL@URL``; it has no files."""
-    return _bundle("openai", CHAT, place, "Answers of a chat model of an endpoint.")
+    return _bundle("openai", "openai-chat", place, "Answers of a chat model of an endpoint.")
 
 
 @reference_scheme("openai-logprobs")
 def openai_logprobs_model(place: str) -> Bundle:
     """Return what stands for the model of ``openai-logprobs:MODEL@URL``; it has no files."""
-    return _bundle("openai-logprobs", LIKELIHOOD, place, "Log probabilities of an endpoint.")
+    return _bundle("openai-logprobs", "openai-logprobs", place, "Log probabilities of an endpoint.")
 
 
 def _bundle(scheme: str, kind: str, place: str, summary: str) -> Bundle:
