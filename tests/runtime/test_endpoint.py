@@ -153,6 +153,22 @@ def test_a_server_that_says_no_log_probabilities_is_refused_for_likelihood():
         models.open(f"openai-logprobs:stub@{server.url}", CausalLM)
 
 
+def test_log_probabilities_that_cease_end_with_their_own_reason():
+    with StubEndpoint() as server, Models(mode="fast", workers=1, cache=None) as models:
+        model = models.open(f"openai-logprobs:stub@{server.url}", CausalLM)
+        server.always = "no log probabilities"
+        with pytest.raises(ModelError, match="no log probabilities of the prompt"):
+            model.log_probabilities(["a"] * 20, [f"text {i}" for i in range(20)])
+
+
+def test_where_the_run_ends_nothing_more_is_sent():
+    terms = Terms(concurrency=4, attempts=50, pause=5.0)
+    with StubEndpoint(faults=["500", "500", "500", "401"]) as server:
+        with pytest.raises(StoppedError, match="HTTP 401"):
+            asked(server, terms=terms, texts=[f"reply {i}" for i in range(40)])
+        assert len(server.requests) == 4
+
+
 def test_log_probabilities_stand_at_their_segment():
     with StubEndpoint() as server, Models(mode="fast", workers=1, cache=None) as models:
         model = models.open(f"openai-logprobs:stub@{server.url}", CausalLM)

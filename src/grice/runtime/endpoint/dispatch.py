@@ -42,6 +42,10 @@ class UnusableError(Exception):
         self.reason, self.used = reason, used
 
 
+class _EndedError(Exception):
+    """A request is not sent again, because the run ends."""
+
+
 class Dispatcher:
     """Sends requests of one model.
 
@@ -57,6 +61,7 @@ class Dispatcher:
         self._spending = spending
         self._terms = spending.terms
         self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._closed_until = 0.0
         self._missed = 0
 
@@ -70,16 +75,28 @@ class Dispatcher:
         """
         if not items:
             return []
+        self._ended.clear()
+
+        def guarded(item: Item) -> Answer:
+            try:
+                return ask(item)
+            except BaseException:
+                self._ended.set()  # here: the next item is taken before anybody else is told
+                raise
+
         with ThreadPoolExecutor(min(self._terms.concurrency, len(items))) as pool:
-            futures = [pool.submit(ask, item) for item in items]
+            futures = [pool.submit(guarded, item) for item in items]
             try:
                 wait(futures, return_when=FIRST_EXCEPTION)
             finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-        failed = [future.exception() for future in futures if not future.cancelled()]
-        stopped = [error for error in failed if isinstance(error, StoppedError)]
-        if stopped:
-            raise stopped[0]
+                # What is under way is waited for, as it is paid for; nothing is sent after it.
+                self._ended.set()
+                pool.shutdown(cancel_futures=True)
+        errors = [future.exception() for future in futures if not future.cancelled()]
+        raised = [error for error in errors if error and not isinstance(error, _EndedError)]
+        # Of several the one that ends the run says why the others came about.
+        for error in sorted(raised, key=lambda error: not isinstance(error, StoppedError)):
+            raise error
         return [future.result() for future in futures]
 
     def send(
@@ -107,6 +124,8 @@ class Dispatcher:
         busy = unusable = 0
         while True:
             self._wait_for_server()
+            if self._ended.is_set():
+                raise _EndedError
             try:
                 answer = self._once(path, body(unusable), most, read)
             except TransientError as error:
@@ -170,11 +189,11 @@ class Dispatcher:
             return
         most = min(terms.longest_pause, terms.pause * 2 ** (attempt - 1))
         # Spread, not drawn from a seed: it decides when a request is sent, never what it says.
-        time.sleep(random.uniform(most / 2, most))
+        self._ended.wait(random.uniform(most / 2, most))
 
     def _wait_for_server(self) -> None:
-        while (left := self._closed_until - time.monotonic()) > 0:
-            time.sleep(left + random.uniform(0, self._terms.pause / 4))
+        while (left := self._closed_until - time.monotonic()) > 0 and not self._ended.is_set():
+            self._ended.wait(left + random.uniform(0, self._terms.pause / 4))
 
     def _answered(self) -> None:
         with self._lock:

@@ -161,8 +161,9 @@ class Spending:
             account = self._accounts[model]
             if budget is not None and self._spent + self._reserved + cost > budget.amount:
                 raise StoppedError(
-                    f"the budget of {budget} is reached: {self._in_words(self._spent)} spent, and "
-                    "the next request may cost more than is left; what was answered is kept, and "
+                    f"the budget of {budget} is reached: "
+                    f"{self._in_words(self._spent + self._reserved)} spent or set aside, and the "
+                    "next request may cost more than is left; what was answered is kept, and "
                     "the same command with another --budget goes on"
                 )
             self._reserved += cost
