@@ -10,6 +10,7 @@ from grice.cli.flags import (
     add_extras,
     add_json,
     add_metrics,
+    add_mode,
     add_output,
     positive,
 )
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.evaluation.audit import AuditResult
+    from grice.runtime.embedded import Mode
     from grice.scoring.api import Grader
     from grice.stats.estimate import Estimate
     from grice.tables import View
@@ -61,6 +63,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         help="say how much would be sent, about, and send nothing",
     )
     add_endpoints(parser)
+    add_mode(parser)
     add_cache(parser)
     add_output(parser, "OUT.json", "the badge: all figures as one JSON object")
     add_json(parser)
@@ -84,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
             lines = [line for usage in result.usage for line in in_words(usage, planned=True)]
             emit(result.usage, [Lines(lines or ["nothing would be sent"])], as_json=arguments.json)
             return 0
-        with _beside(arguments.reference) as beside:
+        with _beside(arguments.reference, arguments.mode) as beside:
             try:
                 result = audit(
                     arguments.reference, grader, beside, items, repeats=arguments.repeats
@@ -134,23 +137,26 @@ def _grader(arguments: argparse.Namespace) -> Grader:
         registry,
         wanted,
         preset=reference,
+        mode=arguments.mode,
         cache=arguments.cache or cache_folder(),
         terms=endpoint_terms(arguments),
     )
 
 
-def _beside(reference: str) -> Grader:
+def _beside(reference: str, mode: Mode) -> Grader:
     """Return what the audited metrics are compared with; nothing is kept, so that it is timed."""
     from grice.scoring.api import load
     from grice.scoring.presets import SMALL
 
     shipped = () if reference == SMALL else LOCAL
-    return load(*shipped, BASELINE, cache=None)
+    return load(*shipped, BASELINE, mode=mode, cache=None)
 
 
 def _view(result: AuditResult) -> View:
     yield Lines([f"{result.items} replies: {result.source}"], style="bold")
-    columns = ("metric", "Spearman", "interval", "padding", "interval", "n", "s/reply")
+    # Times are of this machine: they stand where a judge is to be chosen, else in the JSON alone.
+    times = bool(result.order)
+    columns = ("metric", "Spearman", "interval", "padding", "interval", "n")
     rows = [
         (
             row.metric,
@@ -159,12 +165,12 @@ def _view(result: AuditResult) -> View:
             number(row.padding.value if row.padding else None, "+.2f"),
             bounds(row.padding, "+.2f"),
             str(row.judged),
-            f"{row.seconds:.3f}",
+            *([f"{row.seconds:.3f}"] if times else []),
         )
         for row in (*result.metrics, *result.beside)
     ]
     beside = range(len(result.metrics), len(rows))
-    yield Table(columns, rows, dim=frozenset(beside))
+    yield Table((*columns, "s/reply") if times else columns, rows, dim=frozenset(beside))
     yield from _of_judges(result)
     yield Lines(["", "injections: mean change of the score, and how often it rose by over 0.1"],
                 style="bold")  # fmt: skip
