@@ -175,7 +175,7 @@ def audit(
     trials = _Trials(items)
     own, own_injections = trials.of(grader)
     other, other_injections = ((), ()) if beside is None else trials.of(beside)
-    judges = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
+    judges = [loaded for loaded in grader.scorer.metrics if loaded.metric.name in ASPECTS]
     return AuditResult(
         reference,
         len(items),

@@ -10,7 +10,9 @@ from grice.errors import InputError, os_reason
 from grice.evaluation.audit import AuditResult
 from grice.files import make_folder, write_text
 from grice.folders import config_folder
-from grice.tables import number, with_interval
+from grice.metrics.judges import ASPECTS
+from grice.records import to_json
+from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,20 +24,24 @@ if TYPE_CHECKING:
 __all__ = ["badge_lines", "badge_path", "keep_badge", "read_badge"]
 
 
-def badge_path(judge: Bundle) -> Path:
-    """Return the file of the last audit of a judge."""
-    return config_folder() / "audits" / f"{judge.digest}.json"
+NAMED = 5
+"""Injections that are named; of more their number says enough."""
 
 
-def keep_badge(result: AuditResult, judge: Bundle) -> Path:
-    """Keep an audit for reports, in place of an earlier one, and return its file.
+def badge_path(judge: Bundle, metric: str) -> Path:
+    """Return the file of the last audit of a judge as one metric."""
+    return config_folder() / "audits" / f"{judge.digest}-{metric}.json"
+
+
+def keep_badge(result: AuditResult, loaded: LoadedMetric) -> Path:
+    """Keep an audit of a judge for reports, in place of an earlier one, and return its file.
 
     Raises:
         OutputError: If it cannot be written.
     """
-    path = badge_path(judge)
+    path = badge_path(_judge(loaded), loaded.metric.name)
     make_folder(path.parent)
-    write_text(path, msgspec.json.encode(result).decode() + "\n")
+    write_text(path, to_json(result) + "\n")
     return path
 
 
@@ -57,27 +63,33 @@ def read_badge(path: Path) -> AuditResult | None:
 
 def badge_lines(loaded: LoadedMetric) -> tuple[str, ...]:
     """Return what an audit says of a judge, in sentences; empty of what asks no endpoint."""
-    if not loaded.asks_endpoint:
+    name = loaded.metric.name
+    if name not in ASPECTS:
         return ()
-    judge = next(bundle for bundle in loaded.bundles if bundle.card.kind.startswith("openai-"))
+    judge = _judge(loaded)
+    if loaded.metric.judges != "response":
+        return ("Not audited: no conversations that people rated ship for it.",)
     try:
-        result = read_badge(badge_path(judge))
+        result = read_badge(badge_path(judge, name))
     except InputError as error:
         return (str(error),)
-    name = loaded.metric.name
-    if result is None or all(row.metric != name for row in result.metrics):
+    if result is None:
         settings = judge.card.settings
         return (
             "This judge was not audited: how far it agrees with people and what deceives it is "
             f"not known. grice audit openai:{settings['model']}@{settings['url']} -m {name}",
         )
-    return tuple(_sentences(result, name))
+    return tuple(_sentences(result, loaded))
 
 
-def _sentences(result: AuditResult, name: str) -> Iterator[str]:
+def _judge(loaded: LoadedMetric) -> Bundle:
+    return next(bundle for bundle in loaded.bundles if bundle.card.kind == "openai-chat")
+
+
+def _sentences(result: AuditResult, loaded: LoadedMetric) -> Iterator[str]:
+    name = loaded.metric.name
     of = next(row for row in result.metrics if row.metric == name)
-    beside = [f"{row.metric} {number(row.spearman.value, '.2f')}"
-              for row in result.beside if row.spearman]  # fmt: skip
+    beside = [f"{row.metric} {row.spearman.value:.2f}" for row in result.beside if row.spearman]
     agreement = with_interval(of.spearman, ".2f") if of.spearman else "not known"
     yield (
         f"Audited on {result.items} replies that people rated: Spearman {agreement}"
@@ -85,10 +97,10 @@ def _sentences(result: AuditResult, name: str) -> Iterator[str]:
     )
     rows = [row for row in result.injections if row.metric == name]
     raising = [row.injection for row in rows if row.change and row.change.value > 0]
-    yield (
-        f"{len(raising)} of {len(rows)} injections raise its scores on the whole"
-        + (f": {', '.join(raising)}." if raising else ".")
-    )
+    named = f": {', '.join(raising)}." if 0 < len(raising) <= NAMED else "."
+    yield f"{len(raising)} of {len(rows)} injections raise its scores on the whole{named}"
+    if of.signature != loaded.signature:
+        yield f"The audit is of other options: {of.signature}."
     for order in result.order:
         if order.metric == name and order.same and order.first:
             yield (

@@ -35,7 +35,7 @@ LONGEST = 300
 
 ASPECTS = {
     "judge_relevance": Aspect(
-        "Does an LLM judge find that this reply answers what was said?",
+        "An LLM judge: does this reply answer what was said?",
         "Rate how well `reply` takes up what was said in `history`. 5: it answers or follows up "
         "exactly what was said last. 3: it stays on the subject without taking up what was said. "
         "1: it has nothing to do with it. Length, style and politeness do not count.",
@@ -43,7 +43,7 @@ ASPECTS = {
         ("What do you do for a living?", "I teach maths at a school."),
     ),
     "judge_engagement": Aspect(
-        "Does an LLM judge find that this reply makes one want to go on talking?",
+        "An LLM judge: would one want to go on talking after this reply?",
         "Rate how much `reply` makes a person want to go on with the conversation in `history`. "
         "5: specific, personal or curious, and it leaves something to answer. 3: acceptable and "
         "dull. 1: it ends or annoys the conversation. Length alone does not count.",
@@ -51,7 +51,7 @@ ASPECTS = {
         ("I went hiking.", "I love hiking! Which trail did you take, and was it steep?"),
     ),
     "judge_commonsense": Aspect(
-        "Does an LLM judge find that what this reply says of the world is plausible?",
+        "An LLM judge: is what this reply says of the world plausible?",
         "Rate whether what `reply` says, after `history`, agrees with common sense: causes and "
         "effects, what people want and do, where and when things are. 5: all of it is plausible. "
         "3: something is odd. 1: it is impossible or absurd. Whether it is on the subject does "
@@ -60,7 +60,7 @@ ASPECTS = {
         ("I lost my keys.", "Then you cannot get in. Call the landlord!"),
     ),
     "judge_coherence": Aspect(
-        "Does an LLM judge find that the whole conversation holds together?",
+        "An LLM judge: does the whole conversation hold together?",
         "Rate how well the turns in `conversation` hold together. 5: every turn follows from those "
         "before, and nobody contradicts themselves. 3: some turns do not follow. 1: the turns have "
         "nothing to do with each other.",

@@ -7,9 +7,7 @@ the start of another message, or hide.
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from statistics import mean
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
@@ -100,7 +98,8 @@ class Rated(NamedTuple):
         """The mean rating, 0 to 1; None if there is none."""
         if not self.ratings:
             return None
-        return (mean(rating.rating for rating in self.ratings) - LOW) / (HIGH - LOW)
+        total = sum(rating.rating for rating in self.ratings)
+        return (total / len(self.ratings) - LOW) / (HIGH - LOW)
 
 
 def rate(
@@ -175,6 +174,8 @@ def _rated(answers: Sequence[Rating | Unanswered]) -> Rated:
 
 def _quoted(data: dict[str, Json]) -> str:
     """Return JSON in which no character is invisible or begins a tag."""
+    import json  # here: reading a help text needs none
+
     plain = json.dumps(data, ensure_ascii=False, indent=1)
     return "".join(map(_shown, plain))
 

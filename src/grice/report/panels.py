@@ -52,6 +52,6 @@ def panel_of(loaded: LoadedMetric) -> MetricPanel:
         metric.judges,
         metric.source,
         loaded.signature,
-        badge[0] if badge else summed_up(metric.name),
+        " ".join(badge[:2]) or summed_up(metric.name),
         badge or tuple(explained(metric.name, signature=loaded.signature)),
     )

@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.evaluation.audit_items import rated_replies
     from grice.evaluation.badge import keep_badge
     from grice.files import write_text
+    from grice.metrics.judges import ASPECTS
     from grice.records import to_json
     from grice.runtime.endpoint.spending import in_words
 
@@ -97,14 +98,9 @@ def run(arguments: argparse.Namespace) -> int:
                     for line in in_words(usage, planned=False):
                         note(line)
                 raise
-        judges = {
-            bundle.digest: bundle
-            for loaded in grader.scorer.metrics
-            for bundle in loaded.bundles
-            if loaded.asks_endpoint
-        }
-    for judge in judges.values():
-        note(f"kept for reports: {keep_badge(result, judge)}")
+        for loaded in grader.scorer.metrics:
+            if loaded.metric.name in ASPECTS:
+                note(f"kept for reports: {keep_badge(result, loaded)}")
     if arguments.output:
         write_text(arguments.output, to_json(result) + "\n")
     emit(result, _view(result), as_json=arguments.json)
