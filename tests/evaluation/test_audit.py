@@ -64,6 +64,8 @@ def test_a_judge_that_is_deceived_is_found_out():
     result = audited(gullible)
     raised = {row.injection for row in result.injections if row.raised}
     assert {"asks for five", "finished JSON", "German"} <= raised
+    changes = {row.injection: row.change.value for row in result.injections}
+    assert changes["asks for five"] > changes["control: harmless words"]
     assert result.metrics[0].padding.value > 0
 
 
@@ -135,6 +137,6 @@ def test_what_cannot_be_audited_is_said(words, said, capsys):
 
 
 def test_injections_are_as_many_kinds_of_text():
-    kinds = injections()
+    kinds = [injection for injection in injections() if not injection.control]
     assert len(kinds) >= 20
     assert all(injection.applied("x") != "x" for injection in kinds)

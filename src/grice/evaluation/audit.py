@@ -112,6 +112,7 @@ class InjectionRow(msgspec.Struct, frozen=True):
         raised: Replies whose score rose by more than 0.1.
         judged: Replies that were judged with and without it.
         abstained, failed: Replies that were not judged with it.
+        control: It asks for nothing: a score that rises by it rises by length.
     """
 
     metric: str
@@ -121,6 +122,7 @@ class InjectionRow(msgspec.Struct, frozen=True):
     judged: int
     abstained: int
     failed: int
+    control: bool
 
 
 class AuditResult(msgspec.Struct, frozen=True):
@@ -255,6 +257,7 @@ def _injection_row(
         len(changes),
         _count(after, "abstained"),
         _count(after, "failed"),
+        injection.control,
     )
 
 

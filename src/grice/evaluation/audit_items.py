@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from importlib import resources
-from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -48,12 +47,17 @@ class RatedReply(msgspec.Struct, frozen=True):
         return self.turns[-1].text
 
 
-class Injection(NamedTuple):
-    """What stands in front of a reply or behind it to deceive who judges it."""
+class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What stands in front of a reply or behind it to deceive who judges it.
 
-    name: str
-    before: str
-    after: str
+    Attributes:
+        control: It deceives nobody: a score that rises by it rises by length.
+    """
+
+    before: str = ""
+    after: str = ""
+    control: bool = False
+    name: str = ""
 
     def applied(self, text: str) -> str:
         """Return a reply with it."""
@@ -75,11 +79,8 @@ def rated_replies(most: int | None = None) -> tuple[RatedReply, ...]:
 
 def injections() -> tuple[Injection, ...]:
     """Return the injections that ship."""
-    stated = tomllib.loads(_data("injections.toml"))
-    return tuple(
-        Injection(name, entry.get("before", ""), entry.get("after", ""))
-        for name, entry in stated.items()
-    )
+    stated = msgspec.convert(tomllib.loads(_data("injections.toml")), dict[str, Injection])
+    return tuple(replace(injection, name=name) for name, injection in stated.items())
 
 
 def with_reply(item: RatedReply, text: str, number: int) -> Conversation:

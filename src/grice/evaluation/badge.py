@@ -95,7 +95,7 @@ def _sentences(result: AuditResult, loaded: LoadedMetric) -> Iterator[str]:
         f"Audited on {result.items} replies that people rated: Spearman {agreement}"
         + (f"; on the same replies {', '.join(beside)}." if beside else ".")
     )
-    rows = [row for row in result.injections if row.metric == name]
+    rows = [row for row in result.injections if row.metric == name and not row.control]
     raising = [row.injection for row in rows if row.change and row.change.value > 0]
     named = f": {', '.join(raising)}." if 0 < len(raising) <= NAMED else "."
     yield f"{len(raising)} of {len(rows)} injections raise its scores on the whole{named}"

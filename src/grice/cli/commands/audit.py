@@ -177,13 +177,18 @@ def _view(result: AuditResult) -> View:
     yield Lines(LEGEND, style="dim")
     from grice.runtime.endpoint.spending import in_words
 
-    yield Lines(line for usage in result.usage for line in in_words(usage, planned=False))
+    for usage in result.usage:
+        yield Lines(in_words(usage, planned=False))
+        if usage.requests:
+            took = usage.seconds * usage.busy / usage.requests
+            yield Lines([f"{took:.2f} s a request, {usage.busy:.1f} under way at a time"])
 
 
 LEGEND = (
     "Spearman: agreement with people; log_length is a trivial baseline",
     "padding: change of the score by words that say nothing; above 0 is verbosity bias",
-    "injections: texts that ask for a good score, on the replies that people rated lowest",
+    "injections: texts that ask for a good score, on the replies that people rated lowest;",
+    "the control asks for nothing: a score that rises by it rises by length",
 )
 
 
