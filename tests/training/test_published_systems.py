@@ -10,6 +10,8 @@ import pytest
 import tiny_published as tiny
 from grice.cli import main
 from grice.metrics.accent import PROMPTS
+from grice.metrics.registry import find_metrics
+from grice.testing import check_metric
 
 pytest.importorskip("torch", reason="torch is not installed (grice[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
@@ -85,6 +87,8 @@ def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
     lines = encoder.with_suffix(".jsonl").read_text("utf-8").splitlines()
     triples = [item["triple"] for line in lines for item in json.loads(line)["evidence"]]
     assert any("PersonX" in triple["head"] for triple in triples)
+    models = {"extractor": f"file:{mine}", "comet": f"file:{comet}"}
+    check_metric(find_metrics().named("accent"), {**models, "embedder": "model:tiny-encoder"})
 
 
 def _trained_comet(tmp_path, capsys):
@@ -222,6 +226,6 @@ def test_bad_examples_say_where(content, problem, deco, tmp_path, capsys):
     path.write_text(content + "\n", "utf-8")
     words = ["train", "accent", str(path), "--from", str(base), "-o", str(tmp_path / "m")]
     assert main(words) == 2
-    said = capsys.readouterr().err
-    assert problem in said
-    assert "bad.jsonl" in said
+    stderr = capsys.readouterr().err
+    assert problem in stderr
+    assert "bad.jsonl" in stderr
