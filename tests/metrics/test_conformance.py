@@ -21,7 +21,7 @@ FETCHED = ("likelihood", "sense")
 
 
 TRAINED = ("accent",)
-"""Metrics of models that nobody ships: ``test_published_systems`` trains tiny ones for them."""
+"""Metrics of models that nobody ships: the tests of training score with tiny ones."""
 
 
 @pytest.mark.parametrize("name", sorted(find_metrics().metrics.keys() - {*FETCHED, *TRAINED}))

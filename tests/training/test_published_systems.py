@@ -10,8 +10,6 @@ import pytest
 import tiny_published as tiny
 from grice.cli import main
 from grice.metrics.accent import PROMPTS
-from grice.metrics.registry import find_metrics
-from grice.testing import check_metric
 
 pytest.importorskip("torch", reason="torch is not installed (grice[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (grice[train])")
@@ -80,15 +78,14 @@ def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
     assert main([*added, "--name", "tiny-encoder"]) == 0
     capsys.readouterr()
     chat = tmp_path / "chat.txt"
-    chat.write_text("A: hi 1\nB: i eats bread\n", "utf-8")
+    chat.write_text("A: hi 1\nB: i eats bread\nA: " + "and so on " * 500 + "\n", "utf-8")
     parts = ["--accent-extractor", f"file:{mine}", "--accent-comet", f"file:{comet}"]
     parts += ["--accent-embedder", "model:tiny-encoder", "-o", str(encoder.with_suffix(".jsonl"))]
     assert main(["score", str(chat), "-m", "accent", *parts]) == 0
     lines = encoder.with_suffix(".jsonl").read_text("utf-8").splitlines()
     triples = [item["triple"] for line in lines for item in json.loads(line)["evidence"]]
     assert any("PersonX" in triple["head"] for triple in triples)
-    models = {"extractor": f"file:{mine}", "comet": f"file:{comet}"}
-    check_metric(find_metrics().named("accent"), {**models, "embedder": "model:tiny-encoder"})
+    assert json.loads(lines[-1])["reason"].endswith("more than 4,000")
 
 
 def _trained_comet(tmp_path, capsys):
