@@ -76,6 +76,15 @@ def test_an_empty_reply_is_called_that_whatever_speaks_against_it():
     assert (item.turn, item.flaw, item.reason) == (3, "empty reply", "the reply is empty")
 
 
+def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():
+    verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
+    whole = scored(None, "coherence", 0.1, TurnEvidence(3, -0.9))
+    (item,) = reviewed(scored(3, "repetition", 0.0, verbatim), whole).items
+    assert item.flaw == "repeats"
+    (doubtful,) = reviewed(scored(3, "repetition", 0.4, verbatim), whole).items
+    assert doubtful.flaw == "irrelevant"
+
+
 def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     reply = "See [the claim](https://a.example/claim), **in Leeds**."
     talk = Conversation(

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from grice.errors import InputError, RecordError, plural
+from grice.evaluation.review_flaws import EMPTY_REPLY, empty_of, flaw_of, is_empty, verbatim_of
 from grice.evaluation.review_stack import STACKS, Threshold, observed, open_stack
 from grice.evaluation.scores import read_scores
 from grice.formats import read, records_of
 from grice.records import Evidence, FeatureEvidence, TripleEvidence, TurnEvidence
-from grice.scoring.flags import EMPTY
 from grice.scoring.items import unspoken
 from grice.text.markdown import as_read
 
@@ -36,16 +36,6 @@ TOP = 20
 """Replies that are shown unless told otherwise."""
 WORDS = 3
 """Stretches of text that are quoted for a reply."""
-FLAWS = {
-    "contradiction": "contradicts",
-    "repetition": "repeats",
-    "unanswered": "unanswered",
-    "nonsense": "senseless",
-    "dull": "dull",
-}
-"""What is said of a flaw that the evidence of a metric names."""
-EMPTY_REPLY = "empty reply"
-"""What is said of a reply without a word, whichever metric speaks most against it."""
 
 
 class Further(msgspec.Struct, frozen=True):
@@ -202,7 +192,7 @@ class Reviewer:
                 self._offer(_Candidate(probability, next(self._orders), turn, seen, effects, talk))
 
     def _offer(self, candidate: _Candidate) -> None:
-        empty = any(_is_empty(seen.score) for seen in candidate.seen.values())
+        empty = any(is_empty(seen.score) for seen in candidate.seen.values())
         self._empties += empty
         first = self._empty if empty else self._first
         full = len(first) == self._top
@@ -299,12 +289,9 @@ def _chosen(signatures: Mapping[str, str]) -> Stack:
 
 def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     witnesses = {witness.name: witness for witness in stack.witnesses}
-    empty = [
-        name
-        for name in candidate.effects
-        if _is_empty(candidate.seen[witnesses[name].metric].score)
-    ]
-    worst = max(empty or candidate.effects, key=lambda name: candidate.effects[name])
+    values = {name: candidate.seen[witnesses[name].metric] for name in candidate.effects}
+    empty, plain = empty_of(values), verbatim_of(values, candidate.effects, witnesses)
+    worst = max(empty or plain or candidate.effects, key=lambda name: candidate.effects[name])
     witness = witnesses[worst]
     score = candidate.seen[witness.metric].score
     evidence = _evidence_of(score, candidate.turn)
@@ -313,7 +300,7 @@ def _flagged(rank: int, candidate: _Candidate, stack: Stack) -> FlaggedTurn:
     before = next(filter(str.strip, utterances), "")
     further = tuple(_further(candidate, witnesses, witness.metric))
     pieces = [*evidence, *(piece for other in further for piece in other.evidence)]
-    flaw = _flaw(witness, evidence) if candidate.effects[worst] > 0 else "none"
+    flaw = flaw_of(witness, evidence) if candidate.effects[worst] > 0 else "none"
     return FlaggedTurn(
         rank,
         score.conversation,
@@ -354,17 +341,6 @@ def _further(
         evidence = _evidence_of(seen.score, candidate.turn)
         if metric != first and any(span.turn == candidate.turn for span in _spans_of(evidence)):
             yield Further(metric, seen.value, _reason(seen.score, evidence), evidence)
-
-
-def _is_empty(score: Score) -> bool:
-    return score.turn is not None and EMPTY in score.flags
-
-
-def _flaw(witness: Witness, evidence: Sequence[Evidence]) -> str:
-    if witness.flaw:
-        return witness.flaw
-    names = (piece.name for piece in evidence if isinstance(piece, FeatureEvidence))
-    return next((FLAWS[name] for name in names if name in FLAWS), "senseless")
 
 
 def _reason(score: Score, evidence: Sequence[Evidence]) -> str | None:
