@@ -11,9 +11,10 @@ from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
 
 from grice.errors import BundleError, InputError
 from grice.runtime.stepwise import Sampler
-from grice.steer.guide import GuidedChoice, load_guide
+from grice.steer.guide import load_guide
 from grice.steer.guide_bundle import save_guide
 from grice.steer.guide_training import Fitting, train_guide
+from grice.steer.guided import GuidedChoice
 from grice.steer.samples import Sampling
 
 SAMPLING = Sampling(temperature=1.0, replies=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grice.records import Conversation
-    from grice.runtime.protocols import CausalGenerator
+    from grice.runtime.protocols import Generated
 
-__all__ = ["chat_prompt", "with_candidates"]
+__all__ = ["END", "MAX_TOKENS", "Writer", "chat_prompt", "with_candidates"]
 
 SYSTEM = "You are in a friendly conversation. Answer in one or two short sentences."
 BEGIN, END = "<|im_start|>", "<|im_end|>"
@@ -28,9 +28,19 @@ WINDOW = 16
 """Contexts whose candidates are written before they are passed on."""
 
 
+class Writer(Protocol):
+    """What writes candidates: any causal generator, or one that a guide steers."""
+
+    def alternatives(
+        self, prompts: Sequence[str], *, count: int, stop: str = "\n", max_tokens: int = 64
+    ) -> list[tuple[Generated, ...]]:
+        """Return texts that differ from their first token on."""
+        ...
+
+
 def with_candidates(
     records: Iterable[Conversation | RecordError],
-    generator: CausalGenerator,
+    generator: Writer,
     *,
     count: int,
     field: str = FIELD,
@@ -58,7 +68,7 @@ def with_candidates(
 
 def _written(
     records: Iterator[Conversation | RecordError],
-    generator: CausalGenerator,
+    generator: Writer,
     count: int,
     field: str,
     max_tokens: int,

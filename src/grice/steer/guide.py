@@ -32,10 +32,9 @@ from grice.runtime.blas import single_threaded
 from grice.runtime.bundle import open_bundle
 from grice.runtime.mlp import Mlp, quantized
 from grice.runtime.registry import Settings, read_settings
-from grice.runtime.stepwise import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -48,7 +47,6 @@ __all__ = [
     "KIND",
     "Guide",
     "GuideSettings",
-    "GuidedChoice",
     "TokenSpace",
     "check_strength",
     "load_guide",
@@ -150,13 +148,18 @@ class Guide:
             before: Ids of the tokens of the reply so far.
             strength: Exponent of the estimate; 0 gives the base.
         """
-        base = np.asarray(logits / np.float32(self.settings.temperature), np.float32)
-        if strength == 0:
-            return base
+        weighed: Array = np.asarray(logits, np.float32) / np.float32(self.settings.temperature)
+        if strength:
+            weighed += np.float32(strength) * self.log_estimate(logits, before)
+        return weighed
+
+    def log_estimate(self, logits: Array, before: Sequence[int]) -> Array:
+        """Return the log probability of the label for each next token, ``(vocabulary,)``."""
         with single_threaded():
             sums = np.append(self.space.vectors[list(before)].sum(axis=0), np.float32(len(before)))
             features = self.space.features(self.space.states(logits[None]), sums[None])
-            return base + np.float32(strength) * self.log_probabilities(features)[0]
+            estimate: Array = self.log_probabilities(features)[0]
+            return estimate
 
     def _log_odds(self, features: Array) -> Array:
         output = self._network.together(features)
@@ -190,28 +193,6 @@ class Guide:
         )
         self._network.save(folder / NETWORK)
         return [SPACE, NETWORK]
-
-
-class GuidedChoice:
-    """Chooses the tokens of one reply with a guide.
-
-    Args:
-        guide: The guide.
-        strength: Exponent of its estimate; 0 is the base, 1 the distribution given the label.
-        draw: Gives a number from 0 to 1 for each token, by which it is drawn; None takes the
-            likeliest token.
-    """
-
-    def __init__(
-        self, guide: Guide, strength: float = 1.0, draw: Callable[[], float] | None = None
-    ) -> None:
-        check_strength(strength)
-        self._guide, self._strength, self._draw = guide, strength, draw
-
-    def __call__(self, logits: Array, before: Sequence[int]) -> int:
-        """Return the id of the next token; see :class:`grice.runtime.stepwise.Chooser`."""
-        weighed = self._guide.weighed(logits, before, self._strength)
-        return int(weighed.argmax()) if self._draw is None else drawn(weighed, self._draw())
 
 
 def check_strength(strength: float) -> None:

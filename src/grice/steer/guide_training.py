@@ -64,6 +64,11 @@ class Fitting(NamedTuple):
     left_out: float = 0.2
     seed: int = 0
 
+    def check(self) -> None:
+        """Raise InputError for a weight that means nothing."""
+        if not 0 <= self.consistency <= 1:
+            raise InputError(f"consistency is a weight of 0 to 1, found {self.consistency}")
+
 
 class GuideReport(msgspec.Struct, frozen=True):
     """What the training of a guide gave.
@@ -245,12 +250,13 @@ def _gradient(weights: _Weights, batch: Positions, targets: Array, space: TokenS
     excess = (sigmoid((output * vectors).sum(axis=1)) - targets) / len(targets)
     of_output = excess[:, None] * vectors
     of_hidden = (of_output @ weights.output.T) * (hidden > 0)
-    return _Weights(
+    slopes = (
         batch.features.T @ of_hidden,
         of_hidden.sum(axis=0),
         hidden.T @ of_output,
         of_output.sum(axis=0),
     )
+    return _Weights(*(slope.astype(np.float32) for slope in slopes))
 
 
 def _cross_entropy(odds: NDArray[np.floating], positions: Positions) -> float:

@@ -54,7 +54,7 @@ class Positions(NamedTuple):
 
     def at(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Positions:
         """Return some of the rows."""
-        return Positions(*(column[rows] for column in self))
+        return Positions(*(column[rows] for column in self))  # type: ignore[arg-type] # each its own
 
 
 def token_space(model: SteerableLM, samples: Sequence[Labelled], components: int) -> TokenSpace:
@@ -79,8 +79,8 @@ def token_space(model: SteerableLM, samples: Sequence[Labelled], components: int
         kept = np.flatnonzero(values > TINY * values[-1])[::-1][:components]
         loadings = logits.T @ (directions[:, kept] / np.sqrt(values[kept])).astype(np.float32)
         # Unit variance over the vocabulary, and as they are kept in a file.
-        vectors, steps = quantized(loadings * np.float32(np.sqrt(len(loadings))))
-        vectors = vectors.astype(np.float32) * steps
+        whole, steps = quantized(loadings * np.float32(np.sqrt(len(loadings))))
+        vectors = whole.astype(np.float32) * steps
         states = logits @ vectors
         scale = states.std(axis=0) + np.float32(TINY)
         return TokenSpace(vectors, states.mean(axis=0), scale)

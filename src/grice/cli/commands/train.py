@@ -1,9 +1,12 @@
-"""``grice train``: a shipped model made to know your replies."""
+"""``grice train``: models of your own."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from grice.cli import _train_guide
+from grice.cli.actions import Action, add_actions, run_action
 from grice.cli.flags import (
     add_extras,
     add_format,
@@ -13,7 +16,7 @@ from grice.cli.flags import (
     add_seed,
 )
 from grice.cli.output import emit
-from grice.errors import InputError, plural
+from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
@@ -23,14 +26,27 @@ if TYPE_CHECKING:
     from grice.tables import View
     from grice.training.adapt import Report
 
-HELP = "adapt relevance or engagement to your own labelled conversations"
+HELP = "train a model of your own: a metric that knows your replies, or a guide for a chatbot"
 
-MODELS = ("engagement", "relevance")
+ADAPTED = "adapt {} to your own labelled conversations"
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments."""
-    parser.add_argument("model", choices=MODELS, help="what is adapted")
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the models that can be trained, each with its arguments."""
+    actions = [
+        Action(name, ADAPTED.format(name), partial(_configure, name=name), _adapt)
+        for name in ("engagement", "relevance")
+    ]
+    guide = partial(_train_guide.configure, words=words)
+    actions.append(Action("guide", _train_guide.ABOUT, guide, _train_guide.run))
+    add_actions(parser, actions)
+
+
+run = run_action
+
+
+def _configure(parser: argparse.ArgumentParser, name: str) -> None:
+    parser.set_defaults(model=name)
     parser.add_argument(
         "files",
         nargs="+",
@@ -43,17 +59,20 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  #
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
     )
     add_scale(parser, (0.0, 1.0))
-    parser.add_argument(
-        "--unlabelled",
-        action="store_true",
-        help="relevance only: set each reply against those of other conversations",
-    )
+    if name == "relevance":
+        parser.add_argument(
+            "--unlabelled",
+            action="store_true",
+            help="no labels: set each reply against those of other conversations",
+        )
+    else:
+        parser.set_defaults(unlabelled=False)
     add_seed(parser, "every split")
     add_json(parser)
     add_extras(parser, "stats")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _adapt(arguments: argparse.Namespace) -> int:
     """Check the data, fit, measure on what was left out, write the model."""
     from grice.cli._reading import conversations
     from grice.cli.models import opened_models
@@ -61,8 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
     from grice.training.labelled import labelled_replies, true_and_false_replies
     from grice.training.own import train
 
-    if arguments.unlabelled and arguments.model != "relevance":
-        raise InputError("--unlabelled: only relevance can be learned without labels")
     records = conversations(arguments.files, arguments.format)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
