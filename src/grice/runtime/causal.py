@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar, cast
 
@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
+from grice.progress import track
 from grice.runtime.batching import MAX_BATCH_TOKENS, run_batches
 from grice.runtime.memo import remember
 from grice.runtime.passages import PassageTokenizer
@@ -44,6 +45,8 @@ __all__ = ["CausalSettings", "Decoder", "EmbeddedCausalLM", "causal_lm"]
 
 Answer = TypeVar("Answer")
 
+KEPT = 32
+"""Prompts after which an engine is opened anew."""
 FEWEST = 16
 """Tokens that a model must at least be able to read."""
 COMPUTE = {"exact": "float32", "fast": "int8"}
@@ -74,13 +77,15 @@ class Decoder:
         self._tokenizer = PassageTokenizer(bundle, settings.max_tokens)
         self._memo = memo
         self._threads = threads
-        self._engine = ctranslate2.Generator(
+        self._open = partial(
+            ctranslate2.Generator,
             str(bundle.folder),
             device="auto",
             compute_type=COMPUTE[mode],
             inter_threads=threads,
             intra_threads=1,
         )
+        self._engine = self._open()
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
@@ -193,8 +198,21 @@ class EmbeddedCausalLM(Decoder):
                     text = self._tokenizer.text(ids).partition(stop)[0].strip()
                     written[i] = Chosen(text, len(ids), ended=ids[-1] in ends)
 
-        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
+        self._run_apart(compute, len(prompts))
         return written
+
+    def _run_apart(self, compute: Callable[[list[int]], None], count: int) -> None:
+        """Compute each of so many prompts, with an engine that keeps no more than a few of them.
+
+        It keeps what it has read of every prompt, some 20 MB of one of a hundred tokens, and
+        forgets it only when it is closed.
+        """
+        starts = range(0, count, KEPT)
+        groups = [range(start, min(start + KEPT, count)) for start in starts]
+        for group in track(groups, "texts", count, len):
+            run_batches(compute, [[i] for i in group], self._threads)
+            if len(group) == KEPT:
+                self._engine = self._open()
 
     def sample(
         self,
@@ -332,7 +350,7 @@ class EmbeddedCausalLM(Decoder):
                     texts.append(Generated(text, score))
                 written[i] = tuple(texts)
 
-        run_batches(compute, [[i] for i in range(len(prompts))], self._threads)
+        self._run_apart(compute, len(prompts))
         return written
 
     def _search(

@@ -16,7 +16,7 @@ from grice.cli.flags import (
     add_seed,
 )
 from grice.cli.output import emit
-from grice.errors import plural
+from grice.errors import InputError, plural
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
@@ -59,14 +59,11 @@ def _configure(parser: argparse.ArgumentParser, name: str) -> None:
         "--label", default="label", metavar="NAME", help="field of the label (default label)"
     )
     add_scale(parser, (0.0, 1.0))
-    if name == "relevance":
-        parser.add_argument(
-            "--unlabelled",
-            action="store_true",
-            help="no labels: set each reply against those of other conversations",
-        )
-    else:
-        parser.set_defaults(unlabelled=False)
+    parser.add_argument(
+        "--unlabelled",
+        action="store_true",
+        help="relevance only: set each reply against those of other conversations",
+    )
     add_seed(parser, "every split")
     add_json(parser)
     add_extras(parser, "stats")
@@ -80,6 +77,8 @@ def _adapt(arguments: argparse.Namespace) -> int:
     from grice.training.labelled import labelled_replies, true_and_false_replies
     from grice.training.own import train
 
+    if arguments.unlabelled and arguments.model != "relevance":
+        raise InputError("--unlabelled: only relevance can be learned without labels")
     records = conversations(arguments.files, arguments.format)
     if arguments.unlabelled:
         data = true_and_false_replies(records, seed=arguments.seed)
