@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from grice.folders import cache_folder
+from grice.cli.models import models_as_asked
 
 if TYPE_CHECKING:
     import argparse
@@ -48,13 +48,7 @@ def open_base(
         stack: Closes what was opened.
         protocol: What it will be asked for.
     """
-    from grice.runtime.models import Models, default_workers
-
-    models = Models(
-        mode=arguments.mode,
-        workers=arguments.workers or default_workers(),
-        cache=None if arguments.no_cache else arguments.cache or cache_folder(),
-    )
+    models = models_as_asked(arguments)
     stack.callback(models.close)
     return models.open(reference, protocol)
 
