@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from grice.runtime.protocols import Vector
     from grice.runtime.stepwise import Chooser
     from grice_research.context import BenchContext
+    from grice_research.rows import Kind
 
 __all__ = ["Context", "System", "measure", "read_contexts", "systems_of", "texts_of"]
 
@@ -47,11 +48,11 @@ MODEL = "model:medium"
 STEERING = ("relevance", "engagement")
 HELD_OUT = ("sense", "commonsense", "unanswered", "cross_encoder")
 GUIDES = ("both", "relevance", "engagement")
-STRENGTHS = (1.0, 2.0, 4.0, 8.0)
+STRENGTHS = (1.0, 4.0, 16.0)
 ALONE = 4.0
 """The strength at which guides of one metric stand beside the one of both."""
 COUNTS = (2, 4, 8)
-CONTEXTS = 50
+CONTEXTS = 40
 TURNS = 4
 TOKENS = 40
 BASE, PEOPLE = "base", "people"
@@ -256,6 +257,6 @@ def _wins(
 def _row(name: str, what: str, values: Sequence[float], signature: str) -> Row:
     is_share = what.startswith("share")
     estimate = mean(values, bounds=(0, 1) if is_share else (-math.inf, math.inf))
-    kind = "ours" if name not in {BASE, PEOPLE} else "baseline"
+    kind: Kind = "ours" if name not in {BASE, PEOPLE} else "baseline"
     return Row(row=name, measure=what, estimate=estimate, kind=kind, on="Topical-Chat test",
                signature=signature)  # fmt: skip

@@ -11,7 +11,7 @@ from grice.cli._steering import BASE, add_guide, open_base, open_guide
 from grice.cli.flags import add_json, add_model, positive
 from grice.cli.options import add_metric_options, check_options, loader, names
 from grice.cli.output import emit
-from grice.tables import Table, number
+from grice.tables import Lines, Table, number
 
 if TYPE_CHECKING:
     import argparse
@@ -85,18 +85,15 @@ def _view(answer: Answer) -> View:
     replies = [answer.base] if answer.guided is None else [answer.base, answer.guided]
     titles = ("base", "guided")[: len(replies)]
     values = [_values(reply) for reply in replies]
+    yield Lines([f"> {answer.said}"], style="bold")
     yield Table(
-        (f"> {answer.said}"[:LONGEST], *titles),
+        ("", *titles),
         [
             ("reply", *(reply.text or "(nothing)" for reply in replies)),
             *((name, *(number(each.get(name)) for each in values)) for name in values[0]),
         ],
         words=len(replies) + 1,
     )
-
-
-LONGEST = 24
-"""Characters of what was said that stand above the replies."""
 
 
 def _values(reply: Reply) -> dict[str, float | None]:
