@@ -1,4 +1,4 @@
-"""Draw ``docs/guidance.svg``: what becomes of replies as more is chosen from, or a guide is stronger.
+"""Draw ``docs/guidance.svg``: replies as more is chosen from, or a guide gets stronger.
 
     python docs/guidance.py
 
@@ -133,6 +133,7 @@ def points(
 
 
 def main() -> None:
+    """Write the picture."""
     figures = json.loads(FIGURES.read_text("utf-8"))["figures"]
     (HERE / "guidance.svg").write_text(drawing(figures), "utf-8")
 
