@@ -108,7 +108,8 @@ def read_positions(
         sums = np.hstack([vectors, np.ones((len(ids), 1), np.float32)]).cumsum(axis=0)
         before = np.vstack([np.zeros_like(sums[:1]), sums[:-1]])
         count = min(LIKELY, logits.shape[1])
-        likely = np.argpartition(-logits, count - 1, axis=1)[:, :count]
+        # A copy: a view would keep the whole vocabulary of every position.
+        likely = np.argpartition(-logits, count - 1, axis=1)[:, :count].copy()
         odds = np.take_along_axis(logits, likely, axis=1) / np.float32(temperature)
         weights = np.exp(odds - odds.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
