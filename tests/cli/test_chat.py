@@ -160,6 +160,7 @@ def test_a_threshold_that_every_reply_reaches_teaches_nothing(place, tmp_path, c
 @pytest.mark.parametrize(("option", "problem"), [
     (["--consistency", "2"], "a weight of 0 to 1"),
     (["--temperature", "0"], "a temperature is above 0"),
+    (["--threshold", "nan"], "a threshold is a finite number"),
 ])  # fmt: skip
 def test_options_that_mean_nothing_are_refused(place, tmp_path, capsys, option, problem):
     assert train(place, tmp_path / "g", *option) == 2

@@ -86,15 +86,16 @@ def run(arguments: argparse.Namespace) -> int:
     metrics = names(arguments.metrics) or list(arguments.registry.defaults())
     check_options(arguments, metrics)
     fitting = Fitting(consistency=arguments.consistency, seed=arguments.seed)
-    fitting.check()
-    check_folder(arguments.output)  # not after minutes of drawing
-    contexts = _contexts(arguments)
     sampling = Sampling(
         replies=arguments.replies,
         temperature=arguments.temperature,
         threshold=arguments.threshold,
         seed=arguments.seed,
     )
+    fitting.check()
+    sampling.check()
+    check_folder(arguments.output)  # not after minutes of drawing
+    contexts = _contexts(arguments)
     with ExitStack() as stack:
         grader = stack.enter_context(loader(arguments)(metrics))
         base = open_base(arguments, arguments.base, stack, SteerableLM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,6 +46,11 @@ class Sampling(NamedTuple):
     max_tokens: int = 40
     threshold: float = 0.5
     seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError for a threshold that is no number."""
+        if not math.isfinite(self.threshold):
+            raise InputError(f"a threshold is a finite number, found {self.threshold}")
 
 
 class Labelled(NamedTuple):

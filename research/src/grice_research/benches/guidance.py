@@ -48,11 +48,11 @@ MODEL = "model:medium"
 STEERING = ("relevance", "engagement")
 HELD_OUT = ("sense", "commonsense", "unanswered", "cross_encoder")
 GUIDES = ("both", "relevance", "engagement")
-STRENGTHS = (1.0, 4.0, 16.0)
+STRENGTHS = (1.0, 2.0, 4.0, 16.0)
 ALONE = 4.0
 """The strength at which guides of one metric stand beside the one of both."""
 COUNTS = (2, 4, 8)
-CONTEXTS = 40
+CONTEXTS = 32
 TURNS = 4
 TOKENS = 40
 BASE, PEOPLE = "base", "people"
@@ -126,14 +126,15 @@ def systems_of(
     yield BASE, _written(model, contexts, [likeliest] * len(contexts))
     yield PEOPLE, System([each.said.text for each in contexts], 0)
     folder = context.weights("guides")
-    guides = {name: load_guide(folder / name) for name in GUIDES if (folder / name).is_dir()}
-    if not guides:
+    if not any((folder / name).is_dir() for name in GUIDES):
         raise Skipped(f"{folder}: no guide is there; grice train guide writes them")
-    for name, guide in guides.items():
-        guide.check(model)
-        for strength in STRENGTHS if name == GUIDES[0] else (ALONE,):
-            choosers = [GuidedChoice(guide, strength) for _ in contexts]
-            yield f"guide {name}, strength {strength:g}", _written(model, contexts, choosers)
+    for name in GUIDES:
+        if (folder / name).is_dir():
+            guide = load_guide(folder / name)
+            guide.check(model)
+            for strength in STRENGTHS if name == GUIDES[0] else (ALONE,):
+                choosers = [GuidedChoice(guide, strength) for _ in contexts]
+                yield f"guide {name}, strength {strength:g}", _written(model, contexts, choosers)
     yield from _best_of(context, model, contexts)
 
 
