@@ -33,6 +33,7 @@ __all__ = [
 
 EXTRAS = {
     "amr": "AMR graphs from a file",
+    "arrow": "Parquet and Arrow files",
     "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",
     "onnx": "models of kinds onnx-*",
     "stats": "correlations, intervals by Student's t, and fits",

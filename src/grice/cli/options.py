@@ -70,7 +70,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str]) ->
     )
     add_cache(group)
     group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
-    add_extras(parser, "onnx", "stats", "train")
+    add_extras(parser, "arrow", "onnx", "stats", "train")
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)
