@@ -36,6 +36,7 @@ EXTRAS = {
     "arrow": "Parquet and Arrow files",
     "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",
     "onnx": "models of kinds onnx-*",
+    "serve": "grice serve",
     "stats": "correlations, intervals by Student's t, and fits",
     "train": "models of kinds transformers-*",
 }
