@@ -118,8 +118,8 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[bytes]:
             batches = map(reader.get_batch, range(reader.num_record_batches))
         _check_layout(found, name)
         for batch in batches:
-            for row in batch.to_pylist():
-                yield _line(row)
+            # What has no metric is a record that could not be read, and no score.
+            yield from (_line(row) for row in batch.to_pylist() if row["metric"] is not None)
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: cannot be read: {error}") from None
 
@@ -138,6 +138,5 @@ def _check_layout(found: pyarrow.Schema, name: str) -> None:
 def _line(row: dict[str, object]) -> bytes:
     for name in ("evidence", "meta"):
         row[name] = msgspec.Raw(str(row[name]).encode())
-    for name in ("metric", "signature"):
-        row[name] = row[name] or ""
+    row["signature"] = row["signature"] or ""
     return msgspec.json.encode({name: row[name] for name in Score.__struct_fields__}) + b"\n"

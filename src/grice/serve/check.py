@@ -49,7 +49,7 @@ async def exchange(app: ASGIApp, requests: Sequence[Request]) -> list[Reply]:
     async def told(message: Message) -> None:
         (begun if message["type"].startswith("lifespan.startup") else ended).set()
 
-    life = asyncio.create_task(app({"type": "lifespan", "state": {}}, events.get, told))
+    life = asyncio.ensure_future(app({"type": "lifespan", "state": {}}, events.get, told))
     events.put_nowait({"type": "lifespan.startup"})
     await begun.wait()
     try:

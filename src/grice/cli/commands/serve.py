@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from grice.serve import Limits
     from grice.serve.check import Reply
+    from grice.tables import View
 
 HELP = "score, explain, review and rerank over HTTP, with a live page"
 
@@ -109,6 +110,6 @@ def _show(replies: Sequence[Reply], *, as_json: bool) -> int:
     cells = [tuple(str(cell) for cell in row.values()) for row in rows]
     answered = all(reply.status == 200 for reply in replies)
     verdict = "Everything is answered." if answered else "Not everything is answered."
-    view = [Table(("request", "path", "status"), cells, words=2), Lines([verdict])]
+    view: View = [Table(("request", "path", "status"), cells, words=2), Lines([verdict])]
     emit_rows(rows, view, as_json=as_json)
     return DONE if answered else UNMET
