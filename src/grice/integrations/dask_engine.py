@@ -23,11 +23,10 @@ PATIENCE = 10
 def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Iterator[Shard]:
     """Yield the shards of files as workers finish them, one task a file."""
     workers = min(default_workers(), len(tasks))
+    here = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    cluster = None if address else LocalCluster(**here)
     try:
-        cluster = address or LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None
-        )
-        client = Client(cluster, timeout=PATIENCE)
+        client = Client(address or cluster, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise InputError(f"{address}: no Dask scheduler answers here: {error}") from None
     try:
@@ -35,5 +34,5 @@ def shards_of(tasks: Sequence[Task], score: Scoring, address: str | None) -> Ite
             yield scored.result()
     finally:
         client.close()
-        if address is None:
+        if cluster is not None:
             cluster.close()
