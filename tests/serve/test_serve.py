@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
 import sys
 import threading
 
 import pytest
 
 import grice
+from grice.cli import main
 from grice.errors import InputError
 from grice.records import Conversation, Turn
 from grice.serve import Limits, check_installed
@@ -295,3 +297,31 @@ def test_without_starlette_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
     with pytest.raises(InputError, match=r'pip install "grice\[serve\]"'):
         check_installed()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_the_command_says_its_address_and_ends_well_when_told_to():
+    words = ["serve", "--port", "0", "-m", "log_length", "--no-cache"]
+    service = subprocess.Popen(
+        [sys.executable, "-m", "grice", *words], stderr=subprocess.PIPE, text=True
+    )
+    with service:
+        assert re.search(r"http://127\.0\.0\.1:\d+ \(the live page\)", service.stderr.readline())
+        service.terminate()
+        assert service.wait(20) == 0
+
+
+def test_a_new_key_is_shown_beside_its_line_for_a_file(capsys, tmp_path):
+    assert main(["serve", "--new-key", "ann"]) == 0
+    shown = capsys.readouterr()
+    (tmp_path / "keys").write_text(shown.out)
+    key = shown.err.split()[-1]
+    assert read_keys(tmp_path / "keys").owner(key) == "ann"
+    assert main(["serve", "--new-key", "no name"]) == 2
+
+
+def test_the_check_of_the_command_is_a_line_a_path(capsys):
+    assert main(["serve", "--check", "--json", "-m", "log_length", "--no-cache"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["status"] for row in rows} == {200}
+    assert {"/score", "/docs", "/"} <= {row["path"] for row in rows}

@@ -13,7 +13,7 @@ from grice.tables import Lines
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["add_engine", "run_on_engine"]
+__all__ = ["ENGINES", "add_engine", "run_on_engine"]
 
 ENGINES = ("dask", "ray", "spark")
 LOCAL_ALONE = ("sample", "report")

@@ -23,6 +23,7 @@ __all__ = ["serve"]
 
 HEAD_BYTES = 16 << 10
 """Bytes of the head of a request."""
+BACKLOG = 2048
 IDLE_SECONDS = 15
 ENDING_SECONDS = 120
 """How long what was accepted may take once the service is told to end."""
@@ -45,8 +46,6 @@ def serve(
     """
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=_patient(limits.head_seconds),
         ws="none",
         lifespan="on",
@@ -57,12 +56,7 @@ def serve(
         timeout_graceful_shutdown=ENDING_SECONDS,
         h11_max_incomplete_event_size=HEAD_BYTES,
     )
-    try:
-        listening = config.bind_socket()
-    except (OSError, SystemExit, OverflowError) as error:
-        reason = os_reason(error) if isinstance(error, OSError) else "is it taken, or not allowed?"
-        do = "name another with --port, or --host"
-        raise InputError(f"{host}:{port}: nobody can listen here: {reason}; {do}") from None
+    listening = _listening(host, port)
     # asyncio sets it on none of the connections of a socket that it did not make itself: head and
     # body of an answer would be 40 ms apart.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -70,6 +64,15 @@ def serve(
     begun(f"http://{f'[{shown}]' if ':' in shown else shown}:{bound}")
     with listening:
         _Server(config).run([listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError) as error:
+        reason, do = os_reason(error), "name another with --port, or --host"
+        raise InputError(f"{host}:{port}: nobody can listen here: {reason}; {do}") from None
 
 
 class _Server(uvicorn.Server):

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from grice.cli._engines import add_engine, run_on_engine
+from grice.cli._engines import ENGINES, add_engine, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.flags import (
     add_format,
@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     add_seed(parser, "--sample")
     add_engine(parser)
-    add_metric_options(parser, words)
+    add_metric_options(parser, words, *ENGINES)
     check_settings(parser)
 
 

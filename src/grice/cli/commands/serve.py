@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.cli._status import DONE, UNMET
-from grice.cli.flags import add_extras, add_json, add_speaker, positive
+from grice.cli.flags import add_json, add_speaker, positive
 from grice.cli.options import add_metric_options, check_options, load_grader
 from grice.cli.output import emit_rows
 from grice.tables import Lines, Table
@@ -35,7 +35,9 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         "--key-rate", type=positive, default=0, metavar="N", help="requests a second of each key"
     )
     parser.add_argument(
-        "--new-key", metavar="NAME", help="print a new key and its line for --keys FILE, and end"
+        "--new-key",
+        metavar="NAME",
+        help="print a new key, and to standard output its line for FILE of --keys",
     )
     parser.add_argument(
         "--waiting", type=positive, metavar="TURNS", help="turns that may wait before 429"
@@ -45,8 +47,7 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     add_json(parser)
     add_speaker(parser)
-    add_metric_options(parser, words)
-    add_extras(parser, "serve")
+    add_metric_options(parser, words, "serve")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,6 +91,9 @@ def _limits(arguments: argparse.Namespace) -> Limits:
 
 
 def _print_key(name: str, *, as_json: bool) -> int:
+    """Print the line of a new key to standard output, for a file, and the key itself beside it."""
+    from grice.cli.output import print_json_lines, print_or_write
+    from grice.cli.terminal import warn
     from grice.errors import InputError
     from grice.serve.keys import LINE, key_line, new_key
 
@@ -97,8 +101,11 @@ def _print_key(name: str, *, as_json: bool) -> int:
     line = key_line(name, key)
     if not LINE.fullmatch(line):
         raise InputError(f"{name!r}: a name has 1 to 64 letters, digits, dots, dashes and _")
-    shown = [f"key, shown only now:  {key}", f"line for --keys FILE: {line}"]
-    emit_rows([{"key": key, "line": line}], [Lines(shown)], as_json=as_json)
+    if as_json:
+        print_json_lines([{"key": key, "line": line}])
+        return DONE
+    warn(f"the key, shown only now: {key}")
+    print_or_write(f"{line}\n", None)
     return DONE
 
 
