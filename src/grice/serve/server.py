@@ -39,7 +39,7 @@ def serve(
         host: Name or address to listen at.
         port: Port to listen at; 0 is any that is free.
         limits: How long the head of a request may take.
-        begun: Gets the address once it is listened at.
+        begun: Gets the address once requests to it are answered.
 
     Raises:
         InputError: If nobody can listen there.
@@ -61,9 +61,9 @@ def serve(
     # body of an answer would be 40 ms apart.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     shown, bound = listening.getsockname()[:2]
-    begun(f"http://{f'[{shown}]' if ':' in shown else shown}:{bound}")
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{bound}"
     with listening:
-        _Server(config).run([listening])
+        _Server(config, lambda: begun(address)).run([listening])
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -76,7 +76,16 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """A server whose end by a signal is an end like any other."""
+    """A server that says when it answers, and whose end by a signal is an end like any other."""
+
+    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._begun = begun
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer; signals are caught by then."""
+        await super().startup(sockets)
+        self._begun()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
