@@ -56,6 +56,12 @@ def test_what_an_earlier_run_finished_is_not_scored_again(chats, tmp_path):
     assert left == [tasks[0], tasks[2]]
 
 
+def test_what_a_killed_worker_left_is_no_shard(chats, tmp_path):
+    tasks, _ = planned([chats], tmp_path / "out", GRADING)
+    (tmp_path / "out" / ".0123-abcd.parquet").write_bytes(b"PAR1")
+    assert planned([chats], tmp_path / "out", GRADING) == (tasks, [])
+
+
 def test_a_changed_file_is_another_shard_and_the_folder_is_refused(chats, tmp_path):
     tasks, _ = planned([chats], tmp_path / "out", GRADING)
     score_shard(tasks[0])

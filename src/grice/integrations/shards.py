@@ -115,7 +115,8 @@ def planned(
         for file in files
     ]
     expected = {task.shard for task in tasks}
-    others = [path for path in target.glob("*.parquet") if str(path) not in expected]
+    # What begins with a dot was not finished by a worker that was killed.
+    others = [path for path in target.glob("[!.]*.parquet") if str(path) not in expected]
     if others:
         raise InputError(
             f"{folder}: holds {others[0].name}, which is of other inputs or metrics; name a folder "
