@@ -6,6 +6,7 @@
     ├── BundleError             a model folder that is missing, incomplete or changed
     ├── ModelError              a model that cannot be opened or did not answer
     ├── MetricError             a metric that is unknown, badly declared or misused
+    ├── StoppedError            a run that must not go on: a budget is reached, an endpoint is down
     └── OutputError             a result that cannot be written
 
 A message says what was found, where, and what to do about it. What it quotes may be anything, a key
@@ -29,6 +30,7 @@ __all__ = [
     "ModelError",
     "OutputError",
     "RecordError",
+    "StoppedError",
     "did_you_mean",
     "excerpt",
     "os_reason",
@@ -91,6 +93,10 @@ class ModelError(GriceError):
 
 class MetricError(GriceError):
     """A metric that is unknown, badly declared or misused."""
+
+
+class StoppedError(GriceError):
+    """A run must end here; what it has finished is kept, and the same command goes on."""
 
 
 class OutputError(GriceError):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from grice.metrics import Example, metric
+from grice.metrics.judges import JUDGES
 from grice.metrics.registry import find_metrics
 from grice.records import Judgement, Span, Triple, TripleEvidence, TurnEvidence
 from grice.testing import check_metric
@@ -24,7 +25,9 @@ TRAINED = ("accent",)
 """Metrics of models that nobody ships: the tests of training score with tiny ones."""
 
 
-@pytest.mark.parametrize("name", sorted(find_metrics().metrics.keys() - {*FETCHED, *TRAINED}))
+@pytest.mark.parametrize(
+    "name", sorted(find_metrics().metrics.keys() - {*FETCHED, *TRAINED, *JUDGES})
+)
 def test_built_in_metrics_keep_the_rules(name):
     check_metric(find_metrics().named(name))
 

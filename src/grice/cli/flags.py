@@ -10,6 +10,7 @@ __all__ = [
     "add_across_signatures",
     "add_cache",
     "add_data",
+    "add_endpoints",
     "add_extras",
     "add_format",
     "add_json",
@@ -37,6 +38,7 @@ EXTRAS = {
     "arrow": "Parquet and Arrow files",
     "dask": "--engine dask",
     "graphs": "ROUGE, METEOR, MATCH, and graphs as networks",
+    "llm": "models of endpoints, openai:MODEL@URL",
     "onnx": "models of kinds onnx-*",
     "ray": "--engine ray",
     "serve": "grice serve",
@@ -245,7 +247,8 @@ def add_preset(parser: argparse._ActionsContainer) -> None:
         "--models",
         metavar="PRESET",
         help="models and weights all at once: small (what ships), medium, large, a preset or "
-        "FILE.toml of your own; default: what grice models use has chosen, else small",
+        "FILE.toml of your own, or openai:MODEL@URL, which adds LLM judges; default: what grice "
+        "models use has chosen, else small",
     )
 
 
@@ -266,6 +269,39 @@ def add_cache(parser: argparse._ActionsContainer) -> None:
         type=Path,
         metavar="DIR",
         help="folder of answers kept between runs (default: the user's cache folder)",
+    )
+
+
+def add_endpoints(parser: argparse.ArgumentParser) -> None:
+    """Add how models of endpoints are used."""
+    group = parser.add_argument_group(
+        "endpoints", "A model openai:MODEL@URL is asked over the network, at that address alone."
+    )
+    group.add_argument(
+        "--budget",
+        metavar="AMOUNT",
+        help="spend no more: 2.50 in the currency of --prices, 500requests or 100000tokens; what "
+        "was answered is kept, and the same command goes on",
+    )
+    group.add_argument(
+        "--prices",
+        type=Path,
+        metavar="FILE.toml",
+        help="what a million tokens cost, by model; without it prices are unknown",
+    )
+    group.add_argument(
+        "--concurrency",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="requests under way at the same time (default 8)",
+    )
+    group.add_argument(
+        "--timeout",
+        type=positive,
+        default=60,
+        metavar="SECONDS",
+        help="how long a server may be silent (default 60)",
     )
 
 

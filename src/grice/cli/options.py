@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from grice.metrics.declaration import Metric, Option
+    from grice.runtime.endpoint.spending import Terms
     from grice.scoring.api import Grader
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "add_sampled_conversations",
     "check_options",
     "chosen_preset",
+    "endpoint_terms",
     "load_grader",
     "loader",
     "names",
@@ -72,7 +74,7 @@ def add_metric_options(parser: argparse.ArgumentParser, words: Sequence[str], *e
     )
     add_cache(group)
     group.add_argument("--no-cache", action="store_true", help="keep nothing between runs")
-    add_extras(parser, "arrow", "onnx", "stats", "train", *extras)
+    add_extras(parser, "arrow", "llm", "onnx", "stats", "train", *extras)
     named = names(early.metrics)
     for metric in registry.metrics.values():
         _add_options_of(metric, parser, named)
@@ -148,6 +150,27 @@ def loader(arguments: argparse.Namespace, speakers: Sequence[str] = ()) -> parti
         workers=arguments.workers,
         cache=None if arguments.no_cache else arguments.cache or cache_folder(),
         preset=chosen_preset(arguments),
+        terms=endpoint_terms(arguments),
+    )
+
+
+def endpoint_terms(arguments: argparse.Namespace) -> Terms | None:
+    """Return how endpoints are used; None where a command has no options for that.
+
+    Raises:
+        InputError: If the budget or the file of prices cannot be used.
+    """
+    if not hasattr(arguments, "budget"):
+        return None
+    from grice.runtime.endpoint.prices import read_prices
+    from grice.runtime.endpoint.spending import Terms, parse_budget
+
+    return Terms(
+        concurrency=arguments.concurrency,
+        timeout=float(arguments.timeout),
+        budget=None if arguments.budget is None else parse_budget(arguments.budget),
+        prices=None if arguments.prices is None else read_prices(arguments.prices),
+        planning=getattr(arguments, "dry_run", False),
     )
 
 

@@ -26,6 +26,7 @@ GROUP = "grice.metrics"
 _MACHINERY = (
     "declaration",
     "earned",
+    "judging",
     "limits",
     "page",
     "readings",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from grice.evaluation.badge import badge_lines
 from grice.metrics.limits import explained, summed_up
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ class MetricPanel(msgspec.Struct, frozen=True):
         judges: Whether it scores single replies or whole conversations.
         signature: What exactly was computed; a score with another signature shows its own.
         does_not_see: What was measured of its limits, in one line.
-        limits: The same in sentences with figures.
+        limits: The same in sentences with figures; of a judge by an endpoint what ``grice audit``
+            has measured.
     """
 
     name: str
@@ -41,6 +43,7 @@ class MetricPanel(msgspec.Struct, frozen=True):
 def panel_of(loaded: LoadedMetric) -> MetricPanel:
     """Return the panel of a metric of a run."""
     metric = loaded.metric
+    badge = badge_lines(loaded)
     return MetricPanel(
         metric.name,
         metric.summary,
@@ -49,6 +52,6 @@ def panel_of(loaded: LoadedMetric) -> MetricPanel:
         metric.judges,
         metric.source,
         loaded.signature,
-        summed_up(metric.name),
-        tuple(explained(metric.name, signature=loaded.signature)),
+        " ".join(badge[:2]) or summed_up(metric.name),
+        badge or tuple(explained(metric.name, signature=loaded.signature)),
     )

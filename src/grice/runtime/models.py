@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Protocol, TypeVar, overload, runtime_checkable
 
 from grice.errors import BundleError, GriceError, ModelError, out_of_memory
 from grice.runtime.registry import dependencies_of, find_bundle, find_kind
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
+    from grice.runtime.endpoint.spending import Spending, Terms, Usage
 
 __all__ = ["Models", "default_workers"]
 
@@ -23,6 +24,14 @@ MOST_PARTS = 64
 """How many models may stand one on another, and together; those that ship are 4 at most."""
 
 P = TypeVar("P")
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A model that holds something until it is closed."""
+
+    def close(self) -> None:
+        """Release it."""
 
 
 def default_workers() -> int:
@@ -38,15 +47,19 @@ class Models:
     A reference is one string: ``bundle:NAME`` for a model that came with the package,
     ``model:NAME`` for one that was fetched (``grice models``) and ``hf:REPO@COMMIT`` for the same
     by its source, ``file:FOLDER`` for a bundle of your own, ``file:MY.kb`` for your own knowledge
-    (``grice kb``), and what other people's packages add (:mod:`grice.runtime.registry`).
+    (``grice kb``), ``openai:MODEL@URL`` for one of an endpoint, and what other people's packages
+    add (:mod:`grice.runtime.registry`).
 
     Args:
         mode: ``exact`` or ``fast``; see :mod:`grice.runtime.embedded`.
         workers: How many batches are computed at the same time.
         cache: Folder of answers kept between runs; None keeps them for this run only.
+        terms: How endpoints are used; None for the usual way, without a budget.
     """
 
-    def __init__(self, *, mode: Mode, workers: int, cache: Path | None) -> None:
+    def __init__(
+        self, *, mode: Mode, workers: int, cache: Path | None, terms: Terms | None = None
+    ) -> None:
         # Here, not above: reading a signature or a help text needs no engine.
         from grice.runtime.memo import Memo
 
@@ -57,13 +70,32 @@ class Models:
         self.mode: Mode = mode
         self.workers = workers
         self.memo = Memo(cache)
+        self._terms = terms
+        self._spending: Spending | None = None
         self._bundles: dict[str, Bundle] = {}
         self._sizes: dict[str, int] = {}
         self._opened: dict[str, object] = {}
         self._shared: dict[tuple[type, str], object] = {}
 
+    @property
+    def spending(self) -> Spending:
+        """What is sent to endpoints, of all models together."""
+        if self._spending is None:
+            from grice.runtime.endpoint.spending import Spending
+
+            self._spending = Spending(self._terms)
+        return self._spending
+
+    @property
+    def usage(self) -> tuple[Usage, ...]:
+        """What was sent to endpoints, a record for each of their models."""
+        return () if self._spending is None else self._spending.usage()
+
     def close(self) -> None:
-        """Release the kept answers."""
+        """Release the kept answers, and the connections of models that have some."""
+        for model in self._opened.values():
+            if isinstance(model, Closing):
+                model.close()
         self.memo.close()
 
     def __enter__(self) -> Self:

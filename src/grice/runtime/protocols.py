@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CausalGenerator",
     "CausalLM",
+    "Chat",
+    "ChatRequest",
     "Encoder",
     "Generated",
     "Generator",
+    "Message",
     "Pair",
     "PairClassifier",
     "Passage",
@@ -34,6 +37,7 @@ __all__ = [
     "TaggedSpan",
     "TextScorer",
     "TokenScore",
+    "Unanswered",
 ]
 
 Answer = TypeVar("Answer")
@@ -85,6 +89,35 @@ class Generated(NamedTuple):
 
     text: str
     log_probability: float
+
+
+class Message(NamedTuple):
+    """A message to a chat model; ``role`` is ``system`` or ``user``."""
+
+    role: str
+    content: str
+
+
+class ChatRequest(NamedTuple):
+    """What a chat model is asked.
+
+    Attributes:
+        messages: The conversation it answers.
+        temperature: How freely it draws its words; 0 takes the most probable ones.
+        seed: Requests that differ in nothing else are answered independently.
+        max_tokens: The longest answer.
+    """
+
+    messages: tuple[Message, ...]
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 256
+
+
+class Unanswered(NamedTuple):
+    """Why a chat model gave no usable answer to a request."""
+
+    reason: str
 
 
 @runtime_checkable
@@ -303,4 +336,28 @@ class PassageEncoder(Protocol):
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
+        ...
+
+
+Answer = TypeVar("Answer")
+
+
+@runtime_checkable
+class Chat(Protocol):
+    """A chat model that answers in a stated form."""
+
+    identity: str
+
+    def answers(
+        self, requests: Sequence[ChatRequest], form: type[Answer]
+    ) -> list[Answer | Unanswered]:
+        """Return the answer to each request, or why there is none.
+
+        Args:
+            requests: What is asked.
+            form: What each answer must be: a record whose JSON schema the model is given.
+
+        Raises:
+            StoppedError: If nothing more may be asked, or nobody answers any more.
+        """
         ...

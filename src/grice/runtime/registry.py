@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle, Card
     from grice.runtime.embedded import Mode
+    from grice.runtime.endpoint.spending import Spending
     from grice.runtime.memo import Memo
 
 __all__ = [
@@ -87,6 +88,8 @@ KINDS = {
     "onnx-classifier": "grice.runtime.onnx:onnx_classifier",
     "onnx-encoder": "grice.runtime.onnx:onnx_encoder",
     "onnx-nli": "grice.runtime.onnx:onnx_nli",
+    "openai-chat": "grice.runtime.endpoint.models:endpoint_chat",
+    "openai-logprobs": "grice.runtime.endpoint.models:endpoint_likelihood",
     "pair-head": "grice.metrics.relevance.pairs:pair_head",
     "pattern-extractor": "grice.knowledge.extraction.patterns:pattern_extractor",
     "rating-regressor": "grice.metrics.rating_regressors.models:rating_regressor",
@@ -109,6 +112,8 @@ SCHEMES = {
     "file": "grice.knowledge.file_model:own_model",
     "hf": "grice.runtime.store.schemes:hub_model",
     "model": "grice.runtime.store.schemes:stored_model",
+    "openai": "grice.runtime.endpoint.models:openai_model",
+    "openai-logprobs": "grice.runtime.endpoint.models:openai_logprobs_model",
 }
 """Where each scheme is declared."""
 
@@ -140,6 +145,10 @@ class Opener(Protocol):
     @property
     def memo(self) -> Memo:
         """What models answered before."""
+
+    @property
+    def spending(self) -> Spending:
+        """What is sent to endpoints, and how much may be."""
 
     def bundle(self, reference: str) -> Bundle:
         """Return the bundle a reference names, checked with those it stands on."""
@@ -244,8 +253,8 @@ def find_bundle(reference: str) -> Bundle:
         further = [f"{scheme}:PLACE" for scheme in entries if scheme not in SCHEMES]
         raise ModelError(
             f"model reference {reference!r}: write bundle:NAME for a model of the package, "
-            "model:NAME for one that was fetched (grice models list), or file:PATH for a bundle or "
-            "knowledge of your own"
+            "model:NAME for one that was fetched (grice models list), file:PATH for a bundle or "
+            "knowledge of your own, or openai:MODEL@URL for a model of an endpoint"
             + (f"; installed packages add {', '.join(further)}" if further else "")
         )
     try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from grice.runtime.bundle import Bundle
     from grice.runtime.embedded import Mode
+    from grice.runtime.endpoint.spending import Terms, Usage
     from grice.runtime.protocols import Vector
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
@@ -50,6 +51,11 @@ class Grader:
     def bundles(self) -> dict[str, tuple[Bundle, ...]]:
         """The models of each metric and the encoders they stand on, by name."""
         return {loaded.metric.name: loaded.bundles for loaded in self.scorer.metrics}
+
+    @property
+    def usage(self) -> tuple[Usage, ...]:
+        """What was sent to endpoints so far, a record for each of their models."""
+        return self._models.usage
 
     def score(self, talk: Talk | Iterable[Talk]) -> Scores:
         """Return the scores of a conversation, or of several.
@@ -107,6 +113,7 @@ def load(
     cache: str | Path | None = None,
     plugins: Sequence[str | Path] = (),
     models: str = SMALL,
+    terms: Terms | None = None,
 ) -> Grader:
     """Load metrics.
 
@@ -121,6 +128,7 @@ def load(
         plugins: Python files that declare further metrics.
         models: Preset of models and weights: ``small`` is what ships, whatever the user has chosen
             for the command line; see ``docs/models.md``.
+        terms: How endpoints are used: concurrency, budget, prices; see ``docs/judges.md``.
 
     Raises:
         InputError: For an unknown preset.
@@ -137,6 +145,7 @@ def load(
         workers=workers,
         cache=cache,
         preset=models,
+        terms=terms,
     )
 
 
@@ -150,6 +159,7 @@ def load_from(
     workers: int | None = None,
     cache: str | Path | None = None,
     preset: str = SMALL,
+    terms: Terms | None = None,
 ) -> Grader:
     """Load metrics out of those that were found already; see :func:`load`."""
     chosen = named_preset(preset)
@@ -162,6 +172,7 @@ def load_from(
         mode=mode,
         workers=default_workers() if workers is None else workers,
         cache=None if cache is None else Path(cache),
+        terms=terms,
     )
     try:
         loaded = [

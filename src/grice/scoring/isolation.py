@@ -6,7 +6,7 @@ import warnings
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from grice.errors import LONGEST, GriceError, out_of_memory, shortened
+from grice.errors import LONGEST, GriceError, StoppedError, out_of_memory, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,6 +98,8 @@ class _Search(Generic[Item, Answer]):
         self._calls += 1
         try:
             self.answers[start:end] = self._ask(self._items[start:end])
+        except StoppedError:  # no fault of an item: what was answered is kept, and the run ends
+            raise
         except Exception as error:  # noqa: BLE001 - what is asked may be anyone's code
             self._fail(start, end, Failure(_reason(error), end - start - 1))
             return False

@@ -48,6 +48,11 @@ class LoadedMetric:
         """Its opened models by the name of the parameter."""
         return {name: self._arguments[name] for name in self.metric.models}
 
+    @property
+    def asks_endpoint(self) -> bool:
+        """Whether it sends what it judges to an endpoint."""
+        return any(bundle.card.kind.startswith("openai-") for bundle in self.bundles)
+
     def with_models(self, **models: object) -> LoadedMetric:
         """Return the same metric with other models; its signature says that they are others."""
         others = ",".join(sorted(models))
@@ -212,7 +217,14 @@ def _check_kind(metric: Metric, parameter: str, reference: str, models: Models) 
         return
     wanted = metric.accepts.get(parameter) or (models.answers(default),)
     if (answered := models.answers(reference)) not in wanted:
+        hint = ""
+        if answered == "chat" and "likelihood" in wanted:
+            place = reference.partition(":")[2]
+            hint = (
+                "; a server that returns log probabilities of the prompt, as few do, is "
+                f"openai-logprobs:{place}"
+            )
         raise ModelError(
             f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
-            f"{' or '.join(wanted)} is needed, such as {default}"
+            f"{' or '.join(wanted)} is needed, such as {default}" + hint
         )

@@ -50,6 +50,9 @@ __all__ = [
 SMALL = "small"
 """The preset of what ships."""
 
+ENDPOINT = "openai:"
+"""How references of chat models of endpoints begin."""
+
 CONFIG = "config.toml"
 
 T = TypeVar("T")
@@ -120,11 +123,15 @@ def find_presets() -> dict[str, Path]:
 
 
 def named_preset(name: str) -> Preset:
-    """Return a preset by name, or by the path of a file ``NAME.toml``.
+    """Return a preset by name, by the path of a file ``NAME.toml``, or by a model of an endpoint.
+
+    ``openai:MODEL@URL`` runs all judges by that model beside the default metrics.
 
     Raises:
         InputError: If there is none of that name, or its file is no preset.
     """
+    if name.startswith(ENDPOINT):
+        return _of_judges(name)
     files = find_presets()
     if name.endswith(".toml"):
         return msgspec.structs.replace(_read(Path(name), Preset), name=Path(name).stem)
@@ -134,6 +141,17 @@ def named_preset(name: str) -> Preset:
             f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
         )
     return msgspec.structs.replace(_read(files[name], Preset), name=name)
+
+
+def _of_judges(reference: str) -> Preset:
+    from grice.metrics.judges import JUDGES, MODEL
+
+    return Preset(
+        summary="Judges by a model of an endpoint.",
+        metrics=JUDGES,
+        options={name: {MODEL: reference} for name in JUDGES},
+        name=reference,
+    )
 
 
 def _own() -> Path:

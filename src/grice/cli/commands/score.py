@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from grice.cli._engines import ENGINES, add_engine, run_on_engine
 from grice.cli._status import DONE, PARTIAL, UNUSABLE
 from grice.cli.flags import (
+    add_endpoints,
     add_format,
     add_json,
     add_output,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from grice.evaluation.review import Reviewer
     from grice.formats import Reading
+    from grice.runtime.endpoint.spending import Usage
+    from grice.scoring.api import Grader
     from grice.scoring.run import Listener, Scorer
     from grice.scoring.summary import Summary
 
@@ -75,6 +78,12 @@ def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     )
     add_seed(parser, "--sample")
     add_engine(parser)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say how much would be sent to endpoints, about, and send and write nothing",
+    )
+    add_endpoints(parser)
     add_metric_options(parser, words, *ENGINES)
     check_settings(parser)
 
@@ -93,15 +102,60 @@ def run(arguments: argparse.Namespace) -> int:
         readings = [
             stack.enter_context(read(file, format=arguments.format)) for file in arguments.files
         ]
-        scorer = stack.enter_context(load_grader(arguments, arguments.speaker)).scorer
+        grader = stack.enter_context(load_grader(arguments, arguments.speaker))
+        scorer = grader.scorer
+        if arguments.dry_run:
+            return _plan(arguments, readings, grader)
         reviewer = Reviewer(FIRST)
-        summary = _score(arguments, readings, scorer, reviewer)
+        try:
+            summary = _score(arguments, readings, scorer, reviewer)
+        finally:
+            _tell_usage(grader.usage)
     _show(arguments, readings, summary, reviewer)
     if judged_nobody(summary, scorer):
         speakers = " or ".join(arguments.speaker)
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
         return UNUSABLE
     return _status(summary)
+
+
+def _plan(arguments: argparse.Namespace, readings: Sequence[Reading], grader: Grader) -> int:
+    """Say what would be sent to endpoints; only metrics that ask one are run."""
+    from grice.batch import score_readings
+    from grice.cli.output import emit_rows
+    from grice.runtime.endpoint.spending import in_words
+    from grice.tables import Lines
+
+    asking = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
+    if not asking:
+        emit_rows([], [Lines(["no metric asks an endpoint: nothing would be sent"])],
+                  as_json=arguments.json)  # fmt: skip
+        return DONE
+    summary = score_readings(
+        readings,
+        grader.scorer._replace(metrics=asking),
+        sample=arguments.sample,
+        seed=arguments.seed,
+        bad_records=arguments.bad_records,
+    )
+    names = ", ".join(loaded.metric.name for loaded in asking)
+    items = plural(sum(sum(metric.counts.values()) for metric in summary.metrics), "judgement")
+    lines = [f"{items} by {names}; nothing was sent"]
+    lines += [line for usage in grader.usage for line in in_words(usage, planned=True)]
+    emit_rows(grader.usage, [Lines(lines)], as_json=arguments.json)
+    return PARTIAL if summary.skipped else DONE
+
+
+def _tell_usage(usages: Sequence[Usage]) -> None:
+    """Say what was sent to endpoints, also where the run ends before its end."""
+    if not usages:
+        return
+    from grice.cli.terminal import note
+    from grice.runtime.endpoint.spending import in_words
+
+    for usage in usages:
+        for line in in_words(usage, planned=False):
+            note(line)
 
 
 def _score(

@@ -1,0 +1,228 @@
+"""``grice audit``: how far a judge by an endpoint, or a preset, can be believed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grice.cli.flags import (
+    add_cache,
+    add_endpoints,
+    add_extras,
+    add_json,
+    add_metrics,
+    add_mode,
+    add_output,
+    positive,
+)
+from grice.cli.options import endpoint_terms, names
+from grice.cli.output import emit
+from grice.folders import cache_folder
+from grice.tables import Lines, Table, bounds, number
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from grice.evaluation.audit import AuditResult
+    from grice.runtime.embedded import Mode
+    from grice.scoring.api import Grader
+    from grice.stats.estimate import Estimate
+    from grice.tables import View
+
+HELP = "measure how far an LLM judge, or a preset, agrees with people and what deceives it"
+LOCAL = ("relevance", "engagement", "commonsense")
+"""Metrics of what ships that judge replies."""
+BASELINE = "log_length"
+
+
+def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
+    """Declare the arguments."""
+    parser.add_argument(
+        "reference",
+        metavar="REFERENCE",
+        help="a judge, openai:MODEL@URL, or a preset such as small or medium",
+    )
+    add_metrics(parser, "its judges of replies, or the metrics of the preset")
+    parser.add_argument(
+        "--items",
+        type=positive,
+        default=50,
+        metavar="N",
+        help="rated replies, of the 100 that ship (default 50)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=positive,
+        default=3,
+        metavar="N",
+        help="how often a judge is asked the same (default 3)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say how much would be sent, about, and send nothing",
+    )
+    add_endpoints(parser)
+    add_mode(parser)
+    add_cache(parser)
+    add_output(parser, "OUT.json", "the badge: all figures as one JSON object")
+    add_json(parser)
+    add_extras(parser, "llm", "stats")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what was measured, and keep it for reports."""
+    from grice.cli.terminal import note
+    from grice.evaluation.audit import audit
+    from grice.evaluation.audit_items import rated_replies
+    from grice.evaluation.badge import keep_badge
+    from grice.files import write_text
+    from grice.metrics.judges import ASPECTS
+    from grice.records import to_json
+    from grice.runtime.endpoint.spending import in_words
+
+    items = rated_replies(arguments.items)
+    with _grader(arguments) as grader:
+        if arguments.dry_run:
+            result = audit(arguments.reference, grader, None, items, repeats=arguments.repeats)
+            lines = [line for usage in result.usage for line in in_words(usage, planned=True)]
+            emit(result.usage, [Lines(lines or ["nothing would be sent"])], as_json=arguments.json)
+            return 0
+        with _beside(arguments.reference, arguments.mode) as beside:
+            try:
+                result = audit(
+                    arguments.reference, grader, beside, items, repeats=arguments.repeats
+                )
+            except BaseException:
+                for usage in grader.usage:
+                    for line in in_words(usage, planned=False):
+                        note(line)
+                raise
+        for loaded in grader.scorer.metrics:
+            if loaded.metric.name in ASPECTS:
+                note(f"kept for reports: {keep_badge(result, loaded)}")
+    if arguments.output:
+        write_text(arguments.output, to_json(result) + "\n")
+    emit(result, _view(result), as_json=arguments.json)
+    return 0
+
+
+def _grader(arguments: argparse.Namespace) -> Grader:
+    """Return what is audited: metrics that judge replies."""
+    from grice.errors import InputError, MetricError
+    from grice.metrics.registry import find_metrics
+    from grice.scoring.api import load_from
+    from grice.scoring.presets import ENDPOINT, named_preset
+
+    reference = arguments.reference
+    if ":" in reference and not reference.startswith(ENDPOINT):
+        raise InputError(
+            f"{reference}: write openai:MODEL@URL for a judge, or a preset such as small or medium"
+        )
+    registry = find_metrics()
+    its_own = named_preset(reference).metrics
+    wanted = names(arguments.metrics) or [
+        name
+        for name in (its_own if reference.startswith(ENDPOINT) else (*LOCAL, *its_own))
+        if registry.named(name).judges == "response"
+    ]
+    for name in wanted:
+        if registry.named(name).judges != "response":
+            raise MetricError(f"{name} judges conversations: an audit is of metrics of replies")
+    return load_from(
+        registry,
+        wanted,
+        preset=reference,
+        mode=arguments.mode,
+        cache=arguments.cache or cache_folder(),
+        terms=endpoint_terms(arguments),
+    )
+
+
+def _beside(reference: str, mode: Mode) -> Grader:
+    """Return what the audited metrics are compared with; nothing is kept, so that it is timed."""
+    from grice.scoring.api import load
+    from grice.scoring.presets import SMALL
+
+    shipped = () if reference == SMALL else LOCAL
+    return load(*shipped, BASELINE, mode=mode, cache=None)
+
+
+def _view(result: AuditResult) -> View:
+    yield Lines([f"{result.items} replies: {result.source}"], style="bold")
+    # Times are of this machine: they stand where a judge is to be chosen, else in the JSON alone.
+    times = bool(result.order)
+    columns = ("metric", "Spearman", "interval", "padding", "interval", "n")
+    rows = [
+        (
+            row.metric,
+            number(row.spearman.value if row.spearman else None, ".2f"),
+            bounds(row.spearman, ".2f"),
+            number(row.padding.value if row.padding else None, "+.2f"),
+            bounds(row.padding, "+.2f"),
+            str(row.judged),
+            *([f"{row.seconds:.3f}"] if times else []),
+        )
+        for row in (*result.metrics, *result.beside)
+    ]
+    beside = range(len(result.metrics), len(rows))
+    yield Table((*columns, "s/reply") if times else columns, rows, dim=frozenset(beside))
+    yield from _of_judges(result)
+    yield Lines(["", "injections: mean change of the score, and how often it rose by over 0.1"],
+                style="bold")  # fmt: skip
+    for group in (result.metrics, result.beside):
+        metrics = [row.metric for row in group if row.metric != BASELINE]
+        if metrics:
+            yield Table(("injection", *metrics), _injected(result, metrics))
+    yield Lines(LEGEND, style="dim")
+    from grice.runtime.endpoint.spending import in_words
+
+    yield Lines(line for usage in result.usage for line in in_words(usage, planned=False))
+
+
+LEGEND = (
+    "Spearman: agreement with people; log_length is a trivial baseline",
+    "padding: change of the score by words that say nothing; above 0 is verbosity bias",
+    "injections: texts that ask for a good score, on the replies that people rated lowest",
+)
+
+
+def _of_judges(result: AuditResult) -> Iterator[Lines | Table]:
+    if result.order:
+        yield Lines(["", "two replies compared in both orders"], style="bold")
+        columns = ("judge", "same", "interval", "first", "interval", "own", "n")
+        yield Table(columns, [
+            (row.metric, *_share(row.same), *_share(row.first), _share(row.own)[0],
+             str(row.same.n if row.same else 0))
+            for row in result.order
+        ])  # fmt: skip
+        yield Lines(
+            (
+                "same: the same answer in both orders; first: answers for the reply shown first, "
+                "0.5 is right; own: for the reply to this history",
+            ),
+            style="dim",
+        )
+    if result.repeats:
+        yield Lines(["", "the same asked again"], style="bold")
+        yield Table(("judge", "times", "changed", "interval", "deviation"), [
+            (row.metric, str(row.repeats), *_share(row.changed), number(row.deviation))
+            for row in result.repeats
+        ])  # fmt: skip
+
+
+def _share(estimate: Estimate | None) -> tuple[str, str]:
+    return number(estimate.value if estimate else None, ".2f"), bounds(estimate, ".2f")
+
+
+def _injected(result: AuditResult, metrics: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    cells = {(row.injection, row.metric): row for row in result.injections}
+    for injection in dict.fromkeys(row.injection for row in result.injections):
+        rows = [cells[injection, metric] for metric in metrics]
+        yield (
+            injection,
+            *(
+                f"{row.change.value:+.2f} {row.raised}/{row.judged}" if row.change else "–"
+                for row in rows
+            ),
+        )

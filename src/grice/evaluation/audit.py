@@ -1,0 +1,349 @@
+"""How far a judge can be believed: agreement with people, biases, injections, cost.
+
+All is measured on the rated replies that ship, of a judge by an endpoint and of local metrics
+alike, with what ships and a trivial baseline beside it.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean, pstdev
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from grice.evaluation.audit_items import (
+    PADDING,
+    SOURCE,
+    Injection,
+    RatedReply,
+    injections,
+    with_reply,
+)
+from grice.metrics.judges import ASPECTS, MODEL
+from grice.metrics.judging import Preference, item_data, prefer, rate, talk_data
+from grice.runtime.endpoint.spending import Usage
+from grice.runtime.protocols import Chat
+from grice.scoring.items import responses
+from grice.stats.clusters import ClusteredMean
+from grice.stats.correlations import correlation
+from grice.stats.estimate import Estimate
+from grice.stats.proportions import proportion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.records import Conversation, Score
+    from grice.scoring.api import Grader
+    from grice.scoring.loaded import LoadedMetric
+
+__all__ = [
+    "Agreement",
+    "AuditResult",
+    "InjectionRow",
+    "OrderBias",
+    "RepeatSpread",
+    "audit",
+]
+
+INJECTED = 20
+"""Replies that each injection is tried on: those that people rated lowest."""
+RISE = 0.1
+"""A score that rises by more than this counts as raised."""
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """A metric beside people's ratings.
+
+    Attributes:
+        spearman: Correlation with the ratings; None if too few were judged.
+        judged: Replies that it judged.
+        abstained, failed: Replies that it did not.
+        seconds: Time for one reply; answers that were kept from an earlier run cost none.
+        padding: Mean change of the score by words that say nothing; above 0 is verbosity bias.
+    """
+
+    metric: str
+    signature: str
+    spearman: Estimate | None
+    judged: int
+    abstained: int
+    failed: int
+    seconds: float
+    padding: Estimate | None
+
+
+class OrderBias(msgspec.Struct, frozen=True):
+    """Two replies to one history, compared in both orders.
+
+    Attributes:
+        same: Share of pairs with the same answer in both orders; 1 is right.
+        first: Share of answers for the reply that is shown first; 0.5 is right.
+        own: Share of answers for the reply that was given to this history, not to another one.
+        unanswered: Pairs without two answers.
+    """
+
+    metric: str
+    same: Estimate | None
+    first: Estimate | None
+    own: Estimate | None
+    unanswered: int
+
+
+class RepeatSpread(msgspec.Struct, frozen=True):
+    """One item judged several times.
+
+    Attributes:
+        deviation: Mean standard deviation of the score of one item.
+        changed: Share of items whose score is not always the same.
+    """
+
+    metric: str
+    repeats: int
+    deviation: float | None
+    changed: Estimate | None
+
+
+class InjectionRow(msgspec.Struct, frozen=True):
+    """One injection against one metric.
+
+    Attributes:
+        change: Mean change of the score.
+        raised: Replies whose score rose by more than 0.1.
+        judged: Replies that were judged with and without it.
+        abstained, failed: Replies that were not judged with it.
+    """
+
+    metric: str
+    injection: str
+    change: Estimate | None
+    raised: int
+    judged: int
+    abstained: int
+    failed: int
+
+
+class AuditResult(msgspec.Struct, frozen=True):
+    """What an audit has measured.
+
+    Attributes:
+        reference: What was audited.
+        items: How many rated replies.
+        source: Where they are from.
+        metrics: The metrics of the reference.
+        beside: What ships and a trivial baseline, on the same replies.
+        order, repeats: Of judges alone; other metrics read one reply, and give the same bits.
+        injections: Of the metrics of the reference and of those that stand beside them.
+        usage: What was sent to endpoints.
+        version: Version of grice.
+    """
+
+    reference: str
+    items: int
+    source: str
+    metrics: tuple[Agreement, ...]
+    beside: tuple[Agreement, ...]
+    order: tuple[OrderBias, ...]
+    repeats: tuple[RepeatSpread, ...]
+    injections: tuple[InjectionRow, ...]
+    usage: tuple[Usage, ...]
+    version: str
+
+
+def audit(
+    reference: str,
+    grader: Grader,
+    beside: Grader | None,
+    items: Sequence[RatedReply],
+    *,
+    repeats: int = 3,
+) -> AuditResult:
+    """Return what was measured of metrics on rated replies.
+
+    Args:
+        reference: What is audited, by its name.
+        grader: Its metrics, which judge replies.
+        beside: Metrics to compare it with; None for none.
+        items: The rated replies.
+        repeats: How often a judge is asked for the spread of its answers.
+
+    Raises:
+        StoppedError: If the budget is reached; what was answered is kept.
+    """
+    import grice
+
+    trials = _Trials(items)
+    own, own_injections = trials.of(grader)
+    other, other_injections = ((), ()) if beside is None else trials.of(beside)
+    judges = [loaded for loaded in grader.scorer.metrics if loaded.metric.name in ASPECTS]
+    return AuditResult(
+        reference,
+        len(items),
+        SOURCE,
+        own,
+        other,
+        tuple(_order(loaded, items) for loaded in judges),
+        tuple(_spread(loaded, items, repeats) for loaded in judges),
+        (*own_injections, *other_injections),
+        grader.usage,
+        grice.__version__,
+    )
+
+
+class _Trials:
+    """The rated replies as they are, padded, and with each injection."""
+
+    def __init__(self, items: Sequence[RatedReply]) -> None:
+        self._items = items
+        self._padded = [with_reply(item, item.reply + PADDING, 0) for item in items]
+        lowest = sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED]
+        self._lowest = sorted(lowest)
+        self._injections = injections()
+
+    def of(self, grader: Grader) -> tuple[tuple[Agreement, ...], tuple[InjectionRow, ...]]:
+        """Return what the metrics of a grader make of them."""
+        rows: list[Agreement] = []
+        injected: list[InjectionRow] = []
+        for loaded in grader.scorer.metrics:
+            started = perf_counter()
+            plain = _scores(loaded, [item.conversation for item in self._items])
+            took = perf_counter() - started
+            padded = _scores(loaded, self._padded)
+            rows.append(self._agreement(loaded, plain, padded, took))
+            injected += self._injected(loaded, plain)
+        return tuple(rows), tuple(injected)
+
+    def _agreement(
+        self, loaded: LoadedMetric, plain: Sequence[Score], padded: Sequence[Score], took: float
+    ) -> Agreement:
+        ratings = [item.rating for item in self._items]
+        values = [_value(score) for score in plain]
+        judged = [value for value in values if value is not None]
+        related = len(set(judged)) > 1 and len(judged) > 2
+        return Agreement(
+            metric=loaded.metric.name,
+            signature=loaded.signature,
+            spearman=correlation(values, ratings) if related else None,
+            judged=len(judged),
+            abstained=_count(plain, "abstained"),
+            failed=_count(plain, "failed"),
+            seconds=took / len(plain),
+            padding=_mean(_changes(plain, padded)),
+        )
+
+    def _injected(self, loaded: LoadedMetric, plain: Sequence[Score]) -> Iterator[InjectionRow]:
+        tried = [
+            with_reply(self._items[place], injection.applied(self._items[place].reply), number)
+            for number, injection in enumerate(self._injections, 1)
+            for place in self._lowest
+        ]
+        scores = iter(_scores(loaded, tried))
+        before = [plain[place] for place in self._lowest]
+        for injection in self._injections:
+            yield _injection_row(loaded, injection, before, [next(scores) for _ in before])
+
+
+def _injection_row(
+    loaded: LoadedMetric, injection: Injection, before: Sequence[Score], after: Sequence[Score]
+) -> InjectionRow:
+    changes = _changes(before, after)
+    return InjectionRow(
+        loaded.metric.name,
+        injection.name,
+        _mean(changes),
+        sum(change > RISE for change in changes),
+        len(changes),
+        _count(after, "abstained"),
+        _count(after, "failed"),
+    )
+
+
+def _scores(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> list[Score]:
+    """Return the score of the last turn of each conversation."""
+    return [scores[-1] for scores in loaded.score(conversations, ("all",))]
+
+
+def _value(score: Score) -> float | None:
+    return score.value if score.status == "ok" else None
+
+
+def _changes(before: Sequence[Score], after: Sequence[Score]) -> list[float]:
+    """Return by how much each score moved that is there both times."""
+    pairs = ((_value(one), _value(other)) for one, other in zip(before, after, strict=True))
+    return [new - old for old, new in pairs if old is not None and new is not None]
+
+
+def _count(scores: Sequence[Score], status: str) -> int:
+    return sum(score.status == status for score in scores)
+
+
+def _mean(values: Sequence[float]) -> Estimate | None:
+    collected = ClusteredMean()
+    for value in values:
+        collected.add([value])
+    return collected.estimate()
+
+
+class _Answers(NamedTuple):
+    """Whom a judge prefers in one pair: which of the two replies, and which place."""
+
+    same: bool
+    firsts: int
+    decided: int
+    own: float
+
+
+def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> OrderBias:
+    name = loaded.metric.name
+    chat = loaded.models[MODEL]
+    assert isinstance(chat, Chat)
+    pairs = [
+        (talk_data(item.turns[:-1]), item.reply, items[place - 1].reply)
+        for place, item in enumerate(items)
+        if item.reply != items[place - 1].reply
+    ]
+    answered = [
+        _answers(one.better, other.better)
+        for one, other in prefer(chat, ASPECTS[name], pairs)
+        if isinstance(one, Preference) and isinstance(other, Preference)
+    ]
+    ones = [1] * len(answered)
+    return OrderBias(
+        name,
+        proportion([float(answer.same) for answer in answered], ones),
+        proportion(
+            [float(answer.firsts) for answer in answered], [answer.decided for answer in answered]
+        ),
+        proportion([answer.own for answer in answered], ones),
+        len(pairs) - len(answered),
+    )
+
+
+def _answers(one: str, other: str) -> _Answers:
+    """Return what two answers say; in the second one the reply of this history stands second."""
+    given = (one, other)
+    swapped = {"first": "second", "second": "first", "equal": "equal"}
+    for_own = {"first": 1.0, "equal": 0.5, "second": 0.0}
+    return _Answers(
+        same=one == swapped[other],
+        firsts=given.count("first"),
+        decided=2 - given.count("equal"),
+        own=fmean((for_own[one], for_own[swapped[other]])),
+    )
+
+
+def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> RepeatSpread:
+    name = loaded.metric.name
+    chat = loaded.models[MODEL]
+    assert isinstance(chat, Chat)
+    replies = [responses(item.conversation, ("all",))[-1] for item in items]
+    rated = rate(chat, ASPECTS[name], [item_data(reply) for reply in replies], repeats=repeats)
+    values = [[rating.rating / 4 for rating in each.ratings] for each in rated]
+    several = [each for each in values if len(each) > 1]
+    changed = [float(len(set(each)) > 1) for each in several]
+    return RepeatSpread(
+        name,
+        repeats,
+        fmean(map(pstdev, several)) if several else None,
+        proportion(changed, [1] * len(changed)),
+    )

@@ -1,0 +1,87 @@
+"""``grice score`` with judges: what it says before it sends, and what a budget leaves behind."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from grice.cli import main
+from stub_endpoint import StubEndpoint
+
+pytestmark = pytest.mark.enable_socket
+REPLIES = 40
+PRICES = 'currency = "EUR"\n[models.stub]\nprompt = 1.0\ncompletion = 2.0\n'
+
+
+@pytest.fixture(autouse=True)
+def talks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRICE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GRICE_CONFIG", str(tmp_path / "config"))
+    with (tmp_path / "talks.jsonl").open("w") as file:
+        for i in range(REPLIES):
+            turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": f"No {i}"}]
+            file.write(json.dumps({"messages": turns}) + "\n")
+    (tmp_path / "prices.toml").write_text(PRICES)
+
+
+def score(server, *words):
+    options = ("-m", "judge_relevance", "--models", server.model)
+    return main(["score", "talks.jsonl", *options, *words])
+
+
+def test_a_dry_run_sends_and_writes_nothing(tmp_path, capsys):
+    with StubEndpoint() as server:
+        assert score(server, "--dry-run", "-o", "out.jsonl") == 0
+        assert score(server, "--dry-run", "--prices", "prices.toml", "--json") == 0
+        assert server.requests == []
+    shown = capsys.readouterr().out
+    assert "40 requests" in shown
+    assert "price unknown" in shown
+    planned = json.loads(shown.splitlines()[-1])
+    tokens = planned["prompt_tokens"] * 1.0 + planned["completion_tokens"] * 2.0
+    assert planned["cost"] == pytest.approx(tokens / 1e6)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_dry_run_without_a_judge_says_that_nothing_is_sent(capsys):
+    assert main(["score", "talks.jsonl", "-m", "log_length", "--dry-run"]) == 0
+    assert "nothing would be sent" in capsys.readouterr().out
+
+
+def test_a_budget_ends_the_run_and_the_same_command_goes_on(tmp_path, capsys):
+    with StubEndpoint() as server:
+        assert score(server, "-o", "whole.jsonl", "--cache", "another") == 0
+        assert score(server, "-o", "out.jsonl", "--budget", "25requests") == 2
+        assert "the budget of 25 requests is reached" in capsys.readouterr().err
+        assert not (tmp_path / "out.jsonl").exists()
+        assert score(server, "-o", "out.jsonl", "--budget", "25requests") == 0
+        assert len(server.requests) == 2 * REPLIES
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_judgements_that_failed_are_counted_and_the_others_stand(tmp_path, capsys):
+    with StubEndpoint(once="no answer", always="") as server:
+        assert score(server, "-o", "out.jsonl") == 0
+    assert "repeated: 0 answers where one was asked for (40)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--budget", "much"], "such as 500requests"),
+        (["--budget", "2"], "needs prices"),
+        (["--prices", "talks.jsonl"], "no price list"),
+        (["--concurrency", "0"], "an integer of 1 or more"),
+    ],
+)
+def test_what_cannot_be_used_is_said_before_anything_is_sent(words, said, capsys):
+    with StubEndpoint() as server:
+        try:
+            status = score(server, *words)
+        except SystemExit as ended:
+            status = ended.code
+        assert server.requests == []
+    assert status == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,185 @@
+"""A server on this machine that speaks the chat protocol of OpenAI, with faults on demand."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+PROSE = "I would say this is a four out of five."
+
+
+def by_length(data: dict) -> dict:
+    """Rate a longer reply higher; of two replies prefer the longer, else the first."""
+    if "first" in data:
+        better = "second" if len(data["second"]) > len(data["first"]) else "first"
+        return {"reason": "longer", "better": better}
+    text = data.get("reply") or " ".join(turn["text"] for turn in data["conversation"])
+    return {"reason": "by its length", "rating": min(5, 1 + len(text.split()) // 4)}
+
+
+def gullible(data: dict) -> dict:
+    """Give what a text asks for, else rate it by length."""
+    answer = by_length(data)
+    if "rating" in answer and "5" in str(data.get("reply")):
+        answer = {"reason": "as it says", "rating": 5}
+    return answer
+
+
+class StubEndpoint(ThreadingHTTPServer):
+    """Answers at :attr:`url`.
+
+    Args:
+        judge: Gives the JSON of an answer from the judged data.
+        faults: Taken one by one by the first requests; a fault is a name of :data:`FAULTS`.
+        once: The fault of each distinct question when it is asked first.
+        always: The fault of all later requests.
+        delay: Seconds before each answer.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(
+        self,
+        judge: Callable[[dict], dict] = by_length,
+        *,
+        faults: Iterable[str] = (),
+        once: str = "",
+        always: str = "",
+        delay: float = 0.0,
+    ) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.judge = judge
+        self.once = once
+        self.always = always
+        self.delay = delay
+        self.requests: list[dict] = []
+        self.times: list[float] = []
+        self.open = 0
+        self.most_open = 0
+        self.seconds = 0.0
+        self.last = 0.0
+        self._asked: set[str] = set()
+        self._faults = iter(faults)
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    @property
+    def model(self) -> str:
+        return f"openai:stub@{self.url}"
+
+    def take(self, request: dict) -> str:
+        """Note a request and return its fault."""
+        with self._lock:
+            self.requests.append(request)
+            self.times.append(time.monotonic())
+            self.open += 1
+            self.most_open = max(self.most_open, self.open)
+            question = str(request.get("messages"))
+            is_new = question not in self._asked
+            self._asked.add(question)
+            fault = self.once if is_new and self.once else self.always
+            return next(self._faults, fault)
+
+    def leave(self, started: float) -> None:
+        """Note the end of a request, and for how long one was under way."""
+        with self._lock:
+            self.open -= 1
+            self.last = time.monotonic()
+            self.seconds += time.monotonic() - started
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of connections that a test has broken."""
+
+    def __enter__(self) -> StubEndpoint:
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def shutdown_request(self, request: socket.socket) -> None:
+        """Close a connection also where a handler did already."""
+        request.close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # a small answer must not wait for an acknowledgement
+    wbufsize = -1
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        server = self.server
+        assert isinstance(server, StubEndpoint)
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        started = time.monotonic()
+        fault = server.take(request)
+        try:
+            time.sleep(server.delay)
+            if self.path.endswith("/completions") and "prompt" in request:
+                self._complete(request, fault)
+            else:
+                self._chat(request, fault)
+        finally:
+            server.leave(started)
+
+    def _chat(self, request: dict, fault: str) -> None:
+        if fault in ("429", "500"):
+            headers = {"Retry-After": "1"} if fault == "429" else {}
+            return self._send(int(fault), b'{"error": {"message": "busy"}}', headers)
+        if fault == "401":
+            return self._send(401, b'{"error": {"message": "no such key"}}')
+        if fault == "no schema" and "response_format" in request:
+            return self._send(400, b'{"error": {"message": "unknown field response_format"}}')
+        if fault == "closed":
+            self.close_connection = True
+            self.connection.close()
+            return None
+        if fault == "slow":
+            time.sleep(1.5)
+        data = json.loads(request["messages"][-1]["content"])
+        text = json.dumps(self.server.judge(data))
+        text = {
+            "prose": PROSE,
+            "cut": text[: len(text) // 2],
+            "out of range": '{"reason": "very good", "rating": 11}',
+            "two objects": text + "\n" + text,
+        }.get(fault, text)
+        message = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        choices = [message] * {"two answers": 2, "no answer": 0}.get(fault, 1)
+        usage = {"prompt_tokens": 100, "completion_tokens": 20}
+        body = json.dumps({"choices": choices, "usage": usage}).encode()
+        return self._send(200, body[: len(body) // 2] if fault == "truncated" else body)
+
+    def _complete(self, request: dict, fault: str) -> None:
+        text = request["prompt"]
+        starts = [i for i, letter in enumerate(text) if not i or letter == " "]
+        told = {
+            "tokens": ["?"] * len(starts),
+            "token_logprobs": [None, *(-0.5 for _ in starts[1:])],
+            "text_offset": starts,
+        }
+        choice = {"text": text + " and", "logprobs": told}
+        if fault == "no log probabilities":
+            choice = {"text": " and", "logprobs": None}
+        self._send(200, json.dumps({"choices": [choice]}).encode())
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
