@@ -3,9 +3,9 @@
     python bench/engines.py [--copies 2] [--kill] [--write docs/scale.md]
 
 ``examples/convai.jsonl`` is laid into files as by ``scale.py``. A local run writes the shards one
-after the other; each engine writes them with two workers. The time of an engine is that of the whole
-command, its start included. With ``--kill`` the command is killed at three points, and run again
-until it ends: no shard may differ, and none may be lost.
+after the other; each engine writes them with two workers. The time of an engine is that of the
+whole command, its start included. With ``--kill`` the command is killed at three points, and run
+again until it ends: no shard may differ, and none may be lost.
 """
 
 from __future__ import annotations

@@ -339,9 +339,6 @@ class PassageEncoder(Protocol):
         ...
 
 
-Answer = TypeVar("Answer")
-
-
 @runtime_checkable
 class Chat(Protocol):
     """A chat model that answers in a stated form."""
